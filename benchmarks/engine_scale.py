@@ -25,14 +25,14 @@ from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import engine as engine_module
-from workbench.engine.run import files as files_module
-from workbench.engine.run.engine import Engine
-from workbench.engine.run.files import RunFiles
-from workbench.engine.run.opening import Agents, new_run
-from workbench.engine.run.settings import RunSettings
+from workbench.engine import flow as engine_module
+from workbench.engine import run_files as files_module
+from workbench.engine.flow import Engine
+from workbench.engine.opening import Agents, new_run
+from workbench.engine.run_files import RunFiles
+from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Tree
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 
 CLAIM = "The wide claim holds"
@@ -164,7 +164,7 @@ async def measure(home: Path, *, leaves: int, report_bytes: int = 4000, files: b
         stack.enter_context(patch.object(engine_module, "Agents", lambda settings: agents))
         if not files:
             stack.enter_context(patch.object(RunFiles, "follow", lambda *_: None))
-            stack.enter_context(patch("workbench.engine.run.grounding.write_notebook", lambda *_: None))
+            stack.enter_context(patch("workbench.engine.leaves.grounding.write_notebook", lambda *_: None))
         stack.enter_context(loop_watch(watch))
         stack.enter_context(counted_files(replaced))
         await asyncio.sleep(0)  # from here on the loop is watched

@@ -25,12 +25,12 @@ from tests.fakes.loop_leaf import CUTOFF, AskedModel, leaf
 from tests.fakes.loop_run import MARKET, Say, ScriptedModel, believing, block, calls, says
 from tests.fakes.sandbox import FakeSession, printed
 from workbench.agents.base import AgentSettings, Grounding
-from workbench.agents.evidence.routed import RoutedEvidence
+from workbench.agents.evidence.routed_evidence import RoutedEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
-from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
-from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_grounder
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.search.base import FoundPage, PageText, SearchAnswer

@@ -22,8 +22,8 @@ from benchmarks.arguments import parse
 from proxies.ledger import Address
 from tests.fakes.asking_run import open_run
 from tests.fakes.loopback import serving_json
-from workbench.engine.run.asking import run_gateway
-from workbench.engine.run.fold import load_state
+from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.fold import load_state
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.litellm_client import LiteLLMModel, load_litellm
 from workbench.store import Store

@@ -22,7 +22,7 @@ from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.ledger import Address, MemoryLedger
-from workbench.questions.deciding import appraise, check, resolve
+from workbench.questions.decision import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.science.arrays import FloatArray

@@ -24,7 +24,7 @@ import pandas as pd
 from benchmarks.arguments import parse
 from proxies.answers import apply_cutoff
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, Context
+from proxies.asof.policies import ApiRequest, PolicyContext
 from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.catalogue import load_catalogue
 from proxies.ledger import Address, Answer, MemoryLedger
@@ -127,7 +127,7 @@ def filtering() -> None:
     ask = ApiRequest(endpoint=endpoint, params={"symbol": "A"})
 
     def ours() -> int:
-        return len(apply_cutoff(ask, CUTOFF, rows, Context()).data)
+        return len(apply_cutoff(ask, CUTOFF, rows, PolicyContext()).data)
 
     def frame() -> int:
         made = pd.DataFrame(rows)
@@ -194,7 +194,10 @@ async def stalls(broker: Broker, body: bytes, rounds: int, store: Store) -> None
         found["ours"].append(ticker.longest)
         async with Ticker() as ticker:
             told = apply_cutoff(
-                ApiRequest(endpoint=endpoint, params={"symbol": "A"}), CUTOFF, json.loads(body), Context()
+                ApiRequest(endpoint=endpoint, params={"symbol": "A"}),
+                CUTOFF,
+                json.loads(body),
+                PolicyContext(),
             )
             json.dumps(told.data)
         found["plain"].append(ticker.longest)

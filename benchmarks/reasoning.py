@@ -33,7 +33,7 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.rules.exact_logic import expand, probability
 from workbench.synthesis.rules.formula import fold, parse_formula
-from workbench.synthesis.sensitivity.noise import Noise
+from workbench.synthesis.sensitivity.leaf_noise import Noise
 
 Maker = Callable[[tuple[NodeId, ...], random.Random], Rule]
 

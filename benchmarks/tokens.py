@@ -27,7 +27,7 @@ from tests.fakes.leaf import make_leaf_task
 from tests.fakes.loopback import serving_json
 from tests.fakes.sandbox import FakeSession, printed
 from workbench.agents.base import Grounding
-from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.litellm_client import LiteLLMModel, load_litellm
 

@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, AskAgain, Context, Plan
+from proxies.asof.policies import ApiRequest, AskAgain, Plan, PolicyContext
 from proxies.asof.row_filter import Filtered, RowFilter
 from proxies.asof.rows import ShapeError, any_row, empty_answer, in_order, steps_of
 from proxies.catalogue.loader import Endpoint
@@ -69,7 +69,7 @@ class PageReader:
     def __init__(self, job: Job) -> None:
         self._job = job
         lookups = {name: parse(*lookup) if lookup else None for name, lookup in job.lookups.items()}
-        self._context = Context(sent=job.plan.params, lookups=lookups)
+        self._context = PolicyContext(sent=job.plan.params, lookups=lookups)
         self._pager = paging.pager(job.request, job.cutoff, job.plan)
         self._params = self._pager.next()
 
@@ -116,7 +116,7 @@ def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -
     return reader.step(fetched_at)
 
 
-def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: Context) -> Filtered:
+def apply_cutoff(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> Filtered:
     """What may be shown of a raw answer, in the upstream's shape; the raw answer itself is not changed.
 
     Raises

@@ -41,7 +41,7 @@ from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from proxies.request import as_json, check
 from proxies.settings import ProxySettings
-from proxies.vendors.registry import check_codecs, open_sources
+from proxies.vendors.vendor_registry import check_codecs, open_sources
 
 __all__ = ["Broker", "BrokerSession", "ProxySettings", "open_broker"]
 

@@ -27,14 +27,14 @@ from sandbox.types import (
 if TYPE_CHECKING:
     from sandbox.manager import Sandbox
     from sandbox.record.journal import read_journal
-    from sandbox.record.notebook import render_notebook
+    from sandbox.record.session_notebook import render_notebook
     from sandbox.session import Session
 
 _LAZY = {
     "Sandbox": "sandbox.manager",
     "Session": "sandbox.session",
     "read_journal": "sandbox.record.journal",
-    "render_notebook": "sandbox.record.notebook",
+    "render_notebook": "sandbox.record.session_notebook",
 }
 
 __all__ = [

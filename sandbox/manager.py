@@ -7,7 +7,7 @@ from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.forkserver import ForkServer, fork_server
 from sandbox.kernels.kernel import Endpoints, start_kernel
-from sandbox.kernels.pool import WARM, ReadyKernel, WarmPool
+from sandbox.kernels.kernel_pool import WARM, ReadyKernel, WarmPool
 from sandbox.kernels.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec

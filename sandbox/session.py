@@ -14,14 +14,14 @@ from typing import Any
 from sandbox.errors import JournalBroken, KernelDied, SessionClosed
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.kernels.kernel import Kernel
-from sandbox.kernels.pool import ReadyKernel
+from sandbox.kernels.kernel_pool import ReadyKernel
 from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
-from sandbox.limits.usage import SessionUsage, Usage, cpu_seconds
+from sandbox.limits.usage import ResourceUsage, SessionUsage, cpu_seconds
+from sandbox.record.cell_results import cell_result, exceeded_afterwards
 from sandbox.record.journal import Journal, fold, read_lines, result_to_json
-from sandbox.record.notebook import render_notebook, write_notebook
 from sandbox.record.passive import passive_outputs, passive_text
-from sandbox.record.results import cell_result, exceeded_afterwards
+from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
 from sandbox.wire import WireServer
 
@@ -234,12 +234,14 @@ class Session:
         self.cells = fold(lines)
         # journals of earlier versions tell the calls alone
         shares = {
-            cell.id: Usage(calls=cell.result.api_calls) for cell in self.cells if cell.result is not None
+            cell.id: ResourceUsage(calls=cell.result.api_calls)
+            for cell in self.cells
+            if cell.result is not None
         }
         for line in lines:
             if "usage" in line:
                 try:
-                    shares[line.get("id", f"line {line['seq']}")] = Usage.from_json(line["usage"])
+                    shares[line.get("id", f"line {line['seq']}")] = ResourceUsage.from_json(line["usage"])
                 except ValueError as error:
                     raise JournalBroken(f"{self.spec.journal.name}: {error}") from error
         for name, share in shares.items():
@@ -278,8 +280,10 @@ class Session:
         if wire is None:
             return {}
         counted = self._usage.total
-        rest = Usage(calls=wire.calls - counted.calls, answer_bytes=wire.answer_bytes - counted.answer_bytes)
-        if rest == Usage():
+        rest = ResourceUsage(
+            calls=wire.calls - counted.calls, answer_bytes=wire.answer_bytes - counted.answer_bytes
+        )
+        if rest == ResourceUsage():
             return {}
         self._usage.record(f"line {self._journal.sequence}", rest)
         return {"usage": asdict(rest)}
@@ -292,7 +296,7 @@ class Session:
         limits = self.spec.limits
         gone = [self._usage.of(cell.id) for cell in self.cells if not _runs_again(cell)]
         # whole seconds, and less than one is none: a kernel in waiting fits as long as nothing is taken off
-        spent = int(Usage.total(gone).cpu_seconds)
+        spent = int(ResourceUsage.total(gone).cpu_seconds)
         if not spent:
             return self.spec
         rest = max(1, limits.cpu_seconds - spent)
@@ -332,7 +336,9 @@ class Session:
         if kernel is not None:
             await kernel.kill()
 
-    async def _run(self, cell: JournalCell, index: int, *, repeats: int = 0) -> tuple[CellResult, Usage]:
+    async def _run(
+        self, cell: JournalCell, index: int, *, repeats: int = 0
+    ) -> tuple[CellResult, ResourceUsage]:
         """Run a cell; return what it did and what it used. `repeats`: its calls that were counted when it first ran."""
         assert self._client is not None and self._kernel is not None and self._wire is not None
         assert self._memory is not None
@@ -408,7 +414,7 @@ class Session:
         else:  # run again for its effect
             client.end(run, lambda _: None)
         busy = duration if busy_before is None or busy_after is None else busy_after - busy_before
-        usage = Usage(
+        usage = ResourceUsage(
             # also what threads of earlier cells asked for since those had ended
             calls=wire.calls - before.calls,
             answer_bytes=wire.answer_bytes - before.answer_bytes,

@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 
 from proxies.errors import ProxyError, Refused
 from proxies.ledger import Answer
-from sandbox.limits.usage import Usage
+from sandbox.limits.usage import ResourceUsage
 from sandbox.types import ApiAnswer, ApiCaller, Limits
 
 MAX_REQUEST = 64 << 10
@@ -131,7 +131,7 @@ class WireServer:
         limits: Limits,
         *,
         declare: Declare | None = None,
-        used: Usage | None = None,
+        used: ResourceUsage | None = None,
     ) -> None:
         self._socket = connection
         self._caller = caller

@@ -57,7 +57,7 @@ def test_the_layers_hold() -> None:
 
 # the last two are what each page loads before it shows anything
 @pytest.mark.parametrize(
-    "room", ["proxies", "sandbox", "workbench", "workbench.api", "workbench.widgets.board"]
+    "room", ["proxies", "sandbox", "workbench", "workbench.api", "workbench.widgets.run_page"]
 )
 def test_importing_a_room_is_quick_and_touches_nothing(room: str, tmp_path: Path) -> None:
     """No heavy library, no folder made: what is imported stays on the cheap side."""

@@ -81,8 +81,8 @@ def test_a_function_of_a_flow_exists(flow: str, name: str) -> None:
 
 
 def test_a_name_that_is_gone_is_seen() -> None:
-    assert exists("workbench.engine.run.engine.Engine.work")
-    assert not exists("workbench.engine.run.engine.Engine.play")
+    assert exists("workbench.engine.flow.Engine.work")
+    assert not exists("workbench.engine.flow.Engine.play")
     assert not exists("workbench.engine.gone.Engine")
 
 

@@ -13,20 +13,20 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState
-from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.assembly import open_engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import new_run
+from workbench.engine.run_files import put_tree
+from workbench.engine.run_settings import with_preset
+from workbench.engine.state import RunState
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import UnknownModel
 from workbench.models.registry import open_model
 from workbench.propositions import Tree
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.synthesis.rules import registry
+from workbench.synthesis.rules import rule_registry as registry
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
 CODE = dict(re.findall(r"```python\n# example/(\w+)\.py\n(.*?)```", PAGE, re.S))

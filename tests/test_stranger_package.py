@@ -23,17 +23,17 @@ from sandbox import Sandbox
 from tests.browser.conftest import start
 from tests.command_line import run_cli, run_process
 from tests.fakes.upstream import Sent, Upstream
-from workbench.engine.evidence.report import write_report
+from workbench.engine.assembly import open_engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import new_run
 from workbench.engine.progress import progress_line
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.engine.state import RunState
 from workbench.errors import ProviderError
+from workbench.reports.note_page import write_report
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
-from workbench.synthesis.rules import registry
+from workbench.synthesis.rules import rule_registry as registry
 
 PACKAGE = Path(__file__).parent / "stranger_package"
 STATEMENT = "The small claim comes true"
@@ -262,7 +262,7 @@ def test_a_run_without_a_notebook_never_tries_to_seal_and_verify_says_so(
 def test_a_leaf_whose_process_ended_before_its_check_is_checked_on_resume(
     package: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from workbench.engine.run.trial_grounding import TrialGrounding
+    from workbench.engine.leaves.grounding import TrialGrounding
 
     async def killed(*_: object) -> None:
         raise ProviderError("the process ends here")

@@ -11,18 +11,20 @@ from jinja2 import UndefinedError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from proxies.asof.asof_text import NO_TEXT
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.view import load_run
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import RunSettings
 from workbench.prompts import render
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import Restate, SetValue
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, resynthesize, settle, tornado
 from workbench.templates import html_environment, text_environment
-from workbench.widgets import drivers, panels, proof, static_tree
+from workbench.views.run_view import load_run
+from workbench.widgets import drivers, panels
+from workbench.widgets import proof_view as proof
+from workbench.widgets import tree_widget as static_tree
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "20180630-120000-7e57"
@@ -156,9 +158,9 @@ def test_environments_are_built_in_one_place() -> None:
         and (node.func.id if isinstance(node.func, ast.Name) else node.func.attr)
         in ("Environment", "Template", "from_string")
     }
-    # loader.py and offline/templates.py compile bodies of package files; prompts.loader has a class Template of its own
+    # loader.py and offline/notebook_cells.py compile bodies of package files; prompts.loader has a class Template of its own
     assert builders == {
         "workbench/templates.py",
-        "workbench/prompts/loader.py",
-        "workbench/offline/templates.py",
+        "workbench/prompts/prompt_files.py",
+        "workbench/offline/notebook_cells.py",
     }

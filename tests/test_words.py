@@ -21,9 +21,9 @@ VAGUE_CLASSES = {"Desk", "Courier", "Outgoing", "Wire", "Raw", "Packed", "Fresh"
 
 # Names that stand in stored records or public JSON and so cannot change: (file, name, why).
 ALLOWED = {
-    ("workbench/propositions/scenario_book.py", "at", "a field of stored scenario records"),
+    ("workbench/propositions/scenario_set.py", "at", "a field of stored scenario records"),
     ("workbench/propositions/values.py", "at", "a field of stored overrides"),
-    ("workbench/engine/evidence/records.py", "found", "a key of the audit's JSON"),
+    ("workbench/audit/check.py", "found", "a key of the audit's JSON"),
     ("proxies/catalogue/schema.py", "at", "a key of the catalogue's files"),
     ("proxies/ledger.py", "asked", "a column of the stored ledger of calls"),
 }

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
         open_page,
         open_run,
         resume,
-        runs,
         search_web,
+    )
+    from workbench.api import (
+        run_list as runs,
     )
 
 

@@ -17,7 +17,7 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from workbench.engine.blocking import run_blocking
+from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _what_if_parser() -> _Parser:
 
 
 def _share(text: str) -> float:
-    from workbench.engine.whatif.typed_values import parse_probability
+    from workbench.whatif.typed_values import parse_probability
 
     return parse_probability(text)
 
@@ -103,7 +103,7 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     def what_if(line: str) -> "WhatIfView":
-        from workbench.engine.whatif.edits import EditTexts
+        from workbench.whatif.run_edits import EditTexts
 
         options = _parsed(_what_if_parser(), line)
         request = EditTexts(

@@ -25,20 +25,20 @@ from typing import Any
 import httpx
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.demo import DEMO_CUTOFF, DEMO_STATEMENT
-from workbench.engine.evidence.report import write_report
+from workbench.cli.analyze import DEMO_CUTOFF, DEMO_STATEMENT
+from workbench.engine.assembly import open_engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import new_run
 from workbench.engine.progress import progress_line
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState
-from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.run_files import put_tree
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.engine.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest
 from workbench.models.errors import ModelError
 from workbench.models.roles import open_models
 from workbench.propositions import Tree
+from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.terminal import printable

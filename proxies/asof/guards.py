@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
-from proxies.asof.rows import DROP, ShapeError, Step, rewrite, steps_of
+from proxies.asof.rows import DROP, RowStep, ShapeError, rewrite, steps_of
 from proxies.catalogue.loader import Endpoint
 
 NOTES: Mapping[str, str] = MappingProxyType(
@@ -63,7 +63,7 @@ def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
     return _on_the_way(answer, steps_of(endpoint.rows), frozenset(endpoint.envelope), "")
 
 
-def _on_the_way(value: Any, steps: tuple[Step, ...], listed: frozenset[str], way: str) -> Any:
+def _on_the_way(value: Any, steps: tuple[RowStep, ...], listed: frozenset[str], way: str) -> Any:
     if not steps or not isinstance(value, (dict, list)):
         return value
     step, rest = steps[0], steps[1:]

@@ -91,7 +91,7 @@ _HAPPENED = re.compile(
 _AS_OF = re.compile(r"\bas (?:of|at)\b", re.IGNORECASE)
 _BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _LINK = re.compile(r"https?://[^\s)\]>\"]+")
-# a line of `workbench.experiments.contexts.values.context_text`
+# a line of `workbench.studies.contexts.context.context_text`
 _QUOTE = re.compile(r"Market at (?P<at>\S+), \S+: (?:(?:last|yes ask|no ask) [\d.e-]+(?:, )?)+")
 _NEAR = timedelta(days=183)
 

@@ -16,7 +16,7 @@ from typing import Any, TypeGuard
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
 from proxies.asof.market_hours import never_splits
 from proxies.asof.market_status import market_at
-from proxies.asof.policies.base import ApiRequest, Context, Lookup, asked_periods
+from proxies.asof.policies.base import ApiRequest, Lookup, PolicyContext, asked_periods
 from proxies.asof.share_figures import VALUES, scaled_fields, share_scaler
 from proxies.asof.statement_lines import CHART, kind_of_line, line_lookups, line_scaler
 from proxies.catalogue.loader import Endpoint
@@ -119,7 +119,7 @@ def aged(endpoint: Endpoint, fetched_at: datetime, now: datetime) -> bool:
     return moves and now - fetched_at > FRESH
 
 
-def adjuster(request: ApiRequest, cutoff: Cutoff, context: Context) -> Callable[[Any], Any]:
+def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Callable[[Any], Any]:
     """A function from a row to the row as it read at the cutoff; it refuses rows if the factor cannot be known."""
     kind = request.endpoint.as_of.adjust
     if cutoff.live or kind in ("", "drop"):

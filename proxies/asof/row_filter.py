@@ -9,7 +9,7 @@ from typing import Any
 
 from proxies.asof import guards, later_text
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, Context, Judge, policy_of
+from proxies.asof.policies import ApiRequest, Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
 from proxies.asof.readjust import adjuster, unchanged
@@ -58,7 +58,7 @@ class RowFilter:
     context : Context
     """
 
-    def __init__(self, request: ApiRequest, cutoff: Cutoff, context: Context) -> None:
+    def __init__(self, request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> None:
         self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
         self._request, self._context = request, context
         self._judge = policy_of(request.endpoint).judge(request, cutoff, context)

@@ -28,7 +28,7 @@ class ShapeError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class RowStep:
     """One step of a row path: ``each`` element, ``any`` value, ``columns`` in parallel, or a ``key``."""
 
     kind: str
@@ -36,7 +36,7 @@ class Step:
 
 
 @lru_cache(maxsize=1024)
-def steps_of(path: str) -> tuple[Step, ...]:
+def steps_of(path: str) -> tuple[RowStep, ...]:
     """The steps of a row path.
 
     Examples
@@ -47,13 +47,13 @@ def steps_of(path: str) -> tuple[Step, ...]:
     steps = []
     for token in _TOKEN.findall(path):
         if token == "[]":
-            steps.append(Step("each"))
+            steps.append(RowStep("each"))
         elif token == "*":
-            steps.append(Step("any"))
+            steps.append(RowStep("any"))
         elif token.startswith("{"):
-            steps.append(Step("columns", tuple(name.strip() for name in token[1:-1].split(","))))
+            steps.append(RowStep("columns", tuple(name.strip() for name in token[1:-1].split(","))))
         else:
-            steps.append(Step("key", (token,)))
+            steps.append(RowStep("key", (token,)))
     return tuple(steps)
 
 
@@ -96,7 +96,7 @@ def rewrite(value: Any, path: str, change: Callable[[Any], Any], *, prune: bool 
 
 def _rewrite(
     value: Any,
-    steps: tuple[Step, ...],
+    steps: tuple[RowStep, ...],
     depth: int,
     change: Callable[[Any], Any],
     hollow: Callable[[Any, int], Any] | None = None,
@@ -221,7 +221,7 @@ def empty_answer(path: str) -> Any:
     return _empty(steps)
 
 
-def _empty(steps: tuple[Step, ...]) -> Any:
+def _empty(steps: tuple[RowStep, ...]) -> Any:
     if not steps:
         return {}
     step = steps[0]

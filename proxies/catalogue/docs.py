@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from proxies.catalogue.availability import Availability, everything
+from proxies.catalogue.endpoint_search import Match, search_of
 from proxies.catalogue.loader import Catalogue, Endpoint
-from proxies.catalogue.search import Match, search_of
 from proxies.errors import ParameterInvalid
 
 MOST_PATHS = 25

@@ -11,15 +11,15 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from proxies.catalogue.checks import check_as_of
+from proxies.catalogue.catalogue_checks import check_as_of
 from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
 from proxies.catalogue.schema import (
     AsOf,
+    EndpointLimits,
     EndpointRow,
     Key,
-    Limits,
     NoneReply,
     Page,
     Param,
@@ -43,7 +43,7 @@ class SourceInfo:
     upstream: str
     key: Key | None
     always: Mapping[str, Any]
-    limits: Limits
+    limits: EndpointLimits
     agent: str
     none: tuple[NoneReply, ...]
 

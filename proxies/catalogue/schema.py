@@ -273,7 +273,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class EndpointLimits:
     """How hard a source may be asked."""
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
@@ -313,7 +313,7 @@ class SourceRow:
     upstream: str = ""
     key: Key | None = None
     always: Mapping[str, Any] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    limits: EndpointLimits = field(default_factory=EndpointLimits)
     agent: str = ""
     none: tuple[NoneReply, ...] = ()
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 import httpx
 
-from proxies.catalogue.schema import Key, Limits
+from proxies.catalogue.schema import EndpointLimits, Key
 from proxies.errors import QuotaExhausted, SourceRejected, SourceUnavailable
 from proxies.fetch.pacing import Pace, backoff, retry_after
 from proxies.settings import Retry
@@ -220,7 +220,7 @@ class RetryingTransport:
 
     source: str
     transport: Transport
-    limits: Limits
+    limits: EndpointLimits
     retry: Retry
     busy: Callable[[HttpResponse], bool] = lambda response: False
     quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402

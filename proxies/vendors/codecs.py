@@ -11,8 +11,8 @@ from typing import Any
 
 from proxies.vendors import dbnomics
 from proxies.vendors.fmp import members
-from proxies.vendors.wikipedia import codec as wikipedia
-from proxies.vendors.yahoo import codec as yahoo
+from proxies.vendors.wikipedia import wikipedia_codec as wikipedia
+from proxies.vendors.yahoo import yahoo_codec as yahoo
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class ChannelEnded(ConnectionError):
 
 
 @dataclass(slots=True)
-class Message:
+class ChannelMessage:
     """One message: its frames, its size with all of them, and whether some were too long to be held."""
 
     frames: list[bytes] = field(default_factory=list)
@@ -84,9 +84,9 @@ class Channel:
             parts.append(frame)
         self._writer.write(b"".join(parts))
 
-    async def receive(self, room: int) -> Message:
+    async def receive(self, room: int) -> ChannelMessage:
         """The next message, of which at most `room` bytes are held. Raises `ChannelEnded`."""
-        message = Message()
+        message = ChannelMessage()
         parts = 0
         while True:
             flags = (await self._read(1))[0]

@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from sandbox.limits.cgroup_tree import Tree, is_busy
+from sandbox.limits.cgroup_tree import CgroupTree, is_busy
 
 _SLACK = 16 << 20  # page tables, sockets and the like, which count for a group and not for the watch
 _BATCH = 100  # descriptors that killing holds
@@ -39,7 +39,7 @@ class Group:
     Made by `Groups.make`. In version 1 it is a folder in each controller's tree, in version 2 one folder.
     """
 
-    def __init__(self, folders: tuple[Path, ...], version: int, tree: Tree) -> None:
+    def __init__(self, folders: tuple[Path, ...], version: int, tree: CgroupTree) -> None:
         self.version = version
         self._folders = folders
         self._memory, self._pids = folders[0], folders[-1]

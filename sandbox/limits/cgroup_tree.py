@@ -35,7 +35,7 @@ class Place:
         return (self.memory,) if self.memory == self.pids else (self.memory, self.pids)
 
 
-class Tree:
+class CgroupTree:
     """Operations on a mounted tree of groups; all raise `OSError`."""
 
     def make(self, folder: Path) -> None:
@@ -98,7 +98,7 @@ def is_orphan(name: str) -> bool:
         return True
 
 
-def find_place(mounts: str, own: str, tree: Tree) -> Place:
+def find_place(mounts: str, own: str, tree: CgroupTree) -> Place:
     """Return where groups may be made; what is there may still refuse.
 
     Parameters
@@ -125,7 +125,7 @@ def find_place(mounts: str, own: str, tree: Tree) -> Place:
     raise NoGroups("no tree of control groups is mounted")
 
 
-def _delegated(own: Path, top: Path, tree: Tree) -> Place:
+def _delegated(own: Path, top: Path, tree: CgroupTree) -> Place:
     try:
         offered = tree.read(own, "cgroup.controllers").split()
         missing = [name for name in CONTROLLERS if name not in offered]
@@ -143,15 +143,15 @@ def _delegated(own: Path, top: Path, tree: Tree) -> Place:
     return Place(2, own, own)
 
 
-def _delegates(folder: Path, tree: Tree) -> bool:
+def _delegates(folder: Path, tree: CgroupTree) -> bool:
     return set(CONTROLLERS) <= set(tree.read(folder, "cgroup.subtree_control").split())
 
 
-def _limited(own: Path, tree: Tree) -> bool:
+def _limited(own: Path, tree: CgroupTree) -> bool:
     return any(tree.read(own, f"{name}.max").strip() != "max" for name in CONTROLLERS)
 
 
-def _move_into_leaf(own: Path, tree: Tree) -> None:
+def _move_into_leaf(own: Path, tree: CgroupTree) -> None:
     """Make room in a group that was delegated to us alone: version 2 lets no processes stay where controllers go on."""
     ours = {os.getpid(), *_descendants(os.getpid())}
     inside = tree.processes(own)

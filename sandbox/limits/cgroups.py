@@ -21,7 +21,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from sandbox.limits.cgroup import Group
-from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
+from sandbox.limits.cgroup_tree import CgroupTree, NoGroups, Place, find_place, identity, is_orphan
 from sandbox.limits.cgroup_trial import try_limits
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ class Groups:
     may take seconds. `available` makes the one instance of a process.
     """
 
-    def __init__(self, place: Place, tree: Tree, trial: Trial) -> None:
+    def __init__(self, place: Place, tree: CgroupTree, trial: Trial) -> None:
         self.version = place.version
         self._tree = tree
         self._numbers = itertools.count(1)
@@ -124,7 +124,7 @@ class Groups:
         return True
 
 
-def remove_orphaned_groups(parent: Path, tree: Tree) -> int:
+def remove_orphaned_groups(parent: Path, tree: CgroupTree) -> int:
     """Remove the groups below `parent` whose manager is gone, and kill what still runs in them; return how many.
 
     Called when a process makes its first group: a manager that was killed could not clean up.
@@ -153,7 +153,7 @@ def _open_groups() -> Groups | str:
     if sys.platform != "linux":
         return f"{sys.platform} has no control groups"
     try:
-        tree = Tree()
+        tree = CgroupTree()
         place = find_place(
             Path("/proc/self/mountinfo").read_text(), Path("/proc/self/cgroup").read_text(), tree
         )

@@ -15,7 +15,7 @@ _PROCESS_CLOCK = 2  # Linux: CPUCLOCK_SCHED, in the lowest three bits of such a 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class ResourceUsage:
     """The share of one cell, or the sum of some.
 
     Attributes
@@ -31,8 +31,8 @@ class Usage:
     cut: int = 0
     cpu_seconds: float = 0.0
 
-    def __add__(self, other: "Usage") -> "Usage":
-        return Usage(
+    def __add__(self, other: "ResourceUsage") -> "ResourceUsage":
+        return ResourceUsage(
             calls=self.calls + other.calls,
             answer_bytes=self.answer_bytes + other.answer_bytes,
             shown=self.shown + other.shown,
@@ -41,9 +41,9 @@ class Usage:
         )
 
     @staticmethod
-    def total(shares: "Iterable[Usage]") -> "Usage":
+    def total(shares: "Iterable[ResourceUsage]") -> "ResourceUsage":
         """Add shares up."""
-        return sum(shares, Usage())
+        return sum(shares, ResourceUsage())
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -66,14 +66,14 @@ class SessionUsage:
     """
 
     def __init__(self) -> None:
-        self._shares: dict[str, Usage] = {}
-        self.total = Usage()
+        self._shares: dict[str, ResourceUsage] = {}
+        self.total = ResourceUsage()
 
-    def of(self, name: str) -> Usage:
+    def of(self, name: str) -> ResourceUsage:
         """The share of a cell; nothing for one that has none."""
-        return self._shares.get(name, Usage())
+        return self._shares.get(name, ResourceUsage())
 
-    def record(self, name: str, share: Usage) -> None:
+    def record(self, name: str, share: ResourceUsage) -> None:
         """Add the share of a cell, or of a line of the journal that is no cell's; each name once."""
         self._shares[name] = share
         self.total += share

@@ -11,9 +11,9 @@ from tests.fakes.loop_run import MARKET, PRICE, BrokerWeb, Say, believing, block
 from workbench.agents.base import AgentSettings, Grounder
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
-from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
-from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_grounder
 from workbench.models.base import ModelRequest
 

@@ -16,7 +16,7 @@ from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.registry import open_grounder
-from workbench.engine.run.settings import with_preset
+from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.litellm_client import LiteLLMModel

@@ -19,11 +19,11 @@ from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings
 from workbench.agents.evidence.drawings import Drawing, svg_of
-from workbench.agents.evidence.market import MarketEvidence
-from workbench.agents.evidence.series import SeriesEvidence
-from workbench.agents.grounders.market import MarketGrounder
-from workbench.questions.series_figure import series_figure
-from workbench.questions.series_leaf import read_series_leaf
+from workbench.agents.evidence.market_evidence import MarketEvidence
+from workbench.agents.evidence.series_evidence import SeriesEvidence
+from workbench.agents.grounders.market_grounder import MarketGrounder
+from workbench.questions.series.series_figure import series_figure
+from workbench.questions.series.series_leaf import read_series_leaf
 
 DAY, CUTOFF_S = 86_400, 1_530_331_200  # 2018-06-30
 PARTS = ["trace-claim", "trace-plan", "trace-figure", "trace-belief", "trace-sources", "trace-conclusion"]

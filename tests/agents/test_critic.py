@@ -16,11 +16,11 @@ from workbench.agents.analyzers.critic import findings
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import MAX_CONTEXT, AgentSettings, Brief, ClaimContext, Grounding
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.agents.grounders.quoted import unprinted
-from workbench.agents.placeholders import PLACEHOLDERS, refuse_placeholder
-from workbench.agents.replies import parse_conclusion
-from workbench.agents.reply_analysis import Expansion, parse_analysis
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
+from workbench.agents.grounders.quoted_numbers import unprinted
+from workbench.agents.replies.analysis_reply import Expansion, parse_analysis
+from workbench.agents.replies.reply_text import PLACEHOLDERS, refuse_placeholder
+from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.prompts import load, names
 from workbench.propositions import Polarity, Tree
 

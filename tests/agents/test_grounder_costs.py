@@ -5,7 +5,7 @@ import pytest
 from benchmarks.grounders import LEAF_ROWS, measure, page_rows
 from benchmarks.prompts import counter
 from workbench.agents.registry import agent_names
-from workbench.plugins import GROUNDERS, package_of
+from workbench.plug_points import GROUNDERS, package_of
 
 
 def test_every_grounder_has_a_row() -> None:

@@ -31,11 +31,12 @@ from tests.fakes.loop_run import (
 from workbench.agents.evidence.base import read_evidence
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
-from workbench.agents.grounders.search import SearchGrounder
-from workbench.agents.loop import quoting, web_tools
-from workbench.agents.loop.tools import text_hash
-from workbench.engine.evidence.verification import proof_context
-from workbench.engine.run.fold import load_state
+from workbench.agents.grounders.search_grounder import SearchGrounder
+from workbench.agents.loop import quoted_lines as quoting
+from workbench.agents.loop import web_tools
+from workbench.agents.loop.tool_box import text_hash
+from workbench.engine.fold import load_state
+from workbench.engine.proof_check import proof_context
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import ApiLedger, Store
 

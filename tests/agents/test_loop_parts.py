@@ -20,14 +20,19 @@ from workbench.agents.evidence import trace_notebook
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.evidence.trace_notebook import belief_figure
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
-from workbench.agents.grounders.search import SearchGrounder
-from workbench.agents.loop.belief_state import BeliefState, Evidence, belief_schema, merged_lists, read_belief
+from workbench.agents.grounders.search_grounder import SearchGrounder
+from workbench.agents.loop.belief_state import (
+    BeliefEvidence,
+    BeliefState,
+    belief_schema,
+    merged_lists,
+    read_belief,
+)
 from workbench.agents.loop.data_tools import market_request, text_again, text_of_answer, text_of_series
-from workbench.agents.loop.limits import LoopLimits, Spent
-from workbench.agents.loop.moves import read_move
-from workbench.agents.loop.quoting import BAR, one_line, quote, visible
+from workbench.agents.loop.moves import LoopLimits, Spent, read_move
+from workbench.agents.loop.quoted_lines import BAR, one_line, quote, visible
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
-from workbench.agents.loop.tools import Place, argument_fault, together
+from workbench.agents.loop.tool_box import ToolPlace, argument_fault, together
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 
@@ -230,7 +235,7 @@ def test_evidence_may_cite_in_brackets() -> None:
 
 
 def test_a_merge_that_is_no_shorter_is_not_taken() -> None:
-    state = BeliefState(evidence_for=(Evidence(text="a fact", sources=("S1.1",)),))
+    state = BeliefState(evidence_for=(BeliefEvidence(text="a fact", sources=("S1.1",)),))
     longer = {"evidence_for": [{"text": "a fact, and more", "sources": ["S1.1"]}], "evidence_against": []}
     with pytest.raises(MalformedReply, match="no shorter"):
         merged_lists(state, longer, {"S1.1"})
@@ -274,7 +279,7 @@ def test_only_data_tools_write_their_text_again() -> None:
     from proxies.ledger import Answer
 
     answer = Answer(data=[{"a": 1}], meta={"content_hash": "sha256:1", "as_of": "2018-06-29"})
-    place = Place(1, 1)
+    place = ToolPlace(1, 1)
     assert text_again("search", {}, "x", answer, place) is None
     assert (
         text_again("call_api", {"path": "x"}, "x", answer, place)
@@ -284,7 +289,10 @@ def test_only_data_tools_write_their_text_again() -> None:
 
 def test_no_two_calls_of_a_leaf_share_a_place() -> None:
     places = [
-        Place(step, number, track) for step in range(1, 40) for number in range(1, 11) for track in range(6)
+        ToolPlace(step, number, track)
+        for step in range(1, 40)
+        for number in range(1, 11)
+        for track in range(6)
     ]
     assert len({place.address for place in places}) == len(places)
     assert len({place.id("S", 1) for place in places}) == len(places)

@@ -13,11 +13,11 @@ from tests.fakes.openai_server import Asked, OpenAIServer, Policy, report_with
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_analyzer, open_synthesizer
-from workbench.engine.run.settings import PRESETS
-from workbench.engine.wording import rule_remarks, tree_lines
+from workbench.engine.run_settings import PRESETS
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import resynthesize, settle
 from workbench.synthesis.sensitivity.paths import tornado
+from workbench.views.wording import rule_remarks, tree_lines
 
 CLAIM = "Nobody leaves the currency union before 2019-01-01"
 PLAN = {

@@ -23,7 +23,7 @@ from tests.fakes.leaf import FakeGuide
 from tests.fakes.openai_server import cells, conclusion
 from tests.fakes.sandbox import PNG, FakeSession, died, printed, raised, timed_out
 from workbench.agents.base import Grounding, GroundingFailure
-from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.models.errors import ModelUnavailable
 
 END = "<TERMINATE_NOTEBOOK>"

@@ -19,7 +19,7 @@ from tests.fakes.leaf import make_leaf_task
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.base import Grounding
 from workbench.agents.registry import open_grounder
-from workbench.engine.run.catalogue_guide import CatalogueGuide
+from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.models.base import NodeRef
 
 LEAF = NodeRef(id="P1.1", statement="The S&P 500 closes above 2650 on 2018-08-31")

@@ -15,10 +15,10 @@ from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import MalformedReply
 from workbench.agents.red_team import argued_side, counter_case, parse_counter_case
-from workbench.engine.annotating import keep_case
-from workbench.engine.run.asking import run_gateway
-from workbench.engine.run.fold import load_state
-from workbench.engine.whatif.red_team import red_team, with_model
+from workbench.annotations.case_against import red_team, with_model
+from workbench.annotations.entries import keep_case
+from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.fold import load_state
 from workbench.errors import ProviderError
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.propositions import Belief, Polarity, Tree

@@ -18,10 +18,10 @@ from tests.fakes.grounding import ground_leaf
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.routed import RoutedEvidence
+from workbench.agents.evidence.routed_evidence import RoutedEvidence
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.agents.grounders import router
-from workbench.agents.grounders.market import MarketGrounder
+from workbench.agents.grounders.market_grounder import MarketGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.routing import ENOUGH, ROUTED, Candidates, GrounderRecord, Leaf, route_by_rule
 from workbench.models.errors import ModelRefused

@@ -19,13 +19,13 @@ from tests.fakes.upstream_fred import KEY, FredUpstream
 from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.series import SeriesEvidence
+from workbench.agents.evidence.series_evidence import SeriesEvidence
 from workbench.agents.grounders.statistical import StatisticalGrounder
-from workbench.questions.deciding import appraise
+from workbench.questions.decision import appraise
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.series_estimate import estimate_leaf
-from workbench.questions.series_leaf import SeriesRef, read_series_leaf
+from workbench.questions.series.series_estimate import estimate_leaf
+from workbench.questions.series.series_leaf import SeriesRef, read_series_leaf
 
 LAST_DAY = date(2018, 6, 29)
 UP = "The S&P 500 closes higher on 2018-09-28 than on 2018-06-29"

@@ -29,23 +29,23 @@ from tests.fakes.loop_run import (
     work,
 )
 from workbench.agents.evidence.look_up import LookUp
-from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_synthesizer
-from workbench.engine.evidence.audit import audit_run
-from workbench.engine.evidence.looked_up import look_up_faults, node_look_up, stored_look_ups
-from workbench.engine.evidence.package import export_run, import_run
-from workbench.engine.evidence.verification import verify_run
-from workbench.engine.run.asking import ModelGateway
-from workbench.engine.run.budget import Budget
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import Agents
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
-from workbench.engine.view import view_of
-from workbench.engine.whatif.asking_again import full_what_if
+from workbench.audit.run_audit import audit_run
+from workbench.engine.access.budget import Budget
+from workbench.engine.access.looked_up import look_up_faults, node_look_up, stored_look_ups
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.fold import load_state
+from workbench.engine.opening import Agents
+from workbench.engine.proof_check import verify_run
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
 from workbench.errors import UsageError
+from workbench.packages.package import export_run, import_run
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.views.run_view import view_of
+from workbench.whatif.full_resynthesis import full_what_if
 
 NOTES = {"notes": [{"text": "Committees that waited in June mostly went on waiting.", "sources": ["S1.1"]}]}
 RULE = '```json\n{"beta": {"beta_0": 0.05, "P1": 0.9}, "p_true": 0.61, "key_factor": "it waits"}\n```\nIt follows its one child.'

@@ -9,7 +9,7 @@ from tests.fakes.openai_server import fenced, report_with
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_synthesizer
-from workbench.engine.run.settings import PRESETS
+from workbench.engine.run_settings import PRESETS
 from workbench.propositions import Belief, Polarity, Proposition, Rule
 from workbench.synthesis import LinearRule
 

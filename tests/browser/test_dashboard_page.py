@@ -12,9 +12,9 @@ from tests.browser.conftest import Served
 from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot, watching
 from tests.fakes.screens import RUN
-from workbench.engine.view import load_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
+from workbench.views.run_view import load_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

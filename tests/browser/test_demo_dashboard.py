@@ -8,7 +8,7 @@ from tests.browser.conftest import Served, asked
 from tests.conftest import FinishedRun
 from tests.fakes.browser import Watched, shot
 from workbench.formatting import percent
-from workbench.widgets.numbers import short_weight
+from workbench.widgets.panels import short_weight
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

@@ -25,12 +25,12 @@ from tests.fakes.hostile_text import (
     whole,
     write_proof,
 )
-from workbench.engine.evidence.package import export_run
-from workbench.engine.evidence.report import report_html
-from workbench.engine.run.fold import load_state
+from workbench.engine.fold import load_state
+from workbench.packages.package import export_run
+from workbench.reports.note_page import report_html
 from workbench.store import Store
-from workbench.widgets.proof import proof_document
-from workbench.widgets.static_tree import tree_html
+from workbench.widgets.proof_view import proof_document
+from workbench.widgets.tree_widget import tree_html
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

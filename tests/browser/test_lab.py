@@ -12,7 +12,7 @@ from workbench.synthesis import resynthesize
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 CELL = f"""from pathlib import Path
-from workbench.engine.view import load_run
+from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
 dashboard(load_run(Path("."), {RUN!r}))"""
 OTHER = "20180628-120000-2ab2"

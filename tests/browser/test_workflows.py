@@ -17,10 +17,10 @@ from tests.browser.test_dashboard_page import ROOT, editor, wait_for_text
 from tests.command_line import run_cli
 from tests.fakes.browser import Watched, shot
 from tests.fakes.screens import RUN
-from workbench.engine.view import load_run
-from workbench.engine.whatif.saved import SavedScenarios
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
+from workbench.views.run_view import load_run
+from workbench.whatif.saved_scenarios import SavedScenarios
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

@@ -14,13 +14,13 @@ from tests.command_line import run_cli
 from tests.fakes.approving_run import open_approving_run
 from workbench.cli import approve as approve_command
 from workbench.cli.approve import TerminalAnswers, can_answer
-from workbench.engine.run.approvals import check_answerable, undecided_steps
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import change_run
-from workbench.engine.run.ownership import own_run
-from workbench.engine.view import view
+from workbench.engine.approvals import check_answerable, undecided_steps
+from workbench.engine.fold import load_state
+from workbench.engine.opening import change_run
+from workbench.engine.ownership import own_run
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
+from workbench.views.run_view import view
 
 HOSTILE = "print('a')\n\x1b]0;owned\x07\u202eprint('b')  # " + "x" * 5000
 CLAIM = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30")

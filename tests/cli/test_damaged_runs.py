@@ -15,7 +15,7 @@ from tests.fakes.small_run import make_small_run
 from workbench.errors import UsageError
 from workbench.propositions import Belief
 from workbench.widgets import panels
-from workbench.widgets.home import list_runs
+from workbench.widgets.home_page import list_runs
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_a_tree_from_a_file_cannot_be_asked_and_says_what_can_be_done(
         assert ("give the root its p in the file" in line) == (run_ids[0] in words)
         assert "unknown model" not in done.stderr
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
-    from workbench.engine.blocking import run_blocking
+    from workbench.blocking import run_blocking
 
     with pytest.raises(UsageError, match="is a tree from a file"):
         run_blocking(wb.resume(run_ids[0], quiet=True))

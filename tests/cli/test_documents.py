@@ -16,7 +16,7 @@ from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
 from tests.fakes.small_run import RUN as SMALL_RUN
 from tests.fakes.small_run import make_small_run
-from workbench.engine.blocking import run_blocking
+from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict
 

@@ -13,7 +13,7 @@ from proxies.catalogue import load_catalogue
 from tests.command_line import run_cli
 from tests.fakes.upstream import Sent, Upstream
 from workbench.cli.env_file import LARGEST_BYTES, is_key_name, load_keys
-from workbench.engine.run import outage
+from workbench.engine.access import outage
 
 KEY = "the-callers-own-key-0123456789"
 REFUSED = [

@@ -14,7 +14,7 @@ import workbench.cli
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import FORMULAS, RUN, STEERING, corpus, hostile_tree, make_hostile_run
 from workbench.cli.common import say
-from workbench.cli.science.files import csv_text
+from workbench.cli.science.science_options import csv_text
 from workbench.spreadsheet import guard_formula, unguard_formula
 from workbench.synthesis import export_tree, import_tree
 from workbench.terminal import json_printable, printable
@@ -99,7 +99,7 @@ def test_the_traceback_of_a_bug_steers_nothing(place: Path, monkeypatch: pytest.
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("\n".join(STEERING.values()))
 
-    monkeypatch.setattr("workbench.engine.documents.runs", broken)
+    monkeypatch.setattr("workbench.views.run_documents.runs", broken)
     done = run_cli(place, "runs")
     assert done.returncode == 1 and "Traceback" in done.stderr and "RuntimeError" in done.stderr
     assert steers(done.stdout + done.stderr) == set()

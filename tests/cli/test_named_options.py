@@ -15,10 +15,10 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
 _OTHERS = {"--allow-root", "--version", "--zygote"}
 #: Files that hold the words of a command line that they start, and no message that names an option.
 _STARTERS = {
-    ROOT / "workbench/engine/run/detached.py",
-    ROOT / "workbench/engine/note/printing.py",
-    ROOT / "workbench/engine/workers/certificates.py",
-    ROOT / "workbench/engine/workers/pool.py",
+    ROOT / "workbench/engine/detached.py",
+    ROOT / "workbench/reports/note_pdf.py",
+    ROOT / "workbench/workers/certificates.py",
+    ROOT / "workbench/workers/worker_pool.py",
 }
 
 
@@ -74,7 +74,7 @@ def test_a_message_that_names_an_option_nobody_has_is_noticed() -> None:
 
 def test_what_a_stopped_run_is_told_to_use_is_there_when_it_is_resumed() -> None:
     """Budgets, prices, servers: what stopped a run can be changed by `resume` itself."""
-    budget = set((ROOT / "workbench/engine/run").glob("*.py")) - _STARTERS
+    budget = set((ROOT / "workbench/engine").rglob("*.py")) - _STARTERS
     wanted = set().union(*(named(path.read_text(encoding="utf-8")) for path in budget))
     assert {"--budget-usd", "--budget-tokens", "--budget-calls", "--price", "--api-base"} <= wanted
     # What a leaf that was cut off says.

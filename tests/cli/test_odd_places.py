@@ -13,7 +13,7 @@ from proxies.atomic import replace_file
 from tests.command_line import run_cli, run_process
 from tests.engine.test_signatures import CONFIG, FINGERPRINT, public_key
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.keys import public_key_of, trusted_names
+from workbench.signing_keys import public_key_of, trusted_names
 
 LONG = "x" * 300
 
@@ -147,5 +147,5 @@ def test_keys_that_are_trusted_at_once_are_all_on_the_list(
     with ThreadPoolExecutor() as pool:
         done = list(pool.map(lambda item: run_process(tmp_path, "keys", "trust", *item), keys.items()))
     assert [one.returncode for one in done] == [0] * 4
-    monkeypatch.setattr("workbench.engine.keys.config_folder", lambda: tmp_path / CONFIG)
+    monkeypatch.setattr("workbench.signing_keys.config_folder", lambda: tmp_path / CONFIG)
     assert {name: key for key, name in trusted_names().items()} == keys

@@ -7,7 +7,7 @@ import pytest
 import workbench as wb
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
-from workbench.engine.blocking import run_blocking
+from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.cli.settings_file import ANALYZE, CLAIM_LEVEL, DOWNWARD, NAME, defaults, run_settings
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 
 OWN = """

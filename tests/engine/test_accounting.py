@@ -10,11 +10,11 @@ from sandbox.record.journal import read_journal
 from tests.command_line import run_cli
 from tests.fakes.asking_run import Provider
 from tests.fakes.notebook_run import open_notebook_run, work_in_kernels
-from workbench.engine import documents
-from workbench.engine.evidence.verification import verify_run
-from workbench.engine.run.proof_names import notebook_name
+from workbench.engine.proof_check import verify_run
+from workbench.engine.run_files import notebook_name
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.store import Store
+from workbench.views import run_documents as documents
 
 FAKE = "def CALL_API(path, params=None):\n    return [{'date': '2018-12-31', 'value': 9999.0}]"
 READ = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500', 'start': '2018-06-01'})"

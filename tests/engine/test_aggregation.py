@@ -20,10 +20,9 @@ from tests.command_line import run_cli
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import GroundingFailure
-from workbench.engine.run.aggregation import Aggregation
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.own_record import (
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.leaves.own_record import (
     ResolvedLeaf,
     counts_for,
     learn,
@@ -31,7 +30,8 @@ from workbench.engine.run.own_record import (
     resolved_leaves,
     topic_of,
 )
-from workbench.engine.run.settings import with_preset
+from workbench.engine.opening import new_run
+from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.science.scoring.scores import brier_index
 from workbench.store import Store
@@ -178,7 +178,7 @@ def test_trials_that_agree_end_a_leaf_early_only_where_that_is_asked_for(
 
 
 def test_a_dead_trial_is_imputed_in_the_preset_and_the_log_can_be_recomputed(tmp_path: Path) -> None:
-    from workbench.engine.evidence.combined import combined_faults
+    from workbench.engine.proof_check import combined_faults
 
     class OneDead(Drifting):
         async def ground(self, task: Any) -> Any:
@@ -239,7 +239,7 @@ def test_only_leaves_resolved_before_the_cutoff_teach(
     # 24 leaves of one claim are one question, and teach nothing; where each run has a claim of its own they do
     assert opened("2019-01-01") == opened("2018-12-31")
     assert (opened("2019-01-01").learned_from, opened("2019-01-01").calibrates) == (0, False)
-    monkeypatch.setattr("workbench.engine.run.own_record._of_run", far_off)
+    monkeypatch.setattr("workbench.engine.leaves.own_record._of_run", far_off)
     before, after = opened("2018-12-31"), opened("2019-01-01")
     assert (before.learned_from, before.calibrates) == (0, False)
     assert after.learned_from == 24 and after.calibrates and after.prior == pytest.approx(13 / 26)

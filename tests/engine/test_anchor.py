@@ -8,7 +8,7 @@ import nbformat
 import pytest
 
 from sandbox.record.journal import GENESIS, Journal, ends_at, read_head, read_journal, read_lines
-from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.session_notebook import render_notebook, write_notebook
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, make_small_run

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.annotating import (
+from workbench.annotations.entries import (
     CHECKLIST,
     add_comment,
     add_note,
@@ -20,14 +20,14 @@ from workbench.engine.annotating import (
     sign_off,
     sign_off_rows,
 )
-from workbench.engine.evidence.package import export_run, import_package
-from workbench.engine.run.annotations import Outcome, outcome_of
-from workbench.engine.run.fold import load_state
-from workbench.engine.view import view
+from workbench.engine.fold import load_state
+from workbench.engine.people import Outcome, outcome_of
 from workbench.errors import UsageError
+from workbench.packages.package import export_run, import_package
 from workbench.propositions import TreeError
 from workbench.store import PackageRefused, Store
 from workbench.store import events as ev
+from workbench.views.run_view import view
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -76,7 +76,7 @@ def test_what_is_no_comment_and_no_note_is_refused(store: Store) -> None:
 
 @given(text=st.text(max_size=80))
 def test_a_text_that_is_taken_steers_no_terminal(text: str) -> None:
-    from workbench.engine.annotating import _text
+    from workbench.annotations.entries import _text
 
     try:
         plain = _text(text, "a note")

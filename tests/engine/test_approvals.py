@@ -24,9 +24,9 @@ from tests.fakes.approving_run import (
     work,
 )
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
-from workbench.engine.run.approvals import ApprovedData, check_answerable, decide, undecided_steps
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.approvals import ApprovedData, check_answerable, decide, undecided_steps
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.search.engines import ENGINES
 from workbench.store import ApiLedger, Store

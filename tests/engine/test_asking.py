@@ -11,12 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.fakes.models import ScriptedModel
-from workbench.engine.run.asking import ModelGateway, spending
-from workbench.engine.run.budget import FLOORS, Budget, LeafBudgetSpent, Limits
+from workbench.engine.access.budget import FLOORS, Budget, BudgetLimits, LeafBudgetSpent
+from workbench.engine.access.model_gateway import ModelGateway, spending
 from workbench.errors import BudgetStop, UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, Usage
-from workbench.models.errors import ModelRefused, ModelUnavailable
-from workbench.models.usage import (
+from workbench.models.costs import (
     CACHED_IN_FULL,
     ESTIMATED,
     Price,
@@ -24,6 +23,7 @@ from workbench.models.usage import (
     with_sound_usage,
     worst_input_tokens,
 )
+from workbench.models.errors import ModelRefused, ModelUnavailable
 from workbench.store import ModelLedger, Store
 
 RUN = "20180630-120000-a1b2"
@@ -86,11 +86,11 @@ class Provider(ScriptedModel):
         return ModelReply(text="yes", model="m", usage=usage)
 
 
-LIMITS: list[Callable[[int], Limits]] = [
-    lambda size: Limits(usd=size * 0.004),
-    lambda size: Limits(tokens=size * 400),
-    lambda size: Limits(calls=size),
-    lambda size: Limits(usd=size * 0.004, tokens=size * 400, calls=size),
+LIMITS: list[Callable[[int], BudgetLimits]] = [
+    lambda size: BudgetLimits(usd=size * 0.004),
+    lambda size: BudgetLimits(tokens=size * 400),
+    lambda size: BudgetLimits(calls=size),
+    lambda size: BudgetLimits(usd=size * 0.004, tokens=size * 400, calls=size),
 ]
 
 
@@ -125,7 +125,7 @@ def test_no_limit_is_passed_by_calls_side_by_side(
 
 async def test_a_budget_that_is_large_enough_changes_nothing(store: Store) -> None:
     model = ScriptedModel([reply(), reply()])
-    asking = gateway(store, model, Budget(Limits(usd=100.0, tokens=10**7, calls=100)))
+    asking = gateway(store, model, Budget(BudgetLimits(usd=100.0, tokens=10**7, calls=100)))
     ask = asking.asker(run=RUN, node="P1", trial=1, attempt=1)
     for step in range(2):
         await ask(request(step, max_tokens=700), **place(step))
@@ -136,17 +136,17 @@ async def test_a_budget_that_is_large_enough_changes_nothing(store: Store) -> No
 async def test_a_reply_is_shortened_to_what_fits_and_found_again_with_more_to_spend(store: Store) -> None:
     """The shortened limit is no part of the address: a resumed run must not buy the reply again."""
     model = ScriptedModel([reply()])
-    tight = gateway(store, model, Budget(Limits(tokens=2000)))
+    tight = gateway(store, model, Budget(BudgetLimits(tokens=2000)))
     first = await tight.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     (sent,) = model.requests
     assert sent.max_tokens is not None and FLOORS["step"] <= sent.max_tokens < 2000
-    rich = gateway(store, ScriptedModel(), Budget(Limits(tokens=10**6)))
+    rich = gateway(store, ScriptedModel(), Budget(BudgetLimits(tokens=10**6)))
     assert await rich.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)) == first
 
 
 async def test_below_the_floor_the_run_stops_and_the_message_names_the_option(store: Store) -> None:
     model = ScriptedModel()
-    asking = gateway(store, model, Budget(Limits(tokens=FLOORS["step"] - 1)))
+    asking = gateway(store, model, Budget(BudgetLimits(tokens=FLOORS["step"] - 1)))
     with pytest.raises(BudgetStop, match="--budget-tokens"):
         await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     assert not model.requests
@@ -154,7 +154,7 @@ async def test_below_the_floor_the_run_stops_and_the_message_names_the_option(st
 
 async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:
     model = ScriptedModel([reply(), reply()])
-    asking = gateway(store, model, Budget(leaf_limits=Limits(calls=1)))
+    asking = gateway(store, model, Budget(leaf_limits=BudgetLimits(calls=1)))
     for node in ("P1", "P2"):
         await asking.asker(run=RUN, node=node, trial=1, attempt=1)(request(0), **place(0))
     with pytest.raises(LeafBudgetSpent, match="leaf P1"):
@@ -162,10 +162,10 @@ async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:
 
 
 async def test_a_reply_of_the_ledger_costs_nothing_also_when_the_budget_is_used_up(store: Store) -> None:
-    first = gateway(store, ScriptedModel([reply()]), Budget(Limits(calls=1)))
+    first = gateway(store, ScriptedModel([reply()]), Budget(BudgetLimits(calls=1)))
     answer = await first.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     model = ScriptedModel()
-    later = gateway(store, model, Budget(Limits(calls=1), calls=1))
+    later = gateway(store, model, Budget(BudgetLimits(calls=1), calls=1))
     again = await later.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     assert again == answer and not model.requests and later.calls == 0
 
@@ -181,11 +181,11 @@ async def test_another_model_keeps_what_the_first_was_paid_for(store: Store) -> 
 
 def test_an_unknown_price_is_refused_before_the_first_call_and_a_stated_one_is_taken(store: Store) -> None:
     model = ScriptedModel()
-    unknown = ModelGateway(model, ModelLedger(store), Budget(Limits(usd=5.0)))
+    unknown = ModelGateway(model, ModelLedger(store), Budget(BudgetLimits(usd=5.0)))
     with pytest.raises(UsageError, match=r"--price scripted=IN,OUT"):
         unknown.require_price()
-    gateway(store, model, Budget(Limits(usd=5.0))).require_price()
-    ModelGateway(model, ModelLedger(store), Budget(Limits(tokens=5))).require_price()
+    gateway(store, model, Budget(BudgetLimits(usd=5.0))).require_price()
+    ModelGateway(model, ModelLedger(store), Budget(BudgetLimits(tokens=5))).require_price()
 
 
 async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitting(store: Store) -> None:
@@ -198,7 +198,7 @@ async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitti
             await asyncio.Event().wait()
             raise AssertionError
 
-    asking = gateway(store, Silent(), Budget(Limits(usd=1.0)))
+    asking = gateway(store, Silent(), Budget(BudgetLimits(usd=1.0)))
     task = asyncio.ensure_future(asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0)))
     await hang.wait()
     task.cancel()
@@ -207,7 +207,7 @@ async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitti
     assert lost.unanswered == lost.calls == 1 and lost.tokens > 0
     assert lost.usd == lost.unanswered_usd == pytest.approx(asking.budget.run.usd) and lost.usd > 0
     # Asked again and answered, the first is still lost: the provider may have billed both.
-    again = gateway(store, ScriptedModel([reply()]), Budget(Limits(usd=1.0), usd=lost.usd))
+    again = gateway(store, ScriptedModel([reply()]), Budget(BudgetLimits(usd=1.0), usd=lost.usd))
     await again.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     after = spending(store, RUN)
     assert (after.unanswered, after.calls) == (1, 2)
@@ -225,7 +225,7 @@ async def test_a_call_that_was_cut_off_is_charged_at_its_worst_in_the_next_sitti
 async def test_what_was_refused_costs_nothing_and_what_was_lost_its_worst(
     store: Store, error: Exception, unanswered: int
 ) -> None:
-    asking = gateway(store, ScriptedModel([error]), Budget(Limits(usd=1.0)))
+    asking = gateway(store, ScriptedModel([error]), Budget(BudgetLimits(usd=1.0)))
     with pytest.raises(type(error)):
         await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(0), **place(0))
     spent = spending(store, RUN)

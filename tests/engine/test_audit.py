@@ -7,12 +7,12 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
-from workbench.engine import documents
-from workbench.engine.evidence.proof_checks import tokens
+from workbench.audit.proof_checks import tokens
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.views import run_documents as documents
 
 
 def dates_check(home: Path, *days: str) -> tuple[str, str]:

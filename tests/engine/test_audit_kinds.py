@@ -9,10 +9,10 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.fakes.run_kinds import at, write_call, write_run
-from workbench.engine.evidence.audit import QUESTIONS, audit_checks, audit_run
-from workbench.engine.evidence.badges import run_badges
-from workbench.engine.evidence.kinds import RunKind
-from workbench.engine.run.fold import load_state
+from workbench.audit.badges import run_badges
+from workbench.audit.check import RunKind
+from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
+from workbench.engine.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -216,8 +216,8 @@ def test_a_grounder_that_a_router_opens_makes_a_run_clairvoyant_too(store: Store
 
 def test_calls_a_workers_clock_apart_from_the_log_are_no_fault(store: Store) -> None:
     """A worker's clock may be 5 s off (`workers.facts.CLOCK_BOUND`); ten are too many."""
-    from workbench.engine.evidence import data_checks
-    from workbench.engine.workers.facts import CLOCK_BOUND
+    from workbench.audit import data_checks
+    from workbench.workers.worker_facts import CLOCK_BOUND
 
     assert data_checks._CLOCKS.total_seconds() == CLOCK_BOUND
     begun, ended = (data_checks._moment(at(seconds)) for seconds in (0, 30))

@@ -3,8 +3,8 @@
 import pytest
 
 from tests.fakes.screens import demo_tree
-from workbench.engine.band import refits_band
 from workbench.store.events import NodeRefitted, NumberSpread
+from workbench.whatif.band import refits_band
 
 
 def refitted(node: str, sd: float, *, count: int = 5, failed: int = 0) -> NodeRefitted:

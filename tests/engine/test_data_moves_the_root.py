@@ -14,12 +14,12 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import with_preset
-from workbench.engine.view import view
+from workbench.engine.assembly import open_engine
+from workbench.engine.opening import new_run
+from workbench.engine.run_settings import with_preset
+from workbench.reports.note_page import write_report
 from workbench.store import Store
+from workbench.views.run_view import view
 
 pytestmark = pytest.mark.long
 

@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.screens import CUTOFF, RUN, demo_tree
-from workbench.engine.note.content import note_of
-from workbench.engine.overview import listed_runs
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.ownership import own_run
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.stored_trees import put_tree
-from workbench.engine.view import load_run
+from workbench.engine.fold import load_state
+from workbench.engine.ownership import own_run
+from workbench.engine.run_files import put_tree
+from workbench.engine.run_settings import RunSettings
+from workbench.reports.note_content import note_of
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_overview import listed_runs
+from workbench.views.run_view import load_run
 
 
 @pytest.fixture

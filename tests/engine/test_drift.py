@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.record.verify import Difference, Verification
+from sandbox.record.proof_verification import Difference, Verification
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.cli.verify import drift_line
-from workbench.engine.evidence.drift import drift, rerun_probability
-from workbench.engine.evidence.verification import ProofCheck
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.state import RunState
+from workbench.audit.drift import drift, rerun_probability
+from workbench.cli.evidence import drift_line
+from workbench.engine.fold import load_state
+from workbench.engine.proof_check import ProofCheck
+from workbench.engine.state import RunState
 from workbench.store import Store
 from workbench.synthesis import resynthesize
 

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.fakes.asking_run import FakeTime, Provider, open_run, undisturbed, work
-from workbench.engine.run.asking import spending
-from workbench.engine.run.outage import ProviderDown, Timing
-from workbench.engine.run.state import RunState
+from workbench.engine.access.model_gateway import spending
+from workbench.engine.access.outage import ProviderDown, Timing
+from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.models.errors import ModelRefused, ModelUnavailable

@@ -4,9 +4,9 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.engine.run.forecast import cost_line, error_line
-from workbench.engine.run.settings import RunSettings
-from workbench.models.cost import CALLS_PER_LEAF, TOKENS, forecast_cost
+from workbench.engine.plan import cost_line, error_line
+from workbench.engine.run_settings import RunSettings
+from workbench.models.costs import CALLS_PER_LEAF, TOKENS, forecast_cost
 from workbench.propositions import Tree
 
 PRICES = {"openai/x": [1.0, 4.0]}

@@ -6,16 +6,16 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.evidence.audit import audit_run
-from workbench.engine.evidence.report import report_html
+from workbench.audit.run_audit import audit_run
+from workbench.engine.fold import load_state
 from workbench.engine.hindsight import hindsight
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.view import view
-from workbench.engine.wording import run_lines
+from workbench.engine.run_settings import RunSettings
 from workbench.models.training import cutoff_table, training_cutoff
+from workbench.reports.note_page import report_html
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
 
 BEFORE, AFTER = Cutoff.parse("2018-06-30"), Cutoff.parse("2026-01-15")
 

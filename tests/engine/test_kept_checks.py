@@ -17,14 +17,14 @@ import pytest
 from tests.fakes.asking_run import Provider, open_run, work
 from tests.fakes.hostile_packages import members_of, pack
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.annotating import add_comment
-from workbench.engine.evidence.audit import audit_run
-from workbench.engine.evidence.badges import Badge
-from workbench.engine.evidence.package import export_run, import_run
-from workbench.engine.view import load_run
-from workbench.engine.whatif.saved import SavedScenarios
+from workbench.annotations.entries import add_comment
+from workbench.audit.badges import Badge
+from workbench.audit.run_audit import audit_run
+from workbench.packages.package import export_run, import_run
 from workbench.propositions.edits import SetValue
 from workbench.store import PackageRefused, Store
+from workbench.views.run_view import load_run
+from workbench.whatif.saved_scenarios import SavedScenarios
 
 
 @pytest.fixture

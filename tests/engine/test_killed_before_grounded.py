@@ -18,7 +18,7 @@ pytestmark = pytest.mark.long
 #: The command line, killed where it would put the first grounding on record.
 _KILLED = """
 import os, sys
-from workbench.engine.run.trial_grounding import TrialGrounding
+from workbench.engine.leaves.grounding import TrialGrounding
 TrialGrounding._record_grounding = lambda *_: os._exit(137)
 from workbench.cli.main import main
 main()

@@ -11,18 +11,18 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import CUTOFF
-from workbench.engine.evidence.package import export_run
-from workbench.engine.evidence.report import report_html
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.view import view
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import RunSettings
+from workbench.packages.package import export_run
 from workbench.propositions import Belief, Tree
+from workbench.reports.note_page import report_html
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, resynthesize, settle
 from workbench.synthesis.coherence.findings import find_nested
+from workbench.views.run_view import view
 from workbench.widgets import panels
-from workbench.widgets.static_tree import tree_html
+from workbench.widgets.tree_widget import tree_html
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,7 @@ from proxies.asof.clock import Cutoff
 from tests.agents.grounder_cases import CASES, SUBMIT
 from tests.command_line import run_cli
 from tests.fakes.loop_run import ExaOnLoopback, ScriptedModel, calls, open_run, work
-from workbench.engine.evidence.memory_scan import late_sentences
+from workbench.audit.memory_scan import late_sentences
 from workbench.store import Store
 
 CUTOFF = Cutoff.parse("2018-06-30")

@@ -13,24 +13,24 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.command_line import run_cli
 from tests.fakes.run_kinds import CUTOFF, write_run
-from workbench.engine import documents
-from workbench.engine.evidence.badges import run_badges
-from workbench.engine.evidence.data_read import leaves_without_data, no_data_lines
-from workbench.engine.evidence.kinds import RunKind
-from workbench.engine.evidence.package import import_run
-from workbench.engine.note.content import note_of
-from workbench.engine.note.page import note_html
-from workbench.engine.note.plain import note_markdown
-from workbench.engine.note.word import note_docx
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.state import RunState
-from workbench.engine.view import view
-from workbench.engine.wording import run_lines
+from workbench.audit.badges import run_badges
+from workbench.audit.check import RunKind
+from workbench.audit.data_read import leaves_without_data, no_data_lines
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
 from workbench.mcp.visible_runs import VisibleRuns
+from workbench.packages.package import import_run
+from workbench.reports.note_content import note_of
+from workbench.reports.note_markdown import note_markdown
+from workbench.reports.note_page import note_html
+from workbench.reports.note_word import note_docx
 from workbench.store import ApiLedger, Store
+from workbench.views import run_documents as documents
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
 from workbench.widgets import panels
-from workbench.widgets.session import WhatIfSession
-from workbench.widgets.static_tree import tree_html
+from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.tree_widget import tree_html
 
 RUN = "20260301-120000-aced"
 TYPED = "no cell made a data call, so its figures were typed in or remembered"

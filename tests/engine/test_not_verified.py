@@ -7,13 +7,13 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.note.content import note_of
+from workbench.engine.fold import load_state
 from workbench.engine.progress import progress_line
-from workbench.engine.run.fold import load_state
-from workbench.engine.view import load_run
+from workbench.reports.note_content import note_of
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import resynthesize
+from workbench.views.run_view import load_run
 from workbench.widgets import panels
 
 

@@ -21,22 +21,22 @@ from hypothesis import strategies as st
 from tests.fakes.hostile_text import RUN as HOSTILE_RUN
 from tests.fakes.hostile_text import corpus, make_hostile_run
 from tests.fakes.screens import RUN, figure_png, make_run
-from workbench.engine.annotating import add_comment, record_outcome, sign_off
-from workbench.engine.evidence.package import format_of
-from workbench.engine.note.content import Driver, Note, note_of, without_records
-from workbench.engine.note.page import chart_axis, driver_chart, note_html, report_html
-from workbench.engine.note.plain import note_markdown, words
-from workbench.engine.note.plots import MOST_PLOTS, proof_plots
-from workbench.engine.note.printing import CannotPrint, print_pdf
-from workbench.engine.note.word import note_docx
-from workbench.engine.run.fold import load_state
-from workbench.engine.whatif.saved import save_scenario
+from workbench.annotations.entries import add_comment, record_outcome, sign_off
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
+from workbench.packages.package import format_of
 from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
+from workbench.reports.note_content import Driver, Note, note_of, without_records
+from workbench.reports.note_markdown import note_markdown, words
+from workbench.reports.note_page import chart_axis, driver_chart, note_html, report_html
+from workbench.reports.note_pdf import CannotPrint, print_pdf
+from workbench.reports.note_plots import MOST_PLOTS, proof_plots
+from workbench.reports.note_word import note_docx
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.whatif.saved_scenarios import save_scenario
 
 CANARY = "http://127.0.0.1:9"
 
@@ -181,7 +181,7 @@ def test_a_band_says_where_it_comes_from_and_is_no_interval_of_the_event(home: P
 
 
 def test_a_band_of_no_width_is_never_shown_as_certainty(note: Note) -> None:
-    from workbench.engine.band import Band
+    from workbench.whatif.band import Band
 
     assert "no certainty" in Band(low=0.5, high=0.5, origin="three trials").line()
 

@@ -9,11 +9,11 @@ import pytest
 from tests.fakes.asking_run import AskingGrounder, Provider, open_run, undisturbed, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import Agents
-from workbench.engine.run.regrounding import trying_line
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.tree_grounding import LeavesLeft
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.single_node import trying_line
+from workbench.engine.leaves.traversal import LeavesLeft
+from workbench.engine.opening import Agents
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
 from workbench.propositions import Proposition
 from workbench.store import Store

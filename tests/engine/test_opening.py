@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.run.opening import MAX_STATEMENT, check_statement, new_run
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.opening import MAX_STATEMENT, check_statement, new_run
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.store import Store
 

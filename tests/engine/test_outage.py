@@ -10,7 +10,7 @@ import pytest
 
 from proxies.fetch.pacing import Pace, backoff, reset_seconds
 from tests.fakes.asking_run import FakeTime
-from workbench.engine.run.outage import Outage, ProviderDown, Timing
+from workbench.engine.access.outage import Outage, ProviderDown, Timing
 from workbench.models.errors import ModelUnavailable
 
 

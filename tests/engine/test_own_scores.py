@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from workbench.engine import own_scores
+from workbench.audit import home_scores as own_scores
 from workbench.store import Store
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from sandbox.errors import AnotherWriter
 from sandbox.record.journal import Journal, read_lines
-from workbench.engine.run.ownership import LOCK_NAME, RunInWork, own_run, owner_of
+from workbench.engine.ownership import LOCK_NAME, RunInWork, own_run, owner_of
 
 
 def test_who_holds_a_run_is_named_to_everybody_else(tmp_path: Path) -> None:

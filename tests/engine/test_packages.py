@@ -32,8 +32,8 @@ from tests.fakes.hostile_packages import (
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
 from workbench.cli.export import import_file
 from workbench.cli.lab import lab_environment
-from workbench.engine.evidence.package import export_run, import_run
-from workbench.engine.run.fold import load_state
+from workbench.engine.fold import load_state
+from workbench.packages.package import export_run, import_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.widgets import panels

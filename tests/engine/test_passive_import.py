@@ -11,7 +11,7 @@ from tests.command_line import run_cli
 from tests.fakes.hostile_packages import members_of, pack, with_journal
 from tests.fakes.hostile_text import HONEST, active, corpus, hostile_outputs, links, whole
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.evidence.package import PackageAltered, export_run, import_run
+from workbench.packages.package import PackageAltered, export_run, import_run
 from workbench.store import Store
 
 CANARY = "http://127.0.0.1:9"

@@ -9,12 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.engine.band import Band, windows_band
-from workbench.engine.past_windows import PastWindows, past_windows, window_correlation
 from workbench.formatting import percent
 from workbench.propositions import Belief, Polarity, Tree
-from workbench.questions.series_leaf import RECORD
+from workbench.questions.series.series_leaf import RECORD
 from workbench.synthesis import LinearRule, settle
+from workbench.whatif.band import Band, PastWindows, past_windows, window_correlation, windows_band
 
 START = date(2010, 1, 1)
 #: Outcomes of past weeks, and by how many weeks the first lies after the start.

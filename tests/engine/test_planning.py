@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.errors import AgentGaveUp
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.planning import Planning
-from workbench.engine.run.recorder import Recorder
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.opening import new_run
+from workbench.engine.plan import Planning
+from workbench.engine.recorder import Recorder
+from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Tree
 from workbench.propositions.growth import next_leaf

@@ -13,9 +13,9 @@ from proxies.atomic import replace_file
 from proxies.fetch.cache import RawCache
 from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.evidence.package import export_run, import_run
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run.fold import load_state
+from workbench.engine.fold import load_state
+from workbench.packages.package import export_run, import_run
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 
 

@@ -8,16 +8,15 @@ import pytest
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.engine.evidence.combined import combined_faults
-from workbench.engine.evidence.verification import verify_run
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.regrounding import regrounding_line, reopen_leaf
-from workbench.engine.view import view
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
+from workbench.engine.proof_check import combined_faults, verify_run
 from workbench.errors import ProviderError, UsageError
 from workbench.models.errors import ModelUnavailable
 from workbench.propositions import Belief
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_view import view
 
 
 class Second(AskingGrounder):
@@ -145,7 +144,7 @@ def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(tmp_pat
 
 
 def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(tmp_path: Path) -> None:
-    from workbench.engine.annotating import record_outcome
+    from workbench.annotations.entries import record_outcome
 
     store, run_id = finished(tmp_path)
     leaf = leaf_of(store, run_id)

@@ -9,15 +9,15 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
-from workbench.engine.evidence.package import PackageAltered, export_run, import_package
-from workbench.engine.evidence.returned import take_review
-from workbench.engine.run.fold import load_state
-from workbench.engine.view import view
-from workbench.engine.wording import sign_off_line
+from workbench.annotations.entries import add_comment, add_note, record_outcome, sign_off
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
+from workbench.packages.package import PackageAltered, export_run, import_package
+from workbench.packages.returned_review import take_review
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_view import view
+from workbench.views.wording import sign_off_line
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.routes import record_table, together
-from workbench.engine.run.own_record import ResolvedLeaf
+from workbench.audit.routes import record_table, together
+from workbench.engine.leaves.own_record import ResolvedLeaf
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -25,12 +25,12 @@ from tests.fakes.loop_run import (
     work,
 )
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.agents.grounders.search import SearchGrounder
+from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.grounders.thoughts import elicited
-from workbench.engine.run.asking import run_gateway
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.rebuying import RebuyNeeded
-from workbench.engine.run.run_prompts import run_prompts
+from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.fold import load_state
+from workbench.engine.run_prompts import run_prompts
+from workbench.engine.run_texts import RebuyNeeded
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import TODAY, PromptSet, load, names

@@ -16,9 +16,9 @@ from tests.fakes.openai_server import fenced
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
-from workbench.agents.judging import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
-from workbench.engine.evidence.second_reading import family_of, kept_texts, late_by_rule, leak_rates
-from workbench.engine.run.fold import load_state
+from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
+from workbench.annotations.second_opinions import family_of, kept_texts, late_by_rule, leak_rates
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ApiLedger, Store
@@ -109,7 +109,7 @@ def small_run(home: Path, server: Upstream, *hits: str) -> None:
         }
     }
     place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="tool", step=7, retry=0)
-    from sandbox.record.verify import content_hash
+    from sandbox.record.proof_verification import content_hash
 
     meta = {
         "content_hash": content_hash(rows),
@@ -336,7 +336,7 @@ def test_findings_of_another_shape_are_not_counted(tmp_path: Path) -> None:
     store = Store(tmp_path)
     body = store.put_body(b'[{"id": "x", "model": "leak"}]')
     store.append(RUN, ev.LeaksAudited(model="x/y", findings=body))
-    from workbench.engine.evidence.second_reading import stored_findings
+    from workbench.annotations.second_opinions import stored_findings
 
     with pytest.raises(UsageError, match="cannot be read"):
         stored_findings(store, load_state(store, RUN))

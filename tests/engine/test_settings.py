@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.agents.base import AgentSettings
-from workbench.engine.run.settings import PRESETS, RunSettings, with_preset
+from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
 
 SETTINGS = st.builds(

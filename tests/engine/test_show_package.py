@@ -14,8 +14,8 @@ from tests.command_line import run_cli
 from tests.engine.test_packages import honest, snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_notebook
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.annotating import add_comment, sign_off
-from workbench.engine.evidence.package import export_run, import_package
+from workbench.annotations.entries import add_comment, sign_off
+from workbench.packages.package import export_run, import_package
 from workbench.store import Store
 
 __all__ = ["honest"]  # fixture

@@ -22,7 +22,7 @@ from tests.command_line import run_cli
 from tests.engine.test_packages import snapshot
 from tests.fakes.hostile_packages import members_of, pack, with_sql
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.evidence.signature import sign_package
+from workbench.packages.signature import sign_package
 from workbench.store import Store
 from workbench.widgets import panels
 
@@ -325,7 +325,7 @@ def test_a_trusted_name_stands_for_one_key(sender: Path, reader: Path, tmp_path:
 
 
 def test_the_view_of_a_kernel_binds_nothing_above_the_config_folder() -> None:
-    from workbench.settings import config_folder
+    from workbench.environment import config_folder
 
     folder = config_folder().resolve()
     bound = [Path(operation[1]) for operation in build_view().operations if operation[0] in ("bind", "copy")]

@@ -9,7 +9,7 @@ import pytest
 from tests.agents.grounder_cases import CASES
 from tests.command_line import run_cli
 from tests.fakes.loop_run import LEAF, ExaOnLoopback, ScriptedModel, open_run, work
-from workbench.engine.step_scores import steps_document
+from workbench.audit.step_scores import steps_document
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev

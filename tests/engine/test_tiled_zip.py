@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.hostile_packages import members_of, pack
 from tests.fakes.zips import Part, build, packed, streamed
-from workbench.engine.evidence.archive import unpack
-from workbench.engine.evidence.tiled_zip import read_content, read_members
+from workbench.packages.archive import read_content, read_members, unpack
 from workbench.store import PackageRefused
 
 DATABASE, REPORT = b"run.db", b"report.html"

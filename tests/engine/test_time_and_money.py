@@ -6,12 +6,12 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.run.fold import fold
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
-from workbench.engine.view import load_run
+from workbench.engine.fold import fold
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
 from workbench.store import Event, Store, StoredEvent
 from workbench.store import events as ev
+from workbench.views.run_view import load_run
 from workbench.widgets import panels
 
 STARTED = ev.RunStarted(

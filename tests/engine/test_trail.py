@@ -9,23 +9,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, data_call, make_run
-from workbench.agents.grounders.quoted import quoted_spans, unprinted
-from workbench.engine import documents
-from workbench.engine.evidence.trail import (
-    Cell,
+from workbench.agents.grounders.quoted_numbers import quoted_spans, unprinted
+from workbench.engine.fold import load_state
+from workbench.errors import UsageError
+from workbench.store import Store
+from workbench.views import run_documents as documents
+from workbench.views.trail import (
     Trail,
+    TrailCell,
     evidence_trail,
     linked_numbers,
     markdown_places,
     raw_answer,
 )
-from workbench.engine.run.fold import load_state
-from workbench.errors import UsageError
-from workbench.store import Store
 
 
 def trail_of(report: str, printed: dict[str, str], statement: str = "") -> Trail:
-    cells = tuple(Cell(id=name, title="", first_line="x", printed=text) for name, text in printed.items())
+    cells = tuple(
+        TrailCell(id=name, title="", first_line="x", printed=text) for name, text in printed.items()
+    )
     return Trail(node="P1", trial=1, attempt=1, statement=statement, report=report, cells=cells, calls=())
 
 
@@ -95,7 +97,7 @@ def test_the_document_names_cell_call_and_answer(home: Path) -> None:
 def test_the_exported_notebook_has_a_place_for_every_link(home: Path) -> None:
     import json
 
-    from workbench.engine.evidence.package import export_run
+    from workbench.packages.package import export_run
 
     store = Store(home)
     data, _ = export_run(store, RUN, "ipynb")
@@ -108,14 +110,14 @@ def test_the_exported_notebook_has_a_place_for_every_link(home: Path) -> None:
 
 
 def test_hostile_parameters_are_code_in_the_exported_notebook() -> None:
-    from workbench.engine.evidence.trail import Call
+    from workbench.views.trail import Call
 
     bad = "`![x](http://evil.example/x.png)<script>`\n# title"
     call = Call(
         number=1, cell="cell-1", path=bad, params={}, sent=[], at_utc="", cutoff="", as_of="", policy="", clamped=[bad],
         undated=0, withheld=0, residual="", rows=None, newest=None, content_hash="", refused=None,
     )  # fmt: skip
-    cell = Cell(id="cell-1", title="", first_line="", printed="", calls=(1,))
+    cell = TrailCell(id="cell-1", title="", first_line="", printed="", calls=(1,))
     trail = Trail(node="P1", trial=1, attempt=1, statement="", report="", cells=(cell,), calls=(call,))
     from sandbox.jupyter.sanitize import clean_markdown
 

@@ -3,14 +3,10 @@ import json
 import pytest
 
 from tests.synthesis.whatif.test_scenarios import three_levels
-from workbench.engine.tree_documents import (
-    scenario_table,
-    sensitivity_report,
-    sensitivity_rows,
-)
 from workbench.propositions.edits import SetValue
-from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
 from workbench.synthesis import VanillaRule
+from workbench.whatif.tree_documents import scenario_table, sensitivity_report, sensitivity_rows
 
 
 def test_sensitivity_rows_are_those_of_the_contract() -> None:
@@ -60,7 +56,7 @@ def test_the_scenario_table_compares_and_mixes() -> None:
     def record(action: str, name: str, base: int | None = None, **more: object) -> ScenarioRecord:
         return ScenarioRecord(action=action, scenario=name, author="Ann", at="t", base_seq=base, **more)  # type: ignore[arg-type]
 
-    book = ScenarioBook.fold(
+    book = ScenarioSet.fold(
         [
             (1, record("open", "hard", rationale="a recession", probability=0.25)),
             (2, record("edit", "hard", 1, edit=SetValue(node="P2.1", p=1.0))),
@@ -83,7 +79,7 @@ def test_the_scenario_table_compares_and_mixes() -> None:
 
 def test_a_large_tree_is_folded_on_a_terminal_and_children_stand_in_number_order() -> None:
     from tests.fakes.large_tree import large_tree
-    from workbench.engine.wording import tree_lines
+    from workbench.views.wording import tree_lines
 
     tree = large_tree(1111)
     folded = tree_lines(tree)

@@ -16,12 +16,12 @@ import workbench as wb
 from tests.command_line import cli_environment, run_cli
 from tests.engine.test_worker_parts import FACTS
 from workbench.cli.main import app
-from workbench.engine.run import detached
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.workers.certificates import new_certificates
-from workbench.engine.workers.place import WorkerPlace, worker_place
-from workbench.engine.workers.pool import Requirements, open_pool
+from workbench.engine import detached
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.worker_place import WorkerPlace, worker_place
 from workbench.errors import UsageError
+from workbench.workers.certificates import new_certificates
+from workbench.workers.worker_pool import Requirements, open_pool
 
 WHERE = "dask://127.0.0.1:1"
 #: Runs a command of the workbench and says whether Dask was loaded.

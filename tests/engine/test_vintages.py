@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.engine.evidence.vintages import vintage_plot, vintage_words, vintages_of
+from workbench.audit.vintages import vintage_plot, vintage_words, vintages_of
 
 # Real GDP growth prints are revised like this: the first quarter of 2016 twice (values of the suite's made-up series SYNGDP).
 ROWS = [

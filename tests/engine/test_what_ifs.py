@@ -10,19 +10,11 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, demo_tree, make_run
-from workbench.engine.run.asking import ModelGateway
-from workbench.engine.run.budget import Budget
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import with_preset
-from workbench.engine.run.state import RunState
-from workbench.engine.tree_documents import scenario_table
-from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
-from workbench.engine.whatif.edits import EditTexts, parse_override, what_if
-from workbench.engine.whatif.refits import refit_nodes, refit_run
-from workbench.engine.whatif.remarks import edit_remarks
-from workbench.engine.whatif.saved import SavedScenarios, change_scenario, save_scenario
-from workbench.engine.whatif.sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
-from workbench.engine.wording import edit_words
+from workbench.engine.access.budget import Budget
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import with_preset
+from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import (
@@ -38,6 +30,14 @@ from workbench.propositions.edits import (
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 from workbench.synthesis.whatif.apply_edits import play
+from workbench.views.wording import edit_words
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
+from workbench.whatif.run_edits import EditTexts, parse_override, what_if
+from workbench.whatif.run_refits import refit_nodes, refit_run
+from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
+from workbench.whatif.saved_scenarios import SavedScenarios, change_scenario, save_scenario
+from workbench.whatif.tree_documents import scenario_table
 
 NOW = "2026-03-01T12:00:00+00:00"
 
@@ -284,7 +284,7 @@ def test_a_save_from_a_screen_folds_the_log_once(
         folds.append(run_id)
         return load_state(store, run_id)
 
-    monkeypatch.setattr("workbench.engine.whatif.saved.load_state", counted)
+    monkeypatch.setattr("workbench.whatif.saved_scenarios.load_state", counted)
     table = SavedScenarios(tmp_path, RUN).save("calm", [SetValue(node="P2.1", p=0.9)], author="Ann")
     assert [row["name"] for row in table["scenarios"]] == ["calm"] and folds == [RUN]
 

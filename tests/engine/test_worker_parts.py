@@ -19,14 +19,21 @@ from sandbox import Limits
 from sandbox.errors import IsolationUnavailable
 from sandbox.record.journal import Journal, read_lines
 from tests.command_line import run_cli
-from workbench.engine.run.budget import LeafBudgetSpent
-from workbench.engine.run.job import GroundJob
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.workers import pool as pool_module
-from workbench.engine.workers.certificates import CLIENT, client_security, new_certificates
-from workbench.engine.workers.facts import CLOCK_BOUND, Facts, clock_misfit, misfit
-from workbench.engine.workers.lease import MAX_LEASES, JobService, WorkersLost, append_lines, whole_lines
-from workbench.engine.workers.messages import (
+from workbench.engine.access.budget import LeafBudgetSpent
+from workbench.engine.leaves.job import GroundJob
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.worker_place import WorkerPlace
+from workbench.errors import BudgetStop, UsageError, WorkbenchError
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ReplySchema, ToolCall, ToolSpec
+from workbench.models.errors import ContextOverflow, ModelUnavailable
+from workbench.search.engines import Hit
+from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
+from workbench.store import Store
+from workbench.workers import worker_pool as pool_module
+from workbench.workers.certificates import CLIENT, client_security, new_certificates
+from workbench.workers.leaf_worker import take_verdicts
+from workbench.workers.lease import MAX_LEASES, JobService, WorkersLost, append_lines, whole_lines
+from workbench.workers.messages import (
     WorkerBug,
     decode,
     encode,
@@ -37,15 +44,8 @@ from workbench.engine.workers.messages import (
     row_from_json,
     row_to_json,
 )
-from workbench.engine.workers.place import WorkerPlace
-from workbench.engine.workers.pool import Requirements, WorkerPool
-from workbench.engine.workers.worker import take_verdicts
-from workbench.errors import BudgetStop, UsageError, WorkbenchError
-from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ReplySchema, ToolCall, ToolSpec
-from workbench.models.errors import ContextOverflow, ModelUnavailable
-from workbench.search.engines import Hit
-from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
-from workbench.store import Store
+from workbench.workers.worker_facts import CLOCK_BOUND, Facts, clock_misfit, misfit
+from workbench.workers.worker_pool import Requirements, WorkerPool
 
 WORDS = st.text(max_size=20)
 # the ledger takes integers of 64 bits too

@@ -22,25 +22,25 @@ from tests.command_line import cli_environment, run_process
 from tests.fakes.cluster import Cluster, cluster
 from tests.fakes.upstream import Sent, Upstream
 from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, package
-from workbench.engine.blocking import run_blocking
-from workbench.engine.run.asking import spending
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState
-from workbench.engine.workers import facts as facts_module
-from workbench.engine.workers import pool as pool_module
-from workbench.engine.workers.certificates import AUTHORITY, VARIABLE, new_certificates
-from workbench.engine.workers.opening import workers_at
-from workbench.engine.workers.place import WorkerPlace
+from workbench.blocking import run_blocking
+from workbench.engine.access.model_gateway import spending
+from workbench.engine.assembly import open_engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import new_run
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.engine.state import RunState
+from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
-from workbench.experiments.plan import plan_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
-from workbench.experiments.table import tidy_table
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_table import tidy_table
+from workbench.workers import worker_facts as facts_module
+from workbench.workers import worker_pool as pool_module
+from workbench.workers.certificates import AUTHORITY, VARIABLE, new_certificates
+from workbench.workers.worker_opening import workers_at
 
 __all__ = ["catalogue", "package"]  # fixtures
 

@@ -15,13 +15,13 @@ from PIL import Image
 from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.errors import BudgetStop
-from workbench.experiments.audit import audit_study
-from workbench.experiments.ledger import load_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
 from workbench.store import ModelLedger, Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
+from workbench.studies.study_state import load_study
 
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
 KEY = {"OPENAI_API_KEY": "sk-none"}
@@ -164,8 +164,8 @@ def test_an_arm_whose_grounder_is_not_installed_says_so(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:
     from workbench.agents.registry import agent_names
-    from workbench.experiments.study import StudyError
-    from workbench.plugins import GROUNDERS
+    from workbench.plug_points import GROUNDERS
+    from workbench.studies.study_file import StudyError
 
     if "belief" in agent_names(GROUNDERS):
         assert study(store, tmp_path, [arm(server, "belief")]).arms

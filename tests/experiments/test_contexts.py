@@ -17,14 +17,14 @@ from tests.fakes.loopback import serving_json
 from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from workbench.agents.base import MAX_CONTEXT
-from workbench.experiments.contexts.book import read_context, stored_contexts, texts_for
-from workbench.experiments.contexts.snapshot import market_snapshot
-from workbench.experiments.contexts.values import ContextSource, context_text, read_contexts
-from workbench.experiments.exam import open_exam
-from workbench.experiments.study import study_of
-from workbench.questions.model import Question, Quote
+from workbench.questions.question import Question, Quote
 from workbench.questions.schedule import HalvingSchedule, due_since, next_review
 from workbench.store import Store
+from workbench.studies.contexts.context import ContextSource, context_text, read_contexts
+from workbench.studies.contexts.context_store import read_context, stored_contexts, texts_for
+from workbench.studies.contexts.market_snapshot import market_snapshot
+from workbench.studies.study_exam import open_exam
+from workbench.studies.study_file import study_of
 
 PAGES = [
     WebPage("https://www.reuters.com/a", "Fed outlook", "2024-05-20", "A cut is expected in September 2024."),

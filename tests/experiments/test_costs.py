@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from tests.experiments.test_every_arm import PLAN, run_study
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.experiments.audit import audit_study
-from workbench.experiments.costs import cost_rows
-from workbench.experiments.report import page
-from workbench.experiments.results import study_results
-from workbench.experiments.table import tidy_table
 from workbench.store import ModelLedger, Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.study_report import page
+from workbench.studies.study_results import study_results
+from workbench.studies.study_scores import cost_rows
+from workbench.studies.study_table import tidy_table
 
 SCORES = {"accuracy": 0.5, "soft": 0.5, "hard": 0.5, "brier": 0.25, "calls": 4, "tokens": 100}
 

@@ -11,14 +11,14 @@ import pytest
 
 from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.engine.evidence.verification import verify_run
-from workbench.experiments.arms.registry import KINDS
-from workbench.experiments.arms.runs import RUN_KINDS
-from workbench.experiments.audit import audit_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
+from workbench.engine.proof_check import verify_run
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.studies.arms.arm_registry import KINDS
+from workbench.studies.arms.run_arms import RUN_KINDS
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
 
 pytestmark = pytest.mark.long
 

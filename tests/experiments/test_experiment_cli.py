@@ -18,10 +18,10 @@ import pytest
 from tests.command_line import cli_environment, run_cli, run_process
 from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.engine.run.ownership import own_folder
-from workbench.experiments.ledger import load_study, stream_of
+from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.studies.study_state import load_study, stream_of
 
 pytestmark = pytest.mark.long
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, read_outcomes
-from workbench.engine.evidence.verification import verify_run
-from workbench.experiments.joint import cells_by_run, joint_questions
-from workbench.experiments.plan import StudyPlan, plan_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import Cell, study_of
-from workbench.questions.model import Question, events_of
+from workbench.engine.proof_check import verify_run
+from workbench.questions.question import Question, events_of
 from workbench.store import ModelLedger, Store
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_exam import cells_by_run, joint_questions
+from workbench.studies.study_file import StudyCell, study_of
+from workbench.studies.study_plan import StudyPlan, plan_study
 
 NAMES = st.lists(
     st.text(min_size=1, max_size=12).map(str.strip).filter(bool),
@@ -109,7 +109,7 @@ def test_every_form_of_question_is_asked_by_its_own_names() -> None:
     assert joint["t#a@2026-01-01"].id != joint["t#a@2026-02-01"].id
     assert joint["t#a@2026-01-01"].title == "Who? (by 2026-01-01)"
     cells = [
-        Cell("p", event.id, 0, trial) for q in (RACE, RAIN, twice) for event in events_of(q) for trial in (1, 2)
+        StudyCell("p", event.id, 0, trial) for q in (RACE, RAIN, twice) for event in events_of(q) for trial in (1, 2)
     ]  # fmt: skip
     runs = cells_by_run(cells, joint)
     assert sorted(cell for run in runs for cell in run) == sorted(cells)

@@ -17,10 +17,10 @@ from proxies.asof import later_parts
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.experiments.joint import joint_questions
 from workbench.questions.as_of import criteria_as_of, question_as_of, statement_as_of
-from workbench.questions.formats.registry import FORMATS, read_file
-from workbench.questions.model import events_of
+from workbench.questions.formats.format_registry import FORMATS, read_file
+from workbench.questions.question import events_of
+from workbench.studies.study_exam import joint_questions
 
 CUTOFF = "2024-01-15"
 CRITERIA = "Resolves Yes if the cabinet resigns by December 31, 2024."

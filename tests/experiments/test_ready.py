@@ -13,13 +13,13 @@ from tests.experiments.test_every_arm import ENGINES, PLAN
 from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.errors import UsageError
-from workbench.experiments.audit import audit_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import StudyError, StudySpec, read_study, study_of
 from workbench.store import Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import StudyError, StudySpec, read_study, study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
 
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:

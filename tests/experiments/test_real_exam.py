@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from workbench.experiments.audit import audit_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
 from workbench.store import Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
 
 pytestmark = pytest.mark.long
 

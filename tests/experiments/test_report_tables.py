@@ -12,20 +12,20 @@ from hypothesis import strategies as st
 
 from tests.experiments.test_every_arm import PLAN, run_study
 from tests.fakes.openai_server import SCORES, OpenAIServer, Policy
-from workbench.engine.web import own_asker
-from workbench.experiments.audit import audit_study
-from workbench.experiments.caution import caution_rows, distance_matrix
-from workbench.experiments.exam import StudyExam
-from workbench.experiments.judging import judge_reports, judging_cost, reasoning_rows, reports_to_judge
-from workbench.experiments.ledger import StudyState, load_study
-from workbench.experiments.mixes import mix_scores, rank_correlation
-from workbench.experiments.plan import plan_study
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import StudyError, mix_problems, study_of
-from workbench.science.tables import Events
+from workbench.engine.access.own_web import own_asker
+from workbench.science.event_tables import Events
 from workbench.store import Store
 from workbench.store.events import ReasoningJudged
+from workbench.studies.arm_distances import caution_rows, distance_matrix
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.reasoning_scores import judge_reports, judging_cost, reasoning_rows, reports_to_judge
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import StudyError, mix_problems, study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
+from workbench.studies.study_scores import mix_scores, rank_correlation
+from workbench.studies.study_state import StudyState, load_study
 
 #: A name that is a broken formula, HTML and a spreadsheet's command, as far as one name can be.
 HOSTILE = "=1 $x to \\frac{$2 <b>other</b>"

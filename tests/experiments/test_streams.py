@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.run.fold import load_state
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
-from workbench.experiments.ledger import load_study, stream_of
-from workbench.questions.book import add_questions
 from workbench.questions.formats.base import Reading
-from workbench.questions.model import Question
+from workbench.questions.question import Question
+from workbench.questions.question_sets import add_questions
 from workbench.store import EventUnreadable, Store
 from workbench.store import events as ev
+from workbench.studies.study_state import load_study, stream_of
 
 
 def test_a_stream_is_no_run_and_a_run_holds_no_event_of_a_stream(tmp_path: Path) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from workbench.experiments.plan import plan_study
-from workbench.experiments.study import StudyError, read_study, study_of
-from workbench.questions.book import add_questions, set_of
 from workbench.questions.formats.base import Reading
-from workbench.questions.model import Question
+from workbench.questions.question import Question
+from workbench.questions.question_sets import add_questions, set_of
 from workbench.store import Store
+from workbench.studies.study_file import StudyError, read_study, study_of
+from workbench.studies.study_plan import plan_study
 
 SIMULATED: dict[str, Any] = {"simulator": {"questions": 20}}
 EVENTS = "event_id,question_key,source,question_type,outcome,crowd,forecast_due_date,question\n"

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.experiments.audit import audit_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import StudyError, study_of
 from workbench.science.scoring.scores import index_of
 from workbench.store import Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import StudyError, study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
 
 HEAD = "event_id,question_key,source,question_type,outcome,crowd"
 

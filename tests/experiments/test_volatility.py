@@ -11,17 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.experiments import volatility
-from workbench.experiments.audit import audit_study
-from workbench.experiments.plan import plan_study
-from workbench.experiments.report import write_study
-from workbench.experiments.runner import StudyRunner
-from workbench.experiments.study import study_of
-from workbench.experiments.volatility import with_volatility
-from workbench.questions.book import add_questions
-from workbench.questions.formats.long_short import read_price_history
-from workbench.science.series.realised import realised_volatility
+from workbench.forecasts.series.series_history import realised_volatility
+from workbench.questions.formats.price_questions import read_price_history
+from workbench.questions.question_sets import add_questions
 from workbench.store import Store
+from workbench.studies import study_table as volatility
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
+from workbench.studies.study_report import write_study
+from workbench.studies.study_table import with_volatility
 
 CLAIM = "closes higher on 2018-12-31 than on 2018-06-29"
 

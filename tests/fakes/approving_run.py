@@ -16,15 +16,15 @@ from sandbox import Sandbox
 from tests.fakes.asking_run import CLAIM, FixedTree
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox
-from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import approvals
-from workbench.engine.run import engine as engine_module
-from workbench.engine.run.engine import Engine
-from workbench.engine.run.opening import Agents, new_run
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
+from workbench.engine import approvals
+from workbench.engine import flow as engine_module
+from workbench.engine.flow import Engine
+from workbench.engine.opening import Agents, new_run
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, Usage
+from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 

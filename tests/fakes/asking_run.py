@@ -13,15 +13,15 @@ from proxies.catalogue import load_catalogue
 from proxies.settings import ProxySettings
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import engine as engine_module
-from workbench.engine.run.engine import Engine
-from workbench.engine.run.opening import Agents, new_run
-from workbench.engine.run.outage import Timing
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
+from workbench.engine import flow as engine_module
+from workbench.engine.access.outage import Timing
+from workbench.engine.flow import Engine
+from workbench.engine.opening import Agents, new_run
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
 from workbench.models.base import Message, Model, ModelReply, ModelRequest, Usage
 from workbench.propositions import Belief, Tree
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 
 CLAIM = "The claim holds"

@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from sandbox.limits.cgroup_tree import Tree
+from sandbox.limits.cgroup_tree import CgroupTree
 
 _TOP = {
     "cgroup.controllers": "",
@@ -21,7 +21,7 @@ _TOP = {
 }
 
 
-class FakeTree(Tree):
+class FakeTree(CgroupTree):
     """Groups are folders; their files appear and go with them, controllers and processes obey version 2."""
 
     def __init__(self, top: Path, controllers: str = "cpuset cpu io memory pids", *, real_root: bool = True):

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from workbench.engine.workers.certificates import AUTHORITY, CLUSTER, VARIABLE, new_certificates
-from workbench.engine.workers.place import WorkerPlace
+from workbench.engine.worker_place import WorkerPlace
+from workbench.workers.certificates import AUTHORITY, CLUSTER, VARIABLE, new_certificates
 
 ROOT = Path(__file__).resolve().parents[2]
 

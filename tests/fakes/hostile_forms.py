@@ -35,8 +35,8 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.zips import Part, build
-from workbench.engine.evidence.signature import sign_package
-from workbench.engine.keys import public_key_of
+from workbench.packages.signature import sign_package
+from workbench.signing_keys import public_key_of
 from workbench.store import Store
 
 Family = Iterator[tuple[str, int, Any]]

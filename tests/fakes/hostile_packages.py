@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from sandbox.record.journal import read_journal, seal_line
-from sandbox.record.notebook import render_notebook
+from sandbox.record.session_notebook import render_notebook
 from workbench.store.events import VERSION
 
 Members = dict[str, bytes]

@@ -13,15 +13,15 @@ from pathlib import Path
 import orjson
 
 from sandbox.record.journal import Journal, read_journal, result_to_json
-from sandbox.record.notebook import render_notebook, write_notebook
 from sandbox.record.passive import passive_outputs, passive_text
+from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellError, CellResult
 from tests.fakes.loopback import Quiet, serving
 from tests.fakes.screens import CUTOFF, figure_png
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Tree
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle

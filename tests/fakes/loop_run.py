@@ -17,15 +17,15 @@ from tests.fakes.asking_run import FixedTree, NoSandbox
 from tests.fakes.provider_rules import strictly
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.base import AgentSettings, LeafTask
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import approvals
-from workbench.engine.run import engine as engine_module
-from workbench.engine.run.engine import Engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import Agents, new_run
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
+from workbench.engine import approvals
+from workbench.engine import flow as engine_module
+from workbench.engine.flow import Engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import Agents, new_run
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, ToolCall, Usage
+from workbench.reports.note_page import write_report
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 from workbench.store import Store
 

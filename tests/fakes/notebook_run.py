@@ -6,14 +6,14 @@ from unittest.mock import patch
 
 from tests.fakes.asking_run import FixedTree, Provider, belief_of, open_run
 from workbench.agents.base import AgentSettings
-from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import engine as engine_module
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import Agents
-from workbench.engine.run.state import RunState
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
+from workbench.engine import flow as engine_module
+from workbench.engine.assembly import open_engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import Agents
+from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, Usage
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 
 PROOF = """<markdown_cell>

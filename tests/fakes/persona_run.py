@@ -16,18 +16,18 @@ from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from tests.fakes.personas import ANSWERS, PersonaServer, silent_wire
 from tests.fakes.pretend_sandbox import PretendSandbox
-from workbench.engine.evidence.report import write_report
-from workbench.engine.run import trial_grounding
-from workbench.engine.run.engine import Engine
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.opening import change_run, new_run
-from workbench.engine.run.outage import Timing
-from workbench.engine.run.settings import RunSettings, with_preset
-from workbench.engine.run.state import RunState
+from workbench.engine.access.outage import Timing
+from workbench.engine.flow import Engine
+from workbench.engine.fold import load_state
+from workbench.engine.leaves import grounding as trial_grounding
+from workbench.engine.opening import change_run, new_run
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models import litellm_client
 from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import ONE_TRY
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.record.verify import content_hash
-from workbench.engine.evidence.kinds import RunKind
-from workbench.engine.run.proof_names import journal_name
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.stored_trees import put_tree
+from sandbox.record.proof_verification import content_hash
+from workbench.audit.check import RunKind
+from workbench.engine.run_files import journal_name, put_tree
+from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev

@@ -12,7 +12,7 @@ import orjson
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from proxies.ledger import Address, Answer, LedgerRow
-from workbench.engine.run.settings import RunSettings
+from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev

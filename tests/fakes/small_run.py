@@ -6,14 +6,12 @@ from pathlib import Path
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.journal import Journal, read_journal, result_to_json
-from sandbox.record.notebook import render_notebook, write_notebook
-from sandbox.record.verify import content_hash
+from sandbox.record.proof_verification import content_hash
+from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellResult
-from workbench.engine.run.files import run_manifest, write_atomically
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.proof_names import journal_name, notebook_name
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.stored_trees import put_tree
+from workbench.engine.fold import load_state
+from workbench.engine.run_files import journal_name, notebook_name, put_tree, run_manifest, write_atomically
+from workbench.engine.run_settings import RunSettings
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, ModelLedger, Store

@@ -10,15 +10,15 @@ import pytest
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Sent, Upstream
 from tests.mcp.clients import answer, connected, resource
-from workbench.engine.annotating import add_comment, add_note, record_outcome, sign_off
-from workbench.engine.run.fold import load_state
-from workbench.engine.whatif.saved import change_scenario, save_scenario
+from workbench.annotations.entries import add_comment, add_note, record_outcome, sign_off
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
 from workbench.mcp.transports import visible_runs
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.propositions.edits import SetValue
 from workbench.store import ApiLedger, Store
+from workbench.whatif.saved_scenarios import change_scenario, save_scenario
 
 LATER = "20190630-120000-beef"
 SAME_BEGINNING = "20180630-120000-acee"
@@ -458,7 +458,7 @@ async def test_a_bug_of_ours_tells_the_client_nothing(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("workbench.engine.documents.call_through", broken)
+    monkeypatch.setattr("workbench.views.run_documents.call_through", broken)
     async with connected(home, CUTOFF) as client:
         good, text = await answer(client, "call_api", **SERIES)
     assert not good and "secret" not in text and "secret detail" in caplog.text

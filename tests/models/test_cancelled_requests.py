@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from workbench.models import pending
+from workbench.models import connections as pending
 from workbench.models.base import Message, ModelRequest
 from workbench.models.litellm_client import LiteLLMModel, load_litellm
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.loopback import serving_json
 from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
-from workbench.models.cost import forecast_cost
+from workbench.models.costs import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
 from workbench.models.litellm_client import MALFORMED, LiteLLMModel, load_litellm, price_per_token, redact
 from workbench.models.model_options import RetrySettings

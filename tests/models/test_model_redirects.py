@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.fakes.loopback import Quiet, serving
-from workbench.models import redirects
+from workbench.models import connections as redirects
 from workbench.models.connections import close_connections
 from workbench.models.litellm_client import load_litellm
 

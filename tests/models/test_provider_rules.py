@@ -8,7 +8,7 @@ import pytest
 
 from tests.fakes.provider_rules import ImpossibleScript, body_of, fault, finish_reason, possible, strictly
 from tests.fakes.provider_shapes import SCHEMA, TOOL, request
-from workbench.agents import reply_schemas
+from workbench.agents.replies import reply_schemas
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from workbench.models.errors import ModelRefused
 from workbench.models.litellm_messages import wire_schema, wire_tool

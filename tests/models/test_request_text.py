@@ -5,7 +5,7 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.fakes.models import ScriptedModel
 from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
-from workbench.agents.synthesizers.asking import (
+from workbench.agents.synthesizers.model_synthesizers import (
     LinearSynthesizer,
     LogicSynthesizer,
     NoisyOrSynthesizer,

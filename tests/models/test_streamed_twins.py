@@ -16,12 +16,12 @@ from tests.fakes.provider_shapes import FAMILIES, KEY, SCHEMA, request
 from tests.fakes.streamed_shapes import SHAPES, Said
 from tests.models.test_streaming import head, server
 from workbench.models.base import ModelReply, Usage
+from workbench.models.costs import ESTIMATED, Price, with_sound_usage
 from workbench.models.errors import ModelUnavailable
 from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import RetrySettings
-from workbench.models.streaming import families
+from workbench.models.streaming import exchange as families
 from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, send_patiently
-from workbench.models.usage import ESTIMATED, Price, with_sound_usage
 
 REPLIES = {
     "text": Said("The last value is above — ja 🎯"),

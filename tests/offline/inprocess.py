@@ -17,10 +17,10 @@ from tests.fakes.sandbox import FakeSession, printed, raised
 from tests.offline.embedded import visible_rows
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Grounding
-from workbench.agents.grounders.notebook import NotebookGrounder
-from workbench.agents.synthesizers.asking import LinearSynthesizer
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
+from workbench.agents.synthesizers.model_synthesizers import LinearSynthesizer
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
-from workbench.offline.model import OfflineAnalyst
+from workbench.offline.offline_model import OfflineAnalyst
 from workbench.propositions import Tree
 
 Reader = Callable[[str, date], list[dict[str, Any]]]

@@ -9,9 +9,8 @@ from jinja2 import UndefinedError
 from tests.offline.embedded import visible_rows
 from tests.offline.inprocess import Leaf, analyst, ground
 from workbench.models.base import NodeRef
-from workbench.offline.cells import notebook
-from workbench.offline.templates import render_steps
-from workbench.questions.deciding import appraise, settle, spec_of
+from workbench.offline.notebook_cells import notebook, render_steps
+from workbench.questions.decision import appraise, settle, spec_of
 from workbench.questions.grammar import read_claim
 
 NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")

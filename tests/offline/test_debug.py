@@ -7,9 +7,9 @@ import pytest
 
 from tests.offline.embedded import visible_rows
 from tests.offline.inprocess import Kernel, analyst
-from workbench.agents.replies import parse_debug, parse_step
+from workbench.agents.replies.stage_replies import parse_debug, parse_step
 from workbench.models.base import Message, ModelRequest, NodeRef
-from workbench.offline.cells import notebook
+from workbench.offline.notebook_cells import notebook
 from workbench.questions.grammar import read_claim
 
 NODE = NodeRef(id="P1", statement="The S&P 500 closes higher on 2018-12-31 than on 2018-06-29")

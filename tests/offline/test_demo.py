@@ -12,9 +12,9 @@ from tests.offline.inprocess import Run, analyst, analyze, ground, grow
 from workbench.agents.base import AgentSettings
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.errors import ClaimRefused, ModelRefused, ModelUnavailable
-from workbench.offline.records import read_records
+from workbench.offline.report_records import read_records
 from workbench.propositions import Polarity
-from workbench.questions.deciding import base_rate
+from workbench.questions.decision import base_rate
 from workbench.questions.grammar import read_claim
 
 DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
@@ -230,7 +230,7 @@ async def test_without_a_result_line_there_is_no_conclusion() -> None:
 
 async def test_unreadable_data_is_a_failure_of_the_model_not_of_the_claim() -> None:
     from proxies.errors import SourceUnavailable
-    from workbench.offline.model import OfflineAnalyst
+    from workbench.offline.offline_model import OfflineAnalyst
 
     async def broken(series_id: str, cutoff: object) -> list[dict[str, Any]]:
         raise SourceUnavailable("the folder is gone")

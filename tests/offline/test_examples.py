@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.offline.embedded import full_rows
 from workbench.offline.examples import data_reach
-from workbench.questions.series import DATA_END, SERIES
+from workbench.questions.series.embedded_series import DATA_END, SERIES
 
 
 def test_the_reach_that_is_told_is_that_of_the_data_and_the_readme_tells_it() -> None:

@@ -8,8 +8,8 @@ import pytest
 from tests.offline.embedded import visible_rows
 from tests.offline.inprocess import analyst, ground
 from workbench.models.base import NodeRef
-from workbench.offline.decompose import Planner, leaves, treat
-from workbench.questions.deciding import appraise, check, settle
+from workbench.offline.decomposition import Planner, leaves, treat
+from workbench.questions.decision import appraise, check, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 

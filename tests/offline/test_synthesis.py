@@ -8,11 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.agents.replies import parse_conclusion, parse_linear
+from workbench.agents.replies.stage_replies import parse_conclusion, parse_linear
 from workbench.models.base import NodeRef
-from workbench.offline.records import common_windows, read_records, write_record
-from workbench.offline.synthesis import combine, linear_reply, read_children, vanilla_reply
-from workbench.offline.weights import estimate_weights
+from workbench.offline.offline_synthesis import (
+    combine,
+    estimate_weights,
+    linear_reply,
+    read_children,
+    vanilla_reply,
+)
+from workbench.offline.report_records import common_windows, read_records, write_record
 from workbench.questions.errors import ClaimRefused
 
 RNG = np.random.default_rng(5)

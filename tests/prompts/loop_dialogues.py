@@ -7,9 +7,9 @@ from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
 from tests.fakes.loop_run import ScriptedModel, believing, block, calls, says
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.deep_research import DeepResearchGrounder
-from workbench.agents.grounders.search import SearchGrounder
-from workbench.agents.synthesizers.asking import VanillaSynthesizer
-from workbench.agents.synthesizers.looking_up import LookUpSettings, look_up
+from workbench.agents.grounders.search_grounder import SearchGrounder
+from workbench.agents.synthesizers.model_synthesizers import VanillaSynthesizer
+from workbench.agents.synthesizers.synthesis_look_up import LookUpSettings, look_up
 from workbench.models.base import ModelRequest
 
 ANSWER = 'It waits.\n\n```json\n{"p_true": 0.6, "key_factor": "k"}\n```'

@@ -24,12 +24,12 @@ from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.context_maker import ContextMaker
-from workbench.agents.grounders.notebook import NotebookGrounder
+from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
-from workbench.agents.judging import find_leaks, judge_report, recall_event
+from workbench.agents.judges import find_leaks, judge_report, recall_event
 from workbench.agents.red_team import counter_case
-from workbench.agents.synthesizers import asking as synthesizers
-from workbench.agents.topics import classify_questions
+from workbench.agents.synthesizers import model_synthesizers as synthesizers
+from workbench.agents.topic_sorter import classify_questions
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import PromptSet, fingerprints, load, names, prompt_set

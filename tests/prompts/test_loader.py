@@ -11,7 +11,7 @@ from proxies.asof.asof_text import NO_TEXT, as_of
 from proxies.asof.clock import Cutoff
 from workbench.prompts import fingerprints, load, names, render
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
-from workbench.prompts.loader import parse
+from workbench.prompts.prompt_files import parse
 
 FRONT = "---\nname: x\nversion: 1\ninputs: [{inputs}]\nsource: here\n---\n"
 

@@ -22,7 +22,7 @@ from workbench.propositions.edits import (
     edit_from_json,
     edit_to_json,
 )
-from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
 
 ids = st.sampled_from(["P0", "P1", "P1.2", "P10"])
 overrides = st.builds(Override, author=words, reason=words, at=words, expires=st.none() | words)
@@ -84,7 +84,7 @@ def record(action: Any, base: int | None = None, edit: Edit | None = None, **mor
 
 @given(st.lists(st.one_of(edits, st.sampled_from(["undo", "redo"])), max_size=12))
 def test_a_book_is_a_list_with_a_cursor(steps: list[Any]) -> None:
-    book = ScenarioBook.fold([(5, record("open", rationale="what if", probability=0.25))])
+    book = ScenarioSet.fold([(5, record("open", rationale="what if", probability=0.25))])
     done: list[Edit] = []
     undone: list[Edit] = []
     stored = []
@@ -104,12 +104,12 @@ def test_a_book_is_a_list_with_a_cursor(steps: list[Any]) -> None:
         stored.append((seq, ScenarioRecord.from_json(json.loads(json.dumps(row.to_json())))))
         book = book.apply(row, seq)
         assert book["hard"].edits == tuple(done) and book["hard"].undone == tuple(undone)
-    again = ScenarioBook.fold([(5, record("open", rationale="what if", probability=0.25)), *stored])
+    again = ScenarioSet.fold([(5, record("open", rationale="what if", probability=0.25)), *stored])
     assert again == book
 
 
 def test_a_stale_edit_is_a_conflict_and_changes_nothing() -> None:
-    book = ScenarioBook.fold([(1, record("open")), (2, record("edit", 1, Pin(node="P1")))])
+    book = ScenarioSet.fold([(1, record("open")), (2, record("edit", 1, Pin(node="P1")))])
     with pytest.raises(EditConflict, match="made on record 1, the last is 2"):
         book.apply(record("edit", 1, Unpin(node="P1")), 3)
     with pytest.raises(EditConflict, match="open already"):

@@ -28,7 +28,7 @@ from proxies.errors import (
     SourceUnavailable,
 )
 from proxies.fetch.pacing import retry_after
-from proxies.fetch.transport import HttpRequest, HttpResponse, Limits, RetryingTransport
+from proxies.fetch.transport import EndpointLimits, HttpRequest, HttpResponse, RetryingTransport
 from proxies.ledger import UNREAD, Address, MemoryLedger
 from proxies.settings import ProxySettings, Retry
 from tests.fakes.upstream import Seen, Sent, Upstream
@@ -297,7 +297,7 @@ class _Silent:
 
 async def test_silence_is_asked_once_more_and_then_told() -> None:
     transport = RetryingTransport(
-        source="s", transport=_Silent(), limits=Limits(), retry=Retry(tries=4, base=0.001)
+        source="s", transport=_Silent(), limits=EndpointLimits(), retry=Retry(tries=4, base=0.001)
     )
     with pytest.raises(SourceUnavailable, match="no answer in time"):
         await transport.send(HttpRequest(method="GET", url="http://s", query={}))

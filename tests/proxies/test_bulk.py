@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxies.answers import apply_cutoff
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, Context
+from proxies.asof.policies import ApiRequest, PolicyContext
 from proxies.asof.policies.base import Judge, StampJudge, _last_day, by_stamp
 from proxies.asof.row_filter import RowFilter
 from proxies.asof.stamps import Stamp, known_from
@@ -31,7 +31,9 @@ ROWS = st.fixed_dictionaries(
 
 def filtered(rows: Any, cutoff: Cutoff) -> Any:
     try:
-        outcome = apply_cutoff(ApiRequest(endpoint=EOD, params={"symbol": "A"}), cutoff, rows, Context())
+        outcome = apply_cutoff(
+            ApiRequest(endpoint=EOD, params={"symbol": "A"}), cutoff, rows, PolicyContext()
+        )
     except Exception as error:
         return type(error), str(error)
     return repr(outcome.data), outcome.dropped, outcome.undated

@@ -15,7 +15,7 @@ import proxies.catalogue
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.catalogue import Availability, everything, load_catalogue
-from proxies.catalogue.search import Match, Search, search_of
+from proxies.catalogue.endpoint_search import Match, Search, search_of
 from proxies.errors import ANOTHER_WAY, CutoffRefused, MissingKey, ParameterInvalid, Refused, UnknownPath
 from proxies.ledger import Address, MemoryLedger
 from proxies.request import check

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.catalogue.schema import Limits
+from proxies.catalogue.schema import EndpointLimits
 from proxies.fetch.pacing import Places
 from proxies.fetch.transport import HttpRequest, HttpResponse, RetryingTransport
 from proxies.settings import Retry
@@ -44,7 +44,7 @@ def test_a_refusal_for_too_many_holds_every_call_of_the_source(status: int, mean
 
     async def work() -> None:
         sender = RetryingTransport(
-            source="s", transport=source, limits=Limits(), retry=Retry(tries=3), sleep=sleep
+            source="s", transport=source, limits=EndpointLimits(), retry=Retry(tries=3), sleep=sleep
         )
         first = asyncio.create_task(sender.send(REQUEST))
         while not pauses:

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from proxies.broker import Broker
-from proxies.catalogue.schema import Limits
+from proxies.catalogue.schema import EndpointLimits
 from proxies.errors import SourceRejected, SourceUnavailable
 from proxies.fetch import transport as wire
 from proxies.fetch.transport import (
@@ -26,7 +26,7 @@ from proxies.fetch.transport import (
     UnusableResponse,
 )
 from proxies.settings import Retry
-from proxies.vendors.yahoo import source as yahoo
+from proxies.vendors.yahoo import yahoo_source as yahoo
 from tests.fakes.upstream import Sent, Upstream
 from tests.fakes.vendors import KEY
 from tests.proxies.conftest import asker
@@ -169,7 +169,7 @@ async def test_b3_a_gzip_that_is_cut_short_is_no_shorter_answer(make: Callable[[
 @both
 async def test_b3_a_slow_drip_is_given_up_and_frees_its_place(make: Callable[[], Transport]) -> None:
     transport = make()
-    limits = Limits(together=1, timeout=15.0, total=1.5)
+    limits = EndpointLimits(together=1, timeout=15.0, total=1.5)
     sender = RetryingTransport(
         source="s", transport=transport, limits=limits, retry=Retry(tries=4, base=0.001)
     )
@@ -195,7 +195,7 @@ async def test_b3_an_answer_that_takes_its_time_within_the_bounds_comes(
     make: Callable[[], Transport],
 ) -> None:
     transport = make()
-    limits = Limits(timeout=10.0, total=20.0)
+    limits = EndpointLimits(timeout=10.0, total=20.0)
     sender = RetryingTransport(source="s", transport=transport, limits=limits, retry=Retry(tries=1))
     try:
         async with server(b"[1", b",2", b"]", pause=0.2) as url:
@@ -219,7 +219,7 @@ async def test_b3_silence_ends_with_the_timeout_of_a_read(make: Callable[[], Tra
 
 async def test_b3_the_timeout_of_the_catalogue_reaches_the_transport() -> None:
     transport = TRANSPORTS["httpx"]()
-    limits = Limits(timeout=0.3, total=60.0)
+    limits = EndpointLimits(timeout=0.3, total=60.0)
     sender = RetryingTransport(source="s", transport=transport, limits=limits, retry=Retry(tries=1))
     try:
         async with server(b"[", b"]", pause=30.0) as url:

@@ -21,7 +21,7 @@ from proxies.errors import Refused, SourceError
 from proxies.fetch.transport import HttpRequest, HttpResponse, Transport
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings, Retry
-from proxies.vendors.registry import open_sources
+from proxies.vendors.vendor_registry import open_sources
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import JUNK, World
 

@@ -9,11 +9,10 @@ import pytest
 from tests.command_line import run_cli
 from tests.questions.test_question_files import FORECASTBENCH, TASKS
 from workbench.questions.bets import BetRules, bets_document
-from workbench.questions.book import set_of
-from workbench.questions.formats.registry import FORMATS
-from workbench.questions.model import Question, QuestionError, Quote
-from workbench.questions.submission_check import check_submission
-from workbench.questions.submitting import submission
+from workbench.questions.formats.format_registry import FORMATS
+from workbench.questions.question import Question, QuestionError, Quote
+from workbench.questions.question_sets import set_of
+from workbench.questions.submission_files import check_submission, submission
 
 CHOICE = Question(
     id="who",

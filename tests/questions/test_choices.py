@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from workbench.questions.bets import BetRules, bets_document
-from workbench.questions.book import QuestionSet
 from workbench.questions.choices import KEEP, ChoiceRules, choice_document, states_of
-from workbench.questions.formats.registry import write_json
-from workbench.questions.model import Question, QuestionError, Quote
+from workbench.questions.formats.format_registry import write_json
+from workbench.questions.question import Question, QuestionError, Quote
+from workbench.questions.question_sets import QuestionSet
 
 P = st.floats(0, 1)
 PLAIN = ChoiceRules(payoffs={})

@@ -17,10 +17,12 @@ import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
 from tests.offline.inprocess import analyst, ground
+from workbench.forecasts.leaf_models import exchange_holidays
+from workbench.forecasts.leaf_models.daily_claims import DailyModels
 from workbench.models.base import NodeRef
-from workbench.offline.decompose import Planner
+from workbench.offline.decomposition import Planner
 from workbench.questions.claims import Claim, Pattern, amount
-from workbench.questions.deciding import (
+from workbench.questions.decision import (
     appraise,
     check,
     decided,
@@ -32,11 +34,9 @@ from workbench.questions.deciding import (
 )
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.series import SERIES
-from workbench.questions.series_estimate import estimate_leaf
-from workbench.questions.series_leaf import read_series_leaf
-from workbench.science.leaf_models import exchange_holidays
-from workbench.science.leaf_models.daily import DailyModels
+from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.series_estimate import estimate_leaf
+from workbench.questions.series.series_leaf import read_series_leaf
 
 Rows = list[dict[str, Any]]
 

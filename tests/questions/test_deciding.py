@@ -7,7 +7,7 @@ import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
 from workbench.questions.claims import Claim
-from workbench.questions.deciding import appraise, base_rate, check, resolve, settle
+from workbench.questions.decision import appraise, base_rate, check, resolve, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 

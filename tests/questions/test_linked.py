@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.command_line import run_cli
 from workbench.questions.choices import KEEP, ChoiceRules, linked_document
 from workbench.questions.linked import MOST_WORLDS, Mended, group_of, linked_questions, mend
-from workbench.questions.model import Link, Question, QuestionError, Quote
-from workbench.tournament.coherence import coherent, set_findings
+from workbench.questions.question import Link, Question, QuestionError, Quote
+from workbench.studies.rounds.round_coherence import coherent, set_findings
 
 inside = st.floats(0.02, 0.98)
 

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command_line import run_cli
-from workbench.questions.formats.long_short import read_price_history
-from workbench.questions.formats.named import NAMED_SETS
-from workbench.questions.formats.registry import FORMATS
-from workbench.questions.model import QuestionError
+from workbench.questions.formats.format_registry import FORMATS
+from workbench.questions.formats.price_questions import read_price_history
+from workbench.questions.formats.published_sets import NAMED_SETS
+from workbench.questions.question import QuestionError
 from workbench.science.scoring.payoffs import RULES
 
 START, END = "2024-01-02", "2025-01-01"

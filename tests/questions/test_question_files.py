@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from tests.questions.test_question_model import questions
-from workbench.questions.formats.registry import FORMATS, WRITERS, read_file, read_resolutions
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.formats.format_registry import FORMATS, WRITERS, read_file, read_resolutions
+from workbench.questions.question import Question, QuestionError
 
 FORECASTBENCH = {
     "forecast_due_date": "2025-10-26",

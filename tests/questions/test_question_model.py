@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workbench.questions.answers import outcomes_of
-from workbench.questions.model import (
+from workbench.questions.question import (
     Link,
     Question,
     QuestionError,
@@ -14,6 +13,7 @@ from workbench.questions.model import (
     events_of,
     reasons_unscored,
 )
+from workbench.questions.worded_answers import outcomes_of
 
 texts = st.text(st.characters(categories=["L", "N", "P", "S"]), min_size=1, max_size=8)
 days = st.dates().map(lambda day: day.isoformat())

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from workbench.questions.formats.registry import FORMATS
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.formats.format_registry import FORMATS
+from workbench.questions.question import Question, QuestionError
 from workbench.questions.selection import RULES, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from tests.fakes.loopback import serving_json
-from workbench.questions.book import set_of
-from workbench.questions.model import Question, QuestionError
-from workbench.questions.representing import against_document
+from workbench.questions.question import Question, QuestionError
+from workbench.questions.question_sets import set_of
+from workbench.questions.representation import against_document
 from workbench.questions.topics import NAMES, topic_by_rule
 
 

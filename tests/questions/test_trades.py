@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from workbench.errors import UsageError
-from workbench.questions.book import QuestionSet
-from workbench.questions.formats.registry import write_json
-from workbench.questions.model import Question, Quote
-from workbench.questions.trades import LOG_COLUMNS, new_trades, read_log, settled_document
+from workbench.questions.bets import LOG_COLUMNS, new_trades, read_log, settled_document
+from workbench.questions.formats.format_registry import write_json
+from workbench.questions.question import Question, Quote
+from workbench.questions.question_sets import QuestionSet
 
 INSIDE = st.floats(0.05, 0.95)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.limits.cgroup_tree import NoGroups, Place, Tree, find_place, identity, is_orphan
+from sandbox.limits.cgroup_tree import CgroupTree, NoGroups, Place, find_place, identity, is_orphan
 from sandbox.limits.cgroups import Groups, remove_orphaned_groups
 from tests.fakes.cgroup2 import FakeTree
 
@@ -51,12 +51,12 @@ def test_version_one_has_a_folder_for_each_controller():
     )
     own = "8:pids:/docker/c0\n4:memory:/a/b\n1:name=systemd:/x\n0::/\n"
     base = Path("/sys/fs/cgroup")
-    assert find_place(mounts, own, Tree()) == Place(1, base / "memory/a/b", base / "pids")
+    assert find_place(mounts, own, CgroupTree()) == Place(1, base / "memory/a/b", base / "pids")
     outside = own.replace("/docker/c0", "/docker/other")
     with pytest.raises(NoGroups, match="outside what is mounted"):
-        find_place(mounts, outside, Tree())
+        find_place(mounts, outside, CgroupTree())
     with pytest.raises(NoGroups, match="no tree"):
-        find_place("", own, Tree())
+        find_place("", own, CgroupTree())
 
 
 def test_a_group_that_hands_both_controllers_on_is_used_as_it_is(tree: FakeTree):

@@ -14,10 +14,10 @@ import sandbox.session
 from sandbox import read_journal, render_notebook
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.kernels.decode import Decoded
+from sandbox.record.cell_results import cell_result
 from sandbox.record.journal import Journal, read_lines, result_to_json
-from sandbox.record.notebook import write_notebook
-from sandbox.record.results import cell_result
-from sandbox.record.verify import compare_notebook
+from sandbox.record.proof_verification import compare_notebook
+from sandbox.record.session_notebook import write_notebook
 from sandbox.types import JournalCell
 from tests.sandbox.conftest import Opener
 

@@ -18,7 +18,7 @@ import pytest
 from sandbox import Limits, read_journal
 from sandbox.kernels.folders import remove_orphaned_folders
 from sandbox.limits import cgroups
-from sandbox.limits.cgroup_tree import Tree, identity
+from sandbox.limits.cgroup_tree import CgroupTree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
 
 pytestmark = pytest.mark.long
@@ -133,7 +133,7 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(managers: dict[
     assert not Path(f"/proc/{kernel}").exists()
     assert _mounts() == mounts
     for parent in parents:
-        cgroups.remove_orphaned_groups(parent, Tree())  # what every start does
+        cgroups.remove_orphaned_groups(parent, CgroupTree())  # what every start does
         assert not (parent / name).exists()
     cells = read_journal(managers[level].folder / "j.jsonl")
     assert [cell.result is not None for cell in cells] == [True, True, False]

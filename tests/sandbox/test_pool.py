@@ -10,7 +10,7 @@ from pathlib import Path
 from sandbox import Limits, read_journal
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
-from sandbox.kernels.pool import ReadyKernel
+from sandbox.kernels.kernel_pool import ReadyKernel
 from sandbox.record.journal import read_lines
 from tests.sandbox.conftest import Opener, Told
 

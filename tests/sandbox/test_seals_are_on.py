@@ -11,7 +11,7 @@ import pytest
 from sandbox import Limits
 from sandbox.kernels.folders import run_folder
 from tests.sandbox.conftest import LEVELS, Opener
-from workbench.engine.keys import key_path, new_key
+from workbench.signing_keys import key_path, new_key
 
 COUNTS = """
 import time

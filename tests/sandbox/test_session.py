@@ -14,7 +14,7 @@ from proxies.ledger import Address
 from sandbox import Limits, Sandbox, SessionClosed, read_journal
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.limits import cgroups
-from sandbox.record.results import cell_result
+from sandbox.record.cell_results import cell_result
 from tests.proxies.leaks.desk import EOD, Desk
 from tests.sandbox.conftest import Opener, Told, echo
 

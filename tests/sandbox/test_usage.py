@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sandbox import JournalBroken, Limits, Sandbox
-from sandbox.limits.usage import Usage, cpu_seconds
+from sandbox.limits.usage import ResourceUsage, cpu_seconds
 from sandbox.record.journal import Journal, read_lines
 from tests.sandbox.conftest import Told
 
@@ -129,7 +129,7 @@ def test_a_processes_time_is_read_and_unknown_when_it_is_gone():
 
 
 _SHARES = st.builds(
-    Usage,
+    ResourceUsage,
     calls=st.integers(0, 99),
     answer_bytes=st.integers(0, 99),
     shown=st.integers(0, 99),
@@ -138,8 +138,8 @@ _SHARES = st.builds(
 
 
 @given(st.lists(_SHARES))
-def test_a_total_is_the_sum_of_each_amount(shares: list[Usage]):
-    total = Usage.total(shares)
+def test_a_total_is_the_sum_of_each_amount(shares: list[ResourceUsage]):
+    total = ResourceUsage.total(shares)
     assert total.calls == sum(share.calls for share in shares)
     assert total.cpu_seconds == pytest.approx(sum(share.cpu_seconds for share in shares))
 
@@ -160,5 +160,8 @@ async def test_a_usage_that_none_of_ours_wrote_breaks_the_journal(usage: object,
 
 def test_the_share_of_each_cell_stands_in_the_journal_format(tmp_path: Path):
     assert (
-        Usage.from_json({"calls": 1, "answer_bytes": 2, "shown": 3, "cut": 4, "cpu_seconds": 0.5}).shown == 3
+        ResourceUsage.from_json(
+            {"calls": 1, "answer_bytes": 2, "shown": 3, "cut": 4, "cpu_seconds": 0.5}
+        ).shown
+        == 3
     )

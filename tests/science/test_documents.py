@@ -9,11 +9,18 @@ import pytest
 
 from tests.cli_science.runner import refused, run, run_json, write
 from workbench.errors import UsageError
+from workbench.forecasts.series.exceedance import exceed_document
+from workbench.forecasts.series.series_history import History
 from workbench.science import documents
+from workbench.science.event_tables import (
+    Events,
+    Forecasts,
+    read_answers,
+    read_events,
+    read_forecasts,
+    read_series,
+)
 from workbench.science.recipe import Recipe
-from workbench.science.series.exceedance import exceed_document
-from workbench.science.series.history import History
-from workbench.science.tables import Events, Forecasts, read_answers, read_events, read_forecasts, read_series
 
 
 @pytest.fixture

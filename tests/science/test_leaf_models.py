@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from workbench.science.leaf_models import LeafSpec, TooLittleHistory, estimate, trading_days
-from workbench.science.leaf_models.volatility import ewma_variance, term_variance
-from workbench.science.leaf_models.windows import positions, smooth_share, weekly_grid
+from workbench.forecasts.leaf_models import LeafSpec, TooLittleHistory, estimate, trading_days
+from workbench.forecasts.leaf_models.claim_windows import positions, smooth_share, weekly_grid
+from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
 
 LAST = date(2018, 6, 29)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from workbench.science.errors import DomainError
 from workbench.science.scoring.scores import brier
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
-from workbench.science.simulator.exams import exam_from_settings, simulate_exam
+from workbench.science.simulator.simulated_exams import exam_from_settings, simulate_exam
 from workbench.science.simulator.studies import Study, claim_of, run_study
 from workbench.science.simulator.worlds import linear_reading, make_world
 from workbench.synthesis import path_weights

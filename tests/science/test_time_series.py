@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import norm
 
+from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
+from workbench.forecasts.series.seasonal import Knn, PriorYear, cyclic_distance, day_of_year
+from workbench.forecasts.series.series_class import SeriesClass, classify
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series.stochastic import BaseRate, MeanReverting, RandomWalk
+from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear, for_source
+from workbench.forecasts.series.volatility_models import Volatility
 from workbench.science.errors import DomainError, NotMonotone, TooFewError, UnknownName
-from workbench.science.series.exceedance import exceedance, make_model, model_names
-from workbench.science.series.history import History
-from workbench.science.series.seasonal import Knn, PriorYear, cyclic_distance, day_of_year
-from workbench.science.series.series_class import SeriesClass, classify
-from workbench.science.series.stochastic import BaseRate, MeanReverting, RandomWalk
-from workbench.science.series.trend import Hybrid, Linear, SafeLinear, for_source
-from workbench.science.series.volatility import Volatility
 
 START = np.datetime64("2010-01-04")
 

@@ -10,9 +10,9 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import MemoryLedger
 from tests.fakes.web_upstream import FakeWeb, WebDesk
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
-from workbench.search.desk import LeafWeb, open_web
+from workbench.search.leaf_web import LeafWeb, open_web
 from workbench.search.leak_filter import Verdicts
-from workbench.search.options import WebOptions
+from workbench.search.web_options import WebOptions
 
 CUTOFF = "2024-06-01"
 QUESTION = "The Fed cuts its rate by 2024-09-30"

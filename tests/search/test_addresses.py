@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.search.blocking import (
+from workbench.search.blocked_places import (
     ALWAYS,
     RESOLUTION_SITES,
     SHORTENERS,

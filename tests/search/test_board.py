@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from workbench.agents.errors import BadSetting
 from workbench.search.base import FoundPage
-from workbench.search.board import BoardLimits, SourceBoard
+from workbench.search.source_list import SourceLimits, SourceList
 
 
 def result(number: int) -> FoundPage:
@@ -20,7 +20,7 @@ def result(number: int) -> FoundPage:
 
 
 def test_the_last_ten_are_shown_and_the_others_are_named() -> None:
-    board = SourceBoard().add([result(n) for n in range(1, 13)])
+    board = SourceList().add([result(n) for n in range(1, 13)])
     assert len(board.shown) == 10 and "2 earlier sources are not shown: S1.1, S1.2" in board.text()
     assert (
         "S1.3 (unknown, 2024-05-01; your reaction: no reaction yet)" in board.text()
@@ -29,7 +29,7 @@ def test_the_last_ten_are_shown_and_the_others_are_named() -> None:
 
 
 def test_a_reaction_stays_with_its_source_and_a_later_one_replaces_it() -> None:
-    board = SourceBoard().add([result(1), result(2)]).react("S1.1", "--", "says the\nopposite")
+    board = SourceList().add([result(1), result(2)]).react("S1.1", "--", "says the\nopposite")
     assert "your reaction: -- says the opposite" in board.text()
     assert board.react("S1.1", "+").entries[0].reaction == "+" and board.entries[0].reaction == "--"
     assert [e.reaction for e in board.add([result(1), result(3)]).entries] == ["--", None, None]
@@ -39,7 +39,7 @@ def test_a_reaction_stays_with_its_source_and_a_later_one_replaces_it() -> None:
 
 
 def test_limits_are_mini_prophets() -> None:
-    limits = BoardLimits()
+    limits = SourceLimits()
     assert (limits.steps, limits.searches, limits.usd, limits.shown, limits.grace_turns) == (
         30,
         10,
@@ -47,7 +47,7 @@ def test_limits_are_mini_prophets() -> None:
         10,
         3,
     )
-    board = SourceBoard()
+    board = SourceList()
     for _ in range(10):
         assert board.may_search
         board = board.add([])
@@ -56,7 +56,7 @@ def test_limits_are_mini_prophets() -> None:
 
 @given(st.integers(1, 40), st.integers(0, 5), st.floats(0, 0.5))
 def test_after_a_limit_there_are_as_many_turns_as_grace_allows(steps: int, grace: int, price: float) -> None:
-    board = SourceBoard(limits=BoardLimits(steps=steps, grace_turns=grace))
+    board = SourceList(limits=SourceLimits(steps=steps, grace_turns=grace))
     turns = 0
     while not board.is_over:
         assert board.may_search != board.must_submit
@@ -67,4 +67,4 @@ def test_after_a_limit_there_are_as_many_turns_as_grace_allows(steps: int, grace
 
 
 def test_a_price_that_is_unknown_counts_as_nothing() -> None:
-    assert SourceBoard().turn(None).usd == 0 and SourceBoard().turn(3.0).must_submit
+    assert SourceList().turn(None).usd == 0 and SourceList().turn(3.0).must_submit

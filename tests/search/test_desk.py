@@ -14,10 +14,10 @@ from workbench.agents.errors import BadSetting
 from workbench.errors import UsageError
 from workbench.models.base import ModelRequest
 from workbench.propositions.strict_json import read_strict
-from workbench.search.desk import NO_COPY
 from workbench.search.engines import usable_engines
+from workbench.search.leaf_web import NO_COPY
 from workbench.search.leak_filter import Verdicts
-from workbench.search.options import WebOptions
+from workbench.search.web_options import WebOptions
 
 OUTLOOK = WebPage(
     "https://www.reuters.com/a?utm_source=x", "Fed outlook", "2024-05-20T00:00:00",

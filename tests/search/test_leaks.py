@@ -19,8 +19,8 @@ from tests.search.conftest import ScriptedReader
 from tests.search.corpus import CUTOFF, QUESTION, Case, corpus, held_out
 from workbench.models.base import ModelRequest, NodeRef
 from workbench.search.base import FoundPage
-from workbench.search.desk import open_web
-from workbench.search.options import WebOptions
+from workbench.search.leaf_web import open_web
+from workbench.search.web_options import WebOptions
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "leaks.md"
 FIRST, HELD_OUT = corpus(), held_out()

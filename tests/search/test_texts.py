@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from workbench.search.engines import Hit
-from workbench.search.html_text import MOST_TEXT, plain, readable, seen, wikitext
+from workbench.search.fence import quoted
 from workbench.search.leak_filter import read_verdicts
 from workbench.search.leak_rules import late_by_rule, late_words, was_published
-from workbench.search.merging import PER_HOST, merged, ranked
-from workbench.search.quoting import quoted
+from workbench.search.merged_results import PER_HOST, merged, ranked
+from workbench.search.page.html_text import MOST_TEXT, plain, readable, seen, wikitext
 
 CUTOFF = Cutoff.parse("2024-06-01")
 HIDDEN = [

@@ -10,8 +10,8 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from tests.fakes.web_upstream import FakeWeb, WebDesk, WebPage
 from workbench.models.base import NodeRef
-from workbench.search.desk import open_web
-from workbench.search.options import WebOptions
+from workbench.search.leaf_web import open_web
+from workbench.search.web_options import WebOptions
 
 CUTOFF = "2024-06-01"
 ENGINES = ("exa", "brave", "gdelt", "serper", "tavily", "searxng", "sec")

@@ -24,7 +24,9 @@ from workbench.store import (
     StoreTooNew,
     database,
     migrations,
-    schema,
+)
+from workbench.store import (
+    database_schema as schema,
 )
 from workbench.store import events as ev
 

@@ -8,8 +8,9 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import make_small_run
-from workbench.engine.run.ownership import own_run
-from workbench.store import Store, StoreCorrupt, schema
+from workbench.engine.ownership import own_run
+from workbench.store import Store, StoreCorrupt
+from workbench.store import database_schema as schema
 from workbench.store.removal import collect_garbage, remove_run, settle, sweep
 
 FIRST, SECOND = "20180630-120000-aced", "20180701-120000-beef"

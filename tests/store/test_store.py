@@ -13,9 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.record.notebook import render_notebook, write_notebook
-from workbench.engine.run.files import write_atomically
-from workbench.engine.run.proof_names import journal_name
+from sandbox.record.session_notebook import render_notebook, write_notebook
+from workbench.engine.run_files import journal_name, write_atomically
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch

@@ -10,11 +10,11 @@ import pytest
 
 from tests.fakes.sittings import context
 from tests.tournament.killed import Scene, scene, sitting_in_process
-from workbench.engine.run.ownership import own_folder
+from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.tournament import work
-from workbench.tournament.night import nights_of
+from workbench.studies.rounds import round_work as work
+from workbench.studies.rounds.round_state import rounds_of
 
 DUE = ("forecast", "--due", "--quiet")
 CLAIM = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
@@ -75,7 +75,7 @@ def test_two_cron_lines_at_once_buy_each_forecast_once(tmp_path: Path) -> None:
         assert len(made.policy.keys) == before + 2
         store = Store(made.home / "home")
         try:
-            assert nights_of(store) == ["q.1", "q.2"]
+            assert rounds_of(store) == ["q.1", "q.2"]
         finally:
             store.close()
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.tournament.killed import SIDE_BY_SIDE, Scene, scene
-from workbench.engine.run.asking import spending
-from workbench.engine.run.ownership import own_folder
+from workbench.engine.access.model_gateway import spending
+from workbench.engine.ownership import own_folder
 from workbench.store import Store
-from workbench.tournament.night import load_night
+from workbench.studies.rounds.round_state import load_round
 
 pytestmark = pytest.mark.long
 
@@ -39,7 +39,7 @@ def check_nothing_was_bought_twice(made: Scene, document: dict[str, object]) -> 
         recorded = store.query("SELECT count(*) AS n FROM model_calls")[0]["n"]
         assert recorded == CALLS
         assert recorded <= len(made.policy.keys) <= recorded + SIDE_BY_SIDE * made.policy.kills
-        night = load_night(store, "q")
+        night = load_round(store, "q")
         assert night.name == "q.1" and len(night.contexts) == 3 and len(store.run_ids()) == 9
         runs = sum(spending(store, run).usd for run in store.run_ids())
         beside = spending(store, night.account)
@@ -114,7 +114,7 @@ def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
         assert more.returncode == 3 and "used up" in more.stderr, more.stderr
         store = Store(made.home / "home")
         try:
-            night = load_night(store, "q")
+            night = load_round(store, "q")
             spent = sum(spending(store, run).usd for run in [night.account, *store.run_ids()])
             assert 0 < spent <= 0.006
         finally:

@@ -13,11 +13,11 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy
-from workbench.engine.run.ownership import own_folder
-from workbench.experiments.contexts.book import store_context
-from workbench.experiments.contexts.values import Context, ContextSource
+from workbench.engine.ownership import own_folder
 from workbench.store import Store
-from workbench.tournament.night import load_night
+from workbench.studies.contexts.context import ContextSource, SharedContext
+from workbench.studies.contexts.context_store import store_context
+from workbench.studies.rounds.round_state import load_round
 
 TODAY = datetime.now(UTC).date()
 CLOSE = (TODAY + timedelta(days=60)).isoformat()
@@ -132,19 +132,19 @@ def test_every_forecast_of_a_night_reads_the_same_context(home: Path, server: Op
     try:
         source = ContextSource(title="Outlook", published="2026-01-01", summary="Clouds come.")
         stamp = (datetime.now(UTC) - timedelta(minutes=5)).isoformat(timespec="seconds")
-        context = Context(question="rain", cutoff="now", instant=stamp, sources=(source,))
+        context = SharedContext(question="rain", cutoff="now", instant=stamp, sources=(source,))
         stored = store_context(store, "q", context)
         assert night(home, server, "--promote", "1", "--trials", "2").returncode == 0
         own = [
             asked for asked in server.asked if "Will it rain?" in asked.everything and asked.stage != "linear"
         ]
         assert len(own) > 2 and all(context.text in asked.everything for asked in own)
-        assert load_night(store, "q.1").contexts == {"rain": stored.text}
+        assert load_round(store, "q.1").contexts == {"rain": stored.text}
         assert (
             night(home, server, "--promote", "0", "--trials", "1", "--contexts", "none", "--new").returncode
             == 0
         )
-        assert load_night(store, "q").contexts == {}
+        assert load_round(store, "q").contexts == {}
     finally:
         store.close()
 

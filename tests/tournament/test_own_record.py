@@ -14,18 +14,24 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.questions.book import add_questions, load_set, record_outcomes
 from workbench.questions.formats.base import Reading
-from workbench.questions.model import Question
+from workbench.questions.question import Question
+from workbench.questions.question_sets import add_questions, load_set, record_outcomes
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.tournament.night import NightRules, load_night, night_facts, step_plan
-from workbench.tournament.own_record import OwnRecord, ResolvedForecast, learn, own_record, resolved_forecasts
-from workbench.tournament.page import write_night
-from workbench.tournament.work import Sitting, open_night
+from workbench.studies.rounds.round_page import write_round
+from workbench.studies.rounds.round_record import (
+    OwnRecord,
+    ResolvedForecast,
+    learn,
+    own_record,
+    resolved_forecasts,
+)
+from workbench.studies.rounds.round_state import RoundRules, load_round, round_facts, step_plan
+from workbench.studies.rounds.round_work import RoundWork, open_round
 
 shares = st.floats(0.01, 0.99)
-RULES = NightRules(quick="zero-shot", model="openai/x", trials=2, promote=0)
+RULES = RoundRules(quick="zero-shot", model="openai/x", trials=2, promote=0)
 MARCH = Cutoff.parse("2026-03-01")
 
 
@@ -108,7 +114,7 @@ def past_night(
     store: Store, ids: Sequence[str], p: Sequence[float], *, name: str = "q.1", cutoff: str = "2026-01-01"
 ) -> None:
     """A night over these questions, two equal trials each, as its stream would hold it."""
-    facts = night_facts(
+    facts = round_facts(
         set_name="q", cutoff=Cutoff.parse(cutoff), rules=RULES, questions=ids, left_out=(), contexts={},
         gathered=True, crowd={each: 0.5 for each in ids}, own_record=None,
     )  # fmt: skip
@@ -184,11 +190,11 @@ def test_dates_of_a_question_are_left_out_together() -> None:
 async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
     store: Store, tmp_path: Path
 ) -> None:
-    sitting = Sitting(environ={})
-    night = await open_night(store, "q", RULES, MARCH, sitting)
+    sitting = RoundWork(environ={})
+    night = await open_round(store, "q", RULES, MARCH, sitting)
     assert night.questions == ("q80",) and night.crowd == {"q80": 0.5}
     forecast(store, night.name, ["q80"], [0.95])
-    results, folder = write_night(store, load_night(store, night.name))
+    results, folder = write_round(store, load_round(store, night.name))
     (row,) = results.rows
     assert results.record is not None and results.record.corrects
     assert row.raw == pytest.approx(0.95) and row.shrunk is not None and row.p is not None and row.p < 0.9
@@ -211,7 +217,7 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
         origin="x",
     )
     record_outcomes(store, "q", {f"q{n}": 1.0 for n in range(40)}, day="2026-02-01")
-    again, _ = write_night(store, load_night(store, night.name))
+    again, _ = write_round(store, load_round(store, night.name))
     assert (again.rows[0].p, again.rows[0].crowd) == (row.p, 0.5) and load_set(store, "q")["q80"].crowd == {
         "q80": 0.99
     }
@@ -222,9 +228,9 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
         assert done.returncode == 0 and "own record: 40 resolved" in done.stderr, done.stderr
         answer = json.loads((tmp_path / "a.jsonl").read_text())
         assert answer["probabilities"][0]["probability"] == pytest.approx(p)
-    raw = await open_night(store, "q", NightRules(**{**RULES.to_json(), "own_record": False}), MARCH, sitting)
+    raw = await open_round(store, "q", RoundRules(**{**RULES.to_json(), "own_record": False}), MARCH, sitting)
     forecast(store, raw.name, ["q80"], [0.95])
-    plain, _ = write_night(store, load_night(store, raw.name))
+    plain, _ = write_round(store, load_round(store, raw.name))
     assert plain.record is None and plain.rows[0].p == plain.rows[0].raw
 
 

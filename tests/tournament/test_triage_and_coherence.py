@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.questions.model import Link, Question, QuestionError, event_id, events_of
-from workbench.tournament.coherence import coherent, set_findings
-from workbench.tournament.triage import closer_look_gain, expected_gain, triage
+from workbench.questions.question import Link, Question, QuestionError, event_id, events_of
+from workbench.studies.rounds.round_coherence import coherent, set_findings
+from workbench.studies.rounds.triage import closer_look_gain, expected_gain, triage
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 shares = st.floats(0, 1, allow_subnormal=False)

@@ -9,13 +9,13 @@ import pytest
 
 from tests.fakes.approving_run import FIRST, SECOND, Person, Writer, open_approving_run, work
 from tests.fakes.screens import is_hidden
-from workbench.engine.run.approvals import decide
-from workbench.engine.run.state import RunState
-from workbench.engine.view import load_run
+from workbench.engine.approvals import decide
+from workbench.engine.state import RunState
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.widgets.board import Dashboard
-from workbench.widgets.home import Home
+from workbench.views.run_view import load_run
+from workbench.widgets.home_page import Home
+from workbench.widgets.run_page import Dashboard
 
 CALLING = "print(CALL_API('embedded/series/observations', {'series_id': 'SP500'}))"
 HOSTILE = "print('first', 1)  # </pre><script>alert(1)</script> \u202eevil\u202c\n" + "x = 1\n" * 2000
@@ -168,7 +168,8 @@ async def test_a_call_shows_its_arguments_and_cannot_be_edited(tmp_path: Path) -
 def test_the_form_of_a_new_claim_offers_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
     monkeypatch.setattr(
-        "workbench.widgets.home.plan_elsewhere", lambda home, claim, cutoff, words: asked.append(words) or "x"
+        "workbench.widgets.home_page.plan_elsewhere",
+        lambda home, claim, cutoff, words: asked.append(words) or "x",
     )
     page = Home(tmp_path, environ={})
     page.poller.stop()

@@ -8,11 +8,11 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, is_hidden, make_run
-from workbench.engine.view import load_run
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis.rules.logic import Assumption, LogicRule
-from workbench.widgets.board import Dashboard
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
 
 RULES = {
     "P0": LogicRule(

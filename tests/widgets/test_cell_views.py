@@ -10,12 +10,12 @@ import pytest
 
 import workbench as wb
 from tests.fakes.screens import RUN
-from workbench.engine.run.fold import apply, fold
+from workbench.engine.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store
 from workbench.widgets.cell_progress import CellProgress, progress_listener
-from workbench.widgets.shared_edits import shared_edits
+from workbench.widgets.edit_log import shared_edits
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_edits_of_the_explorer_are_kept_in_the_log_and_are_there_again(
     widget = analysis.explorer()
     widget.session.edit("P2.1", "0.0")
     shared_edits(analysis.run).keeper.flush()
-    monkeypatch.setattr("workbench.widgets.shared_edits._shared", {})  # as in another kernel
+    monkeypatch.setattr("workbench.widgets.edit_log._shared", {})  # as in another kernel
     again = wb.open_run(RUN).explorer()
     assert again.tree["nodes"]["P0"]["p"] == analysis.what_if({"P2.1": 0.0}).after
     assert "55.8%" in again._repr_mimebundle_()["text/html"]

@@ -10,15 +10,14 @@ import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine.view import load_run
 from workbench.formatting import percent
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
 from workbench.synthesis import resynthesize
+from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
-from workbench.widgets.board import Dashboard
-from workbench.widgets.home import list_runs
-from workbench.widgets.start import open_dashboard, rehearse
+from workbench.widgets.home_page import list_runs, open_dashboard, rehearse
+from workbench.widgets.run_page import Dashboard
 
 
 def opened(home: Path) -> Dashboard:
@@ -149,7 +148,8 @@ def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     from workbench.propositions import Belief, Tree
     from workbench.synthesis import LinearRule, settle, tornado
-    from workbench.widgets import drivers, panels, proof
+    from workbench.widgets import drivers, panels
+    from workbench.widgets import proof_view as proof
 
     evil = '"><img src=x onerror=alert(1)>'
     tree = Tree.root_only(f"root {evil}").expand("P0", {"P1": f"leaf {evil}"}, causality=evil)
@@ -314,9 +314,9 @@ def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: li
 
 
 def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
-    from workbench.engine.whatif.saved import save_scenario
     from workbench.propositions.edits import RemoveNode, SetValue
     from workbench.store import Store
+    from workbench.whatif.saved_scenarios import save_scenario
 
     store = Store(home)
     try:

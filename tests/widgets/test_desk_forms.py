@@ -13,17 +13,18 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, is_hidden
-from workbench.engine.run.detached import Detached
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.stored_trees import put_tree
-from workbench.engine.view import load_run
+from workbench.engine.detached import Detached
+from workbench.engine.fold import load_state
+from workbench.engine.run_files import put_tree
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
-from workbench.widgets import refitting, regrounding
-from workbench.widgets.board import Dashboard
-from workbench.widgets.home import Home
+from workbench.views.run_view import load_run
+from workbench.widgets import node_actions as refitting
+from workbench.widgets import node_actions as regrounding
+from workbench.widgets.home_page import Home
+from workbench.widgets.run_page import Dashboard
 
 
 @pytest.fixture

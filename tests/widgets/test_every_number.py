@@ -23,21 +23,20 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.engine.annotating import record_outcome
-from workbench.engine.evidence.package import FORMATS, export_run
-from workbench.engine.run.files import manifest_id, run_manifest, write_atomically
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.stored_trees import put_tree
-from workbench.engine.view import load_run
-from workbench.engine.whatif.saved import save_scenario
+from workbench.annotations.entries import record_outcome
+from workbench.engine.fold import load_state
+from workbench.engine.run_files import manifest_id, put_tree, run_manifest, write_atomically
 from workbench.formatting import percent
+from workbench.packages.package import FORMATS, export_run
 from workbench.propositions import Tree
 from workbench.propositions.edits import SetValue
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
-from workbench.widgets.board import Dashboard
-from workbench.widgets.proof import proof_document, trail_of
+from workbench.views.run_view import load_run
+from workbench.whatif.saved_scenarios import save_scenario
+from workbench.widgets.proof_view import proof_document, trail_of
+from workbench.widgets.run_page import Dashboard
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")
 _TOOLTIP = re.compile(r'title="([^"]*)"')

@@ -11,16 +11,16 @@ import pytest
 
 from tests.fakes.screens import RUN, is_hidden
 from tests.offline.inprocess import analyst, grow
-from workbench.engine.run.detached import stop_run
-from workbench.engine.view import load_run
+from workbench.engine.detached import stop_run
 from workbench.errors import UsageError
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions.edits import RemoveNode
 from workbench.questions.grammar import CAN_DO
 from workbench.store import Store
+from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
-from workbench.widgets.board import Dashboard
-from workbench.widgets.home import Home, list_runs, providers
+from workbench.widgets.home_page import Home, list_runs, providers
+from workbench.widgets.run_page import Dashboard
 
 pytestmark = pytest.mark.long
 
@@ -100,7 +100,7 @@ def test_what_only_the_plan_finds_out_is_said_in_words_of_the_page_too(
     def refuse(*_: object) -> str:
         raise UsageError(f"no; {CAN_DO}")  # the line of the command that plans
 
-    monkeypatch.setattr("workbench.widgets.home.plan_elsewhere", refuse)
+    monkeypatch.setattr("workbench.widgets.home_page.plan_elsewhere", refuse)
     page.claim.value, page.cutoff.value = CLAIM, "2018-11-01"
     page.plan.click()
     assert "choose another model" in page.line.value and "--" not in page.line.value

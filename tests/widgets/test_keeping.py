@@ -8,16 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine.view import load_run
-from workbench.engine.whatif.remarks import edit_remarks
-from workbench.engine.whatif.saved import SavedScenarios
 from workbench.propositions import Polarity
 from workbench.propositions.edits import AddChild, Edit, Pin, RemoveNode, Restate, SetRule, SetValue
 from workbench.synthesis.whatif.apply_edits import play
+from workbench.views.run_view import load_run
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import dashboard
-from workbench.widgets.board import Dashboard
-from workbench.widgets.keeping import DRAFT
-from workbench.widgets.session import WhatIfSession
+from workbench.widgets.edit_log import DRAFT
+from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.run_page import Dashboard
 
 LEAVES = ["P1.1", "P1.2", "P2.1", "P2.2", "P2.3", "P3"]
 STEPS = st.lists(

@@ -11,16 +11,16 @@ from hypothesis import strategies as st
 
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
-from workbench.engine.view import load_run
-from workbench.engine.whatif.saved import SavedScenarios
 from workbench.formatting import percent
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
+from workbench.views.run_view import load_run
+from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import TreeWidget, fields
-from workbench.widgets.board import dashboard
-from workbench.widgets.panel import Panel, splices
-from workbench.widgets.session import WhatIfSession
-from workbench.widgets.tree import FIRST_ROWS
+from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.html_panel import Panel, splices
+from workbench.widgets.run_page import dashboard
+from workbench.widgets.tree_widget import FIRST_ROWS
 
 
 def comm_of(widget: Any, comms: list[Any]) -> Any:
@@ -112,7 +112,7 @@ def test_the_panels_wait_until_the_page_rests(tmp_path: Path, comms: list[Any]) 
 def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stands(
     home: Path, comms: list[Any]
 ) -> None:
-    from workbench.widgets.board import Dashboard
+    from workbench.widgets.run_page import Dashboard
 
     SavedScenarios(home, RUN).hold("draft", [SetValue(node="P2.1", p=0.9)], author="", base_seq=None)
     shown: Dashboard = dashboard(load_run(home, RUN), owns_address=True)
@@ -182,7 +182,7 @@ def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path
 
 
 def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home: Path) -> None:
-    from workbench.engine.band import Band
+    from workbench.whatif.band import Band
     from workbench.widgets import panels
 
     document, now = load_run(home, RUN).document(), resynthesize(demo_tree(), {})

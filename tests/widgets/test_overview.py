@@ -16,17 +16,17 @@ from proxies.catalogue.loader import load_catalogue
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN
 from tests.proxies.test_own_sources import HOUSE, home_with
-from workbench.engine.annotating import record_outcome
-from workbench.engine.evidence.package import adopt_tree
-from workbench.engine.overview import age, claim_day, listed_runs, with_course
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.settings import with_preset
+from workbench.annotations.entries import record_outcome
+from workbench.engine.opening import new_run
+from workbench.engine.run_settings import with_preset
 from workbench.formatting import percent, point_change
+from workbench.packages.package import adopt_tree
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_overview import age, claim_day, listed_runs, with_course
 from workbench.widgets import panels
-from workbench.widgets.home import REVIEW_DUE, Home, list_runs
+from workbench.widgets.home_page import REVIEW_DUE, Home, list_runs
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CLAIM = "A treaty is signed by 2027-03-01"

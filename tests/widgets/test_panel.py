@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from workbench.widgets.panel import Panel
+from workbench.widgets.html_panel import Panel
 
 
 def test_a_page_that_came_after_a_change_gets_the_whole_content(comms: list[Any]) -> None:

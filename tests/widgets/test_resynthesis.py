@@ -10,18 +10,18 @@ import pytest
 from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import conclusion
 from tests.fakes.screens import RUN, is_hidden, make_run
-from workbench.engine.run.asking import ModelGateway
-from workbench.engine.run.budget import Budget
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.settings import with_preset
-from workbench.engine.view import load_run
-from workbench.engine.whatif.edits import what_if
+from workbench.engine.access.budget import Budget
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.propositions.edits import RemoveNode, SetRule
 from workbench.store import ModelLedger, Store
 from workbench.synthesis import VanillaRule
+from workbench.views.run_view import load_run
+from workbench.whatif.run_edits import what_if
 from workbench.widgets import background, panels
-from workbench.widgets.board import Dashboard
+from workbench.widgets.run_page import Dashboard
 
 
 @pytest.fixture

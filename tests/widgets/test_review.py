@@ -9,12 +9,12 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
-from workbench.engine.annotating import CHECKLIST
-from workbench.engine.evidence.package import export_run
-from workbench.engine.view import load_run
+from workbench.annotations.entries import CHECKLIST
+from workbench.packages.package import export_run
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.widgets.board import Dashboard
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
 
 
 @pytest.fixture

@@ -13,13 +13,13 @@ import pytest
 import workbench as wb
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, is_hidden, make_run
-from workbench.engine.run.detached import plan_elsewhere
-from workbench.engine.view import load_run
-from workbench.engine.whatif.saved import SavedScenarios
+from workbench.engine.detached import plan_elsewhere
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.widgets.board import Dashboard, dashboard
-from workbench.widgets.home import Home
+from workbench.views.run_view import load_run
+from workbench.whatif.saved_scenarios import SavedScenarios
+from workbench.widgets.home_page import Home
+from workbench.widgets.run_page import Dashboard, dashboard
 
 
 def opened(home: Path, **more: Any) -> Dashboard:

@@ -14,7 +14,7 @@ from nbconvert import HTMLExporter
 from tests.fakes.screens import RUN, STATEMENT, demo_tree
 from workbench.formatting import percent
 from workbench.propositions import Tree
-from workbench.widgets.static_tree import MOST_ROWS, tree_html
+from workbench.widgets.tree_widget import MOST_ROWS, tree_html
 
 VIEWS = ("explorer", "dashboard", "scenario_view", "driver_view", "export_view", "live_view", "evidence_view")
 #: In this order VS Code's notebooks take one of an output's forms.
@@ -158,7 +158,7 @@ def test_a_large_tree_is_saved_by_its_upper_levels_and_says_what_is_left_out() -
 
 def test_the_edits_of_a_large_tree_are_saved_with_their_path(tmp_path: Path) -> None:
     from tests.fakes.large_tree import large_tree
-    from workbench.widgets.session import WhatIfSession
+    from workbench.widgets.edit_session import WhatIfSession
 
     session = WhatIfSession(large_tree(1111))
     leaf = next(reversed(list(session.tree.leaves())))

@@ -3,12 +3,12 @@ import threading
 import pytest
 
 from tests.fakes.screens import demo_tree
-from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import RemoveNode, SetValue
 from workbench.synthesis import LinearRule, resynthesize, rule_from_json, rule_names, settle
-from workbench.widgets.session import WhatIfSession
+from workbench.whatif.typed_values import parse_probability
+from workbench.widgets.edit_session import WhatIfSession
 
 GROUNDED = 0.715278
 

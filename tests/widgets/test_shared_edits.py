@@ -7,11 +7,11 @@ import pytest
 
 import workbench as wb
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.engine.whatif.saved import SavedScenarios
 from workbench.synthesis import resynthesize
+from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets.cell_views import EvidenceView, ScenarioView
-from workbench.widgets.in_place import InPlace
-from workbench.widgets.shared_edits import SharedEdits, shared_edits
+from workbench.widgets.edit_log import SharedEdits, shared_edits
+from workbench.widgets.html_panel import InPlace
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_cell_that_is_run_again_shows_the_widget_there_is(analysis: wb.Analysi
 def test_a_cell_that_is_run_again_looks_again(analysis: wb.Analysis, home: Path) -> None:
     from contextlib import closing
 
-    from workbench.engine.run.regrounding import reopen_leaf
+    from workbench.engine.leaves.single_node import reopen_leaf
     from workbench.store import Store
 
     assert "calm" not in analysis.scenario_view().book.compared.value
@@ -167,7 +167,7 @@ def test_the_evidence_goes_along_with_the_tree_and_the_page_is_its_theme(analysi
 
 
 def _places() -> list[InPlace]:
-    from workbench.widgets.in_place import _places as places
+    from workbench.widgets.html_panel import _places as places
 
     return list(places.values())
 

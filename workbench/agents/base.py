@@ -16,7 +16,7 @@ from workbench.agents.errors import BadSetting
 from workbench.models.base import Asker as Asker  # an agent's author takes both from here
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
-from workbench.search.calls import DataCaller as DataCaller
+from workbench.search.web_calls import DataCaller
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff

@@ -13,11 +13,11 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.relayed import Relayed
-from workbench.agents.reply_forms import ReplyShape, read_reply
-from workbench.agents.reply_json import first_line
+from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.stage_replies import ReplyShape, read_reply
 from workbench.models.base import NodeRef
 from workbench.prompts import prompts_of
-from workbench.search.quoting import quoted
+from workbench.search.fence import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText

@@ -27,7 +27,7 @@ from workbench.agents.errors import (
     ReplyDeclined,
     ReplyEmpty,
     ReplyTruncated,
-    WorthAskingAgain,
+    RetryWorthwhile,
 )
 from workbench.models.base import (
     Message,
@@ -174,7 +174,7 @@ class Dialogue:
         Parameters
         ----------
         parse : callable
-            Reads the reply's text; raises `MalformedReply` with a reason for the model, `WorthAskingAgain` where the reply
+            Reads the reply's text; raises `MalformedReply` with a reason for the model, `RetryWorthwhile` where the reply
             will do if there is no second one.
         propositions, reply_format : str
             What a repeated ask says again, so that its last message is complete in itself.
@@ -307,7 +307,7 @@ class Dialogue:
                 closed = state.choice == "none"
                 left = 0 if closed else self._settings.max_interrupt_times - state.interrupts
                 self._serve(reply, left=left, closed=closed)
-            except WorthAskingAgain as worth:
+            except RetryWorthwhile as worth:
                 # A criticism is no fault of the reply: it counts in its exchange, not among the dialogue's further asks.
                 if state.faults >= self._settings.max_exception_retry:
                     self._step += 1

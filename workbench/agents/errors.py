@@ -25,8 +25,8 @@ __all__ = [
     "ReplyDeclined",
     "ReplyEmpty",
     "ReplyTruncated",
+    "RetryWorthwhile",
     "UnknownAgent",
-    "WorthAskingAgain",
 ]
 
 
@@ -77,7 +77,7 @@ class MalformedReply(ValueError):
         self.reason = reason
 
 
-class WorthAskingAgain(MalformedReply):
+class RetryWorthwhile(MalformedReply):
     """A reply that can be used and has a fault that its model may mend; ``value`` is used if no further ask is allowed."""
 
     def __init__(self, reason: str, value: object) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from proxies.asof.asof_text import NO_TEXT, AsOfText
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.placeholders import refuse_placeholder
 from workbench.agents.relayed import Relayed
-from workbench.agents.reply_json import first_line, number_of, read_json
+from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.models.base import NodeRef
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import BadSetting, UnknownAgent
-from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, UnknownPlugin, load_plugin, plugin_names
+from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, UnknownPlugin, load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from workbench.agents.base import Analyzer, Grounder, Synthesizer

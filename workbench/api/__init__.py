@@ -1,12 +1,20 @@
 """The Python API: analyze a claim, open an earlier run, and ask of it whatever the command line can ask.
 
-Each function and method returns the document that the command of its name prints with ``--json`` (``engine/documents.py``).
+Each function and method returns the document that the command of its name prints with ``--json`` (``views/run_documents.py``).
 """
 
-from workbench.api.analysis import Analysis
 from workbench.api.endpoints import api_doc, apis, call, doctor, open_page, search_web
-from workbench.api.proof import Proof
-from workbench.api.runs import analyze, analyze_sync, coherence, decide, import_run, open_run, resume, runs
+from workbench.api.run_handle import Analysis, Proof
+from workbench.api.run_list import (
+    analyze,
+    analyze_sync,
+    coherence,
+    decide,
+    import_run,
+    open_run,
+    resume,
+    runs,
+)
 from workbench.api.what_if import WhatIfView
 
 __all__ = [

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
-from workbench.api.home import open_home
-from workbench.engine import documents
-from workbench.engine.blocking import run_blocking
+from workbench.api.current_home import open_home
+from workbench.blocking import run_blocking
+from workbench.views import run_documents as documents
 
 
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
@@ -18,7 +18,7 @@ def apis(pattern: str | None = None) -> list[dict[str, Any]]:
 def api_doc(*paths: str) -> str:
     """Return the documentation of endpoints, with an example that runs."""
     from proxies.catalogue import api_doc as documentation
-    from workbench.settings import catalogue_of, home_from
+    from workbench.environment import catalogue_of, home_from
 
     return documentation(catalogue_of(home_from(os.environ)), list(paths))
 
@@ -80,7 +80,7 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
     audit : bool
         Also what was removed, with verdict and reason; that may tell what came after the cutoff.
     **web
-        ``question, model, api_base, options`` (a ``workbench.search.options.WebOptions``).
+        ``question, model, api_base, options`` (a ``workbench.search.web_options.WebOptions``).
 
     Raises
     ------

@@ -4,19 +4,19 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workbench.engine.blocking import run_blocking
-from workbench.engine.gateway import open_gateway
-from workbench.engine.whatif.edits import WhatIfResult
-from workbench.engine.wording import brought_lines
+from workbench.blocking import run_blocking
+from workbench.engine.assembly import open_gateway
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.propositions import Polarity
 from workbench.propositions.edits import AddChild
 from workbench.store import Store
 from workbench.terminal import printable
+from workbench.views.wording import brought_lines
+from workbench.whatif.run_edits import WhatIfResult
 
 if TYPE_CHECKING:
-    from workbench.engine.run.state import RunState
+    from workbench.engine.state import RunState
     from workbench.propositions import Polarity
     from workbench.propositions.edits import AddChild, Edit
 
@@ -46,8 +46,8 @@ def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
 
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
-    from workbench.engine.evidence.looked_up import stored_look_ups
-    from workbench.engine.whatif.asking_again import full_what_if, plan_full, price_line
+    from workbench.engine.access.looked_up import stored_look_ups
+    from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
 
     plan, _ = plan_full(state, edits)
     sys.stderr.write(price_line(state, plan.nodes) + "\n")

@@ -10,14 +10,48 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
-from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, say
+from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
 from workbench.cli.drive import analyze_claim
 from workbench.cli.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_run_options
 from workbench.cli.settings_file import defaults, run_settings
-from workbench.engine.run.aggregation import Aggregation
-from workbench.engine.workers.place import worker_place
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.run_settings import with_preset
+from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
-from workbench.plugins import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
+from workbench.formatting import percent
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
+from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
+from workbench.views.run_view import view
+
+DEMO_STATEMENT, DEMO_CUTOFF = EXAMPLES[0], EXAMPLE_CUTOFF
+
+
+@command
+def demo(
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+) -> None:
+    """Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."""
+    run_id = analyze_claim(DEMO_STATEMENT, DEMO_CUTOFF, with_preset("product", isolation=isolation))
+    store = open_store()
+    run = view(store, run_id)
+    # The lines above have it; what they do not say is that it cannot have reached the answer.
+    known = run.state.annotations.outcome is not None
+    echo(
+        "the outcome was read when the run was over, from rows after the cutoff"
+        if known
+        else "outcome: not in the embedded data"
+    )
+    echo("")
+    echo(f"tree       {run.folder / 'tree.json'}")
+    echo(
+        f"proofs     {run.folder / 'proofs'} ({len(list((run.folder / 'proofs').glob('*.ipynb')))} notebooks)"
+    )
+    echo(f"manifest   {run.folder / 'manifest.json'}")
+    program = command_name()
+    echo(f"data       embedded, without a key: {data_reach()}")
+    echo(f"dashboard  {program} serve {run_id}")
+    leaf = next(iter(run.tree.leaves()))
+    echo(f"what if    {program} whatif {run_id} --set {leaf}=0.0   (now {percent(run.tree[leaf].p)})")
 
 
 @command

@@ -5,24 +5,24 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
-from workbench.cli.table import show_fields
-from workbench.cli.tournament.resolving import resolve_due
-from workbench.engine import annotating
-from workbench.engine.annotating import (
+from workbench.annotations import entries as annotating
+from workbench.annotations.entries import (
     add_comment,
     add_note,
     record_outcome,
     resolve_from_series,
     resolve_leaves_from_series,
 )
-from workbench.engine.run.fold import load_state
-from workbench.engine.wording import outcome_line, sign_off_line
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_fields
+from workbench.cli.tournament.resolve_due import resolve_due
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
-from workbench.questions.book import resolve_question
-from workbench.questions.documents import question_document
+from workbench.questions.question_sets import resolve_question
 from workbench.store import Store
+from workbench.views.question_documents import question_document
+from workbench.views.wording import outcome_line, sign_off_line
 
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 

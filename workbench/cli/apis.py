@@ -1,14 +1,64 @@
-"""``apis`` and ``api-doc``: what the broker can be asked."""
+"""``call``: one call through the broker, as a cell makes it."""
 
+import asyncio
 import os
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from proxies.catalogue import api_doc as documentation
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
-from workbench.engine import documents
-from workbench.settings import catalogue_of, home_from
+from proxies.errors import ProxyError, Refused
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, exit_code, one_line, open_store, say
+from workbench.environment import catalogue_of, home_from
+from workbench.views import run_documents as documents
+
+
+@command
+def call(
+    path: Annotated[str, typer.Argument(help="Endpoint path, long or short.")],
+    params: Annotated[list[str] | None, typer.Argument(help="key=value ...")] = None,
+    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for none.")] = "now",
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
+    ] = False,
+    max_residual: Annotated[
+        str | None,
+        typer.Option(
+            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
+        ),
+    ] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Make one call through the broker and print its data and what was done to keep the cutoff."""
+    try:
+        answer = asyncio.run(
+            documents.call(
+                open_store(),
+                path,
+                _params(params or []),
+                cutoff,
+                strict=strict,
+                max_residual=max_residual,
+                environ=os.environ,
+            )
+        )
+    except ProxyError as error:
+        # A refusal is an answer that a program may want to read, so it is a document on stdout as well as a line on stderr.
+        if as_json:
+            emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error)})
+        say(f"workbench: {one_line(error)}")
+        raise typer.Exit(exit_code(error)) from None
+    emit_json(answer)
+
+
+def _params(pairs: list[str]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for pair in pairs:
+        key, equals, value = pair.partition("=")
+        if not equals or not key:
+            raise Refused(f"{pair!r} is not a parameter: write key=value")
+        values[key] = value
+    return values
 
 
 @command

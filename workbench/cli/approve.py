@@ -10,10 +10,10 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
-from workbench.engine.run.approvals import Undecided, decide, undecided_steps
-from workbench.engine.run.detached import ANSWERED_ELSEWHERE
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.state import RunState
+from workbench.engine.approvals import Undecided, decide, undecided_steps
+from workbench.engine.detached import ANSWERED_ELSEWHERE
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev

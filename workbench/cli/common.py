@@ -17,9 +17,9 @@ import typer
 
 from proxies.errors import CatalogueError, ProxyError, Refused
 from sandbox.errors import IsolationUnavailable, SandboxError
-from workbench.cli.streams import drop_unread_output
+from workbench.cli.signals import drop_unread_output
+from workbench.environment import home_from
 from workbench.errors import WorkbenchError
-from workbench.settings import home_from
 from workbench.store import Store
 from workbench.terminal import brief_lines, json_printable, printable
 

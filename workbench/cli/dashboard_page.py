@@ -17,7 +17,7 @@ _DRAWING_PLACE = "<!-- drawing -->"
 _LOOK_SECONDS = 5.0
 
 
-class Page(TornadoVoilaHandler):  # type: ignore[misc]
+class DashboardPage(TornadoVoilaHandler):  # type: ignore[misc]
     """Answers every address that asks for the page, each time with a kernel of its own.
 
     Voila's handler would build an nbconvert exporter for each request (0.3 s) and send nothing before it is done.

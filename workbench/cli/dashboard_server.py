@@ -148,7 +148,7 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
-    from workbench.cli.dashboard_page import Page
+    from workbench.cli.dashboard_page import DashboardPage
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -196,7 +196,7 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
         def match(self, request: HTTPServerRequest) -> dict[str, Any] | None:
             return None if is_own_request(request.headers, self._app.port) else {}
 
-    class Refused(RequestHandler):
+    class RequestRefused(RequestHandler):
         """Answers 403 and looks at nothing else of the request."""
 
         def prepare(self) -> None:
@@ -233,11 +233,11 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
             """Refuse foreign requests before any route, static files and websockets too: Voila checks no Host."""
             router = self.app.default_router
             # First in the router itself: a check in one handler would leave out those that Voila and Jupyter add.
-            router.rules.insert(0, router.process_rule(Rule(Strange(self), Refused)))
+            router.rules.insert(0, router.process_rule(Rule(Strange(self), RequestRefused)))
 
         def init_handlers(self) -> Any:
-            ours = {TornadoVoilaHandler: Page, VoilaKernelWebsocketHandler: Channels}
-            Page.code, Page.kernels = code, self._kernels
+            ours = {TornadoVoilaHandler: DashboardPage, VoilaKernelWebsocketHandler: Channels}
+            DashboardPage.code, DashboardPage.kernels = code, self._kernels
             return [
                 (route, ours.get(handler, handler), *options)
                 for route, handler, *options in super().init_handlers()

@@ -6,19 +6,56 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.questions.acting import pooled_events
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.questions.bet import pooled_events
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.run.fold import load_state
-from workbench.engine.whatif.edits import require_grounded
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
-from workbench.questions.book import QuestionSet, load_set
-from workbench.questions.model import QuestionError, event_id, parts_of
+from workbench.questions.question import QuestionError, event_id, parts_of
+from workbench.questions.question_sets import QuestionSet, load_set
+from workbench.views import run_documents as documents
+from workbench.whatif.run_edits import require_grounded
 
 if TYPE_CHECKING:
     from workbench.questions.choices import ChoiceRules
+
+
+@command
+def coherence(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[RUN]...", help="Runs to compare; all finished ones without."),
+    ] = None,
+    exclusive: Annotated[
+        list[str] | None,
+        typer.Option(help="RUN,RUN,...: the options of one question, of which exactly one comes true."),
+    ] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries.
+
+    What belongs together is read from the statements; only runs with the same cutoff are compared.
+    """
+    store = open_store()
+    groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]
+    report = documents.coherence(store, runs or (), groups)
+    for line in report["left_out"]:
+        say(line)
+    if as_json:
+        emit_json(report)
+    else:
+        lines = [
+            (row["run_id"], percent(row["p"]), row["cutoff"], row["statement"]) for row in report["forecasts"]
+        ]
+        if lines:
+            show_table(("run", "p", "cutoff", "statement"), lines)
+        for finding in report["findings"]:
+            echo(f"{finding['kind']:10} {finding['message']}")
+        count = len(report["findings"])
+        echo("coherent" if not count else f"NOT coherent: {count} finding{'s' if count > 1 else ''}")
+    if report["findings"]:
+        raise typer.Exit(WANTING)
 
 
 @command
@@ -168,7 +205,7 @@ def _decide_linked(
 ) -> None:
     """Say what does not fit together among the linked forecasts, the nearest that do, and the bets on them."""
     from workbench.questions.choices import linked_document
-    from workbench.tournament.coherence import set_findings
+    from workbench.studies.rounds.round_coherence import set_findings
 
     document = {"set": questions.name, **linked_document(questions.questions, own, p, rules)}
     linked = [questions[name] for name in document["linked"]]

@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, command, emit_json
 from workbench.cli.table import show_fields
-from workbench.engine import documents
+from workbench.views import run_documents as documents
 
 
 @command

@@ -8,6 +8,7 @@ from dataclasses import replace
 import typer
 
 from proxies.asof.clock import Cutoff
+from workbench.annotations.entries import resolve_when_finished
 from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
 from workbench.cli.common import (
     BUG,
@@ -25,28 +26,27 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.signals import stop_signals
-from workbench.engine.annotating import resolve_when_finished
-from workbench.engine.evidence.report import write_report
+from workbench.engine.approvals import check_answerable
+from workbench.engine.assembly import open_engine
+from workbench.engine.detached import resume_detached
+from workbench.engine.fold import load_state
 from workbench.engine.hindsight import hindsight
+from workbench.engine.opening import new_run
+from workbench.engine.plan import cost_line, error_line
 from workbench.engine.progress import print_progress
-from workbench.engine.run.approvals import check_answerable
-from workbench.engine.run.asked_text import cut_lines
-from workbench.engine.run.assembly import open_engine
-from workbench.engine.run.detached import resume_detached
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.forecast import cost_line, error_line
-from workbench.engine.run.opening import new_run
-from workbench.engine.run.run_prompts import rebuys
-from workbench.engine.run.settings import RunSettings
-from workbench.engine.run.state import RunState
-from workbench.engine.view import view
-from workbench.engine.wording import run_lines
-from workbench.engine.workers.opening import workers_at
-from workbench.engine.workers.place import WorkerPlace
+from workbench.engine.run_prompts import rebuys
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_texts import cut_lines
+from workbench.engine.state import RunState
+from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.models.listing import require_key
 from workbench.propositions import NodeId
+from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
+from workbench.workers.worker_opening import workers_at
 
 
 def analyze_claim(

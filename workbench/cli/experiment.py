@@ -26,17 +26,17 @@ from workbench.cli.drive import may_buy_again
 from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, read_prices
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_table
-from workbench.engine.web import own_asker
-from workbench.engine.workers.place import worker_place
+from workbench.engine.access.own_web import own_asker
+from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
-from workbench.experiments.ledger import SORT, StudyState, load_study
-from workbench.experiments.ready_files import needs_of, ready_studies, write_ready
-from workbench.experiments.study import StudyError, read_study
 from workbench.store import Store
+from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
+from workbench.studies.study_file import StudyError, read_study
+from workbench.studies.study_state import SORT, StudyState, load_study
 
 if TYPE_CHECKING:
-    from workbench.experiments.plan import StudyPlan
-    from workbench.experiments.runner import StudyRunner
+    from workbench.studies.runner import StudyRunner
+    from workbench.studies.study_plan import StudyPlan
 
 experiment = typer.Typer(help="Studies: arms x exam x trials x seeds.", no_args_is_help=True)
 
@@ -60,9 +60,9 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
-    from workbench.experiments.audit import audit_study
-    from workbench.experiments.report import write_study
-    from workbench.experiments.runner import StudyRunner
+    from workbench.studies.leak_audit import audit_study
+    from workbench.studies.runner import StudyRunner
+    from workbench.studies.study_report import write_study
 
     place = worker_place(workers, trust_cluster=trust_cluster)
     store = open_store()
@@ -120,7 +120,7 @@ async def _interruptible(runner: "StudyRunner") -> StudyState:
 @command
 def status(file: StudyFile, as_json: Json = False) -> None:
     """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
-    from workbench.experiments.documents import status_document
+    from workbench.studies.study_plan import status_document
 
     store = open_store()
     document = status_document(store, _plan(store, file))
@@ -147,7 +147,7 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a finished study again: tables, page, notebook. Results are locked until the leak audit is done."""
-    from workbench.experiments.report import write_study
+    from workbench.studies.study_report import write_study
 
     store = open_store()
     plan = _plan(store, file)
@@ -176,8 +176,8 @@ def judge(
     as_json: Json = False,
 ) -> None:
     """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
-    from workbench.experiments.judging import judge_reports, judging_cost, reports_to_judge
-    from workbench.experiments.report import write_study
+    from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
+    from workbench.studies.study_report import write_study
 
     store = open_store()
     plan = _plan(store, file)
@@ -241,7 +241,7 @@ def ready(
 
 def _plan(store: Store, file: Path) -> "StudyPlan":
     """Read and check a study; every mistake is a line on stderr, and the exit code is the caller's."""
-    from workbench.experiments.plan import plan_study
+    from workbench.studies.study_plan import plan_study
 
     try:
         spec = read_study(file)

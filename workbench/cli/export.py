@@ -10,13 +10,65 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
-from workbench.engine.run.files import manifest_id
-from workbench.engine.view import view
-from workbench.engine.wording import run_lines
+from workbench.engine.run_files import manifest_id
 from workbench.errors import UsageError
+from workbench.signing_keys import (
+    check_public_key,
+    fingerprint,
+    key_path,
+    new_key,
+    own_public_key,
+    trusted_names,
+)
+from workbench.signing_keys import trust as remember
 from workbench.store import Store
 from workbench.synthesis.exchange.bayes_net import OnMisfit
 from workbench.synthesis.rules.normalise import check_normaliser
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
+
+keys = typer.Typer(
+    no_args_is_help=True, help="The key that signs your packages, and whose keys you trust by name."
+)
+
+
+@keys.command("new")
+@command
+def new() -> None:
+    """Make your signing key and print its public half; give that to whoever is to know your packages."""
+    public = new_key()
+    echo(public)
+    echo(f"fingerprint {fingerprint(public)}; the key itself is in {key_path()}, for you alone")
+
+
+@keys.command("show")
+@command
+def show(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+    """Print your public key and the keys you trust, with their fingerprints."""
+    own, names = own_public_key(), trusted_names()
+    if as_json:
+        rows = [{"name": name, "key": key, "fingerprint": fingerprint(key)} for key, name in names.items()]
+        mine = None if own is None else {"key": own, "fingerprint": fingerprint(own)}
+        emit_json({"own": mine, "trusted": rows})
+        return
+    echo(f"yours: {own}  {fingerprint(own)}" if own else "you have no key: `workbench keys new` makes one")
+    for key, name in names.items():
+        echo(f"{name}: {key}  {fingerprint(key)}")
+
+
+@keys.command("trust")
+@command
+def trust(
+    name: Annotated[str, typer.Argument(help="What to call them on your screens.")],
+    key: Annotated[str, typer.Argument(help="Their public key in quotes, or a file that holds it.")],
+) -> None:
+    """Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."""
+    # A key in quotes is not looked up as a file; errors="replace" leaves it to the check to say that a file holds no key.
+    text = key if key.startswith("ssh-") or not Path(key).is_file() else Path(key).read_text(errors="replace")
+    public = check_public_key(text)
+    remember(name, public)
+    echo(f"{name}: {fingerprint(public)}")
+
 
 #: A terminal would take some of their bytes for control sequences.
 _BINARY = ("zip", "pdf", "docx")
@@ -70,8 +122,8 @@ def export(
     ] = None,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
-    from workbench.engine.evidence.package import export_run, format_of, note_beside
-    from workbench.outputs import write_output
+    from workbench.output_files import write_output
+    from workbench.packages.package import export_run, format_of, note_beside
 
     to = format_of(output, to)
     if output is None and to in _BINARY and sys.stdout.isatty():
@@ -131,7 +183,7 @@ def import_file(
     A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
     what differs is listed), unless --anyway. Nothing of a package is run.
     """
-    from workbench.engine.evidence.package import import_run
+    from workbench.packages.package import import_run
 
     store = open_store()
     with differences_listed(as_json=as_json):
@@ -149,7 +201,7 @@ def import_file(
 @contextmanager
 def differences_listed(*, as_json: bool) -> Iterator[None]:
     """Print what differs in a package that is refused for it, before its error becomes one line."""
-    from workbench.engine.evidence.package import PackageAltered
+    from workbench.packages.package import PackageAltered
 
     try:
         yield
@@ -163,7 +215,7 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
 
 
 def _take_review(store: Store, path: Path, *, as_json: bool) -> None:
-    from workbench.engine.evidence.returned import take_review
+    from workbench.packages.returned_review import take_review
 
     returned = take_review(store, path)
     if as_json:

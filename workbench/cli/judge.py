@@ -2,19 +2,54 @@
 
 import asyncio
 import csv
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.agents.judging import DIMENSIONS
+from workbench.agents.judges import DIMENSIONS
+from workbench.annotations.case_against import price_of_case, red_team, with_model
+from workbench.annotations.entries import keep_case
+from workbench.annotations.second_opinions import audit_leaks, require_judge
 from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.evidence.second_reading import audit_leaks, require_judge
-from workbench.engine.gateway import open_gateway
-from workbench.engine.run.fold import load_state
+from workbench.engine.assembly import open_gateway
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
+from workbench.views import run_documents as documents
+from workbench.whatif.run_edits import require_grounded
+
+
+@command
+def redteam(
+    run: Annotated[str, RUN],
+    model: Annotated[
+        str | None, typer.Option(help="Another model than the run's critic, or than its own.")
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option(help="Base URL of an OpenAI-compatible server, for --model.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
+
+    The case is never taken by itself: the printed `whatif` line tries it.
+    """
+    store = open_store()
+    state = with_model(load_state(store, store.resolve_run(run)), model, api_base)
+    require_grounded(state)
+    say(price_of_case(state))
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("go on?", abort=True, err=True)
+    result = asyncio.run(red_team(store, state, open_gateway(store, state)))
+    keep_case(store, result)
+    if as_json:
+        emit_json(result.to_json())
+    else:
+        echo("\n".join(result.lines()))
+
 
 _MODEL = typer.Option(
     help="The model that reads: provider/model; the run's own for the role judge without it."

@@ -11,8 +11,8 @@ from proxies.atomic import private_folder, replace_file
 from sandbox.jupyter.door import lab_options
 from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
 from workbench.cli.dashboard_server import SERVER_PAGES, shipped_notebook
-from workbench.engine.run.settings import check_level
-from workbench.settings import home_from
+from workbench.engine.run_settings import check_level
+from workbench.environment import home_from
 from workbench.store.database import make_home
 
 #: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).

@@ -9,9 +9,9 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, leave_current_folder, say
+from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.mcp import transports
-from workbench.settings import home_from
 
 
 @command

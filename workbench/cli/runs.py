@@ -1,16 +1,133 @@
 """``runs``: the runs of this home."""
 
+import tempfile
+import webbrowser
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    JSON_OPTION,
+    RUN,
+    WANTING,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    run_names,
+    say,
+)
+from workbench.cli.export import differences_listed
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.keys import signed_line
+from workbench.engine.fold import load_state
+from workbench.engine.ownership import own_run, owner_of
+from workbench.engine.state import RunState
+from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
+from workbench.signing_keys import signed_line
+from workbench.store import Store
+from workbench.store.removal import collect_garbage, remove_run
+from workbench.views import run_documents as documents
+from workbench.views.run_view import view_of
+from workbench.views.wording import run_lines
+
+
+@command
+def show(
+    run: Annotated[
+        str,
+        typer.Argument(
+            help="Run id, the beginning of one, or last; or a package (FILE.zip), which is not taken in.",
+            autocompletion=run_names,
+        ),
+    ],
+    whole: Annotated[
+        bool, typer.Option("--all", help="All propositions of a large tree, which is folded otherwise.")
+    ] = False,
+    open_note: Annotated[
+        bool, typer.Option("--open", help="Open the note in a browser, written from the log.")
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Print a run's tree, with the rule of every inner node.
+
+    A package (FILE.zip) is checked as by `import` and shown without being taken in: the data folder is not touched.
+    """
+    if not run.lower().endswith(".zip"):
+        store = open_store()
+        _show(store, load_state(store, store.resolve_run(run)), run, whole, open_note, as_json)
+        return
+    from workbench.packages.package import open_package
+
+    with differences_listed(as_json=as_json), open_package(Path(run)) as package:
+        if package.left_out is not None:
+            say(package.left_out)
+        _show(package.store, package.state, run, whole, open_note, as_json)
+
+
+def _show(store: Store, state: RunState, named: str, whole: bool, open_note: bool, as_json: bool) -> None:
+    loaded = view_of(store, state)
+    if as_json:
+        document = loaded.document()
+        if state.imported is not None and not state.imported.taken_in:  # its files are gone when this is read
+            document |= {"folder": None, "nodes": [{**node, "notebook": None} for node in document["nodes"]]}
+        emit_json(document)
+    else:
+        echo("\n".join(run_lines(loaded, whole=whole, named=named)))
+    if open_note:
+        from workbench.reports.note_page import report_html
+
+        _open(report_html(store, state))
+
+
+def _open(page: str) -> None:
+    """Write a page of ours where nobody else can, and open it in the person's browser."""
+    # Not removed: when the browser has read it nobody knows.
+    path = Path(tempfile.mkdtemp(prefix="workbench-note-")) / "note.html"
+    path.write_text(page, encoding="utf-8", errors="replace")
+    opened = webbrowser.open(path.as_uri())
+    say(f"the note: {path}{'' if opened else ' (no browser could be started: open it yourself)'}")
+
+
+@command
+def rm(
+    run: Annotated[str, RUN],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+) -> None:
+    """Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."""
+    store = open_store()
+    run_id = store.resolve_run(run)
+    with own_run(store.folder(run_id)):  # refuses a run that is in work, and keeps others off it
+        try:
+            state = load_state(store, run_id)
+            facts = f"{state.statement!r:.100}, {state.phase}"
+        except WorkbenchError as error:  # a damaged run is removed like any other
+            facts = f"it cannot be read: {error}"
+        if not yes:
+            say(f"run {run_id}: {facts}")
+            say("A package that was exported from it could no longer be compared with it here.")
+            typer.confirm("Remove it for ever?", abort=True, err=True)
+        removed = remove_run(store, run_id)
+    say(
+        f"removed run {run_id}: {removed.rows} rows, {removed.bodies} bodies ({removed.body_bytes / 1e6:.1f} MB),"
+        f" {removed.files} files; `workbench gc` gives the space back to the disk"
+    )
+
+
+@command
+def gc() -> None:
+    """Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."""
+    store = open_store()
+    for run_id in store.run_ids():
+        # A run files a body a moment before the row that names it.
+        if (owner := owner_of(store.home / "runs" / run_id)) is not None:
+            raise UsageError(f"run {run_id} is in work ({owner.line()}): stop it first, or wait for its end")
+    removed = collect_garbage(store)
+    say(
+        f"removed {removed.bodies} bodies ({removed.body_bytes / 1e6:.1f} MB) and {removed.files} left-over files or folders"
+    )
 
 
 @command

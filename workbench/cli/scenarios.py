@@ -6,13 +6,13 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.run.fold import load_state
-from workbench.engine.whatif import saved
-from workbench.engine.whatif.typed_values import parse_probability
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
-from workbench.propositions.scenario_book import Action
+from workbench.propositions.scenario_set import Action
+from workbench.views import run_documents as documents
+from workbench.whatif import saved_scenarios as saved
+from workbench.whatif.typed_values import parse_probability
 
 
 @command

@@ -20,8 +20,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.engine import documents
-from workbench.search.options import WebOptions
+from workbench.search.web_options import WebOptions
+from workbench.views import run_documents as documents
 
 _CUTOFF = typer.Option(help="Knowledge cutoff: a date, an instant with its zone, or now.")
 _QUESTION = typer.Option(
@@ -108,7 +108,7 @@ def page(
 
 def _answer(work: Coroutine[Any, Any, dict[str, Any]], *, as_json: bool) -> dict[str, Any]:
     """The document, or the refusal as a document and one line."""
-    from workbench.engine import documents
+    from workbench.views import run_documents as documents
 
     try:
         return asyncio.run(work)

@@ -1,15 +1,102 @@
 """``sensitivity``: what each leaf does to the root, and what to ground next."""
 
+import asyncio
+import sys
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.run.fold import load_state
+from workbench.engine.assembly import open_gateway
+from workbench.engine.fold import load_state
+from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
+from workbench.views import run_documents as documents
+from workbench.whatif.full_resynthesis import price_line
+from workbench.whatif.run_refits import refit_nodes
+
+
+@command
+def refit(
+    run: Annotated[str, RUN],
+    k: Annotated[int, typer.Option("--k", help="How often the synthesizer is asked for each node.")] = 5,
+    node: Annotated[list[str] | None, typer.Option(help="This inner node only; repeat for more.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    nodes = refit_nodes(state, tuple(node or ()))
+    if k < 2:
+        raise UsageError(f"a spread needs at least 2 refits, not --k {k}")
+    say(price_line(state, nodes, times=k))
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("go on?", abort=True, err=True)
+    gateway = open_gateway(store, state)
+    document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
+    if as_json:
+        emit_json(document)
+        return
+    lines = []
+    for row in document["nodes"]:
+        failed = "every reply was unusable  " if row["value"] is None else ""
+        if row["failed"] and row["value"] is not None:
+            failed = f"({row['failed']} unusable)  "
+        lines.append((row["id"], "value", *_spread(row["value"]), f"{failed}{row['statement']}"))
+        for name, spread in (row["coefficients"] or {}).items():
+            lines.append(("", name, *_spread(spread), "SIGN FLIPS" if spread["flips"] else ""))
+        for formula, count in (row["formulas"] or {}).items():
+            lines.append(("", "formula", *_spread(None), f"{count} x {formula}"))
+        for warning in row["warnings"]:
+            say(f"{row['id']}: {warning}")
+    show_table(("node", "of", "mean", "sd", "low", "high", "notes"), lines)
+    echo(f"{document['model_calls']} model calls; the run is unchanged")
+
+
+def _spread(spread: dict[str, Any] | None) -> tuple[float | None, ...]:
+    return tuple(None if spread is None else spread[name] for name in ("mean", "sd", "low", "high"))
+
+
+@command
+def noise(
+    run: Annotated[str, RUN],
+    kind: Annotated[
+        str,
+        typer.Option(help="normal: p + N(0, level); uncertain: 0.5, reverse: 1 - p, with probability level."),
+    ] = "normal",
+    level: Annotated[float, typer.Option(help="In [0, 1]; 0 disturbs nothing.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
+    draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.")] = 200,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Disturb the leaves and print the root's distribution; no model is asked."""
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    study = documents.noise(state, kind, level, seed=seed, draws=draws)
+    if as_json:
+        emit_json(study)
+        return
+    echo(
+        f"root {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
+    )
+    echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
+    show_table(
+        [f"{share}%" for share in study["quantiles"]],
+        [[percent(value) for value in study["quantiles"].values()]],
+    )
+    counts = [0] * 20
+    for value in study["values"]:
+        counts[min(19, int(20 * value))] += 1
+    bars = [
+        (f"{5 * place}-{5 * place + 5}%", count, "#" * max(1, round(40 * count / max(counts))))
+        for place, count in enumerate(counts)
+        if count
+    ]
+    show_table(("root", "draws", ""), bars)
+
 
 #: Pairs of leaves whose errors go together that are named.
 _PAIRS = 5

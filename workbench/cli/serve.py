@@ -8,8 +8,8 @@ import typer
 
 from workbench.cli.common import command, leave_current_folder, say
 from workbench.cli.dashboard_server import serve as serve_dashboards
-from workbench.engine.view import load_run
-from workbench.settings import home_from
+from workbench.environment import home_from
+from workbench.views.run_view import load_run
 
 
 @command

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from proxies.fetch.pacing import RATES
-from workbench.engine.run.settings import RunSettings, with_preset
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.environment import config_folder
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
-from workbench.settings import config_folder
 
 NAME = "workbench.toml"
 LARGEST_BYTES = 65_536

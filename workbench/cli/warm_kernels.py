@@ -9,7 +9,7 @@ import logging
 from typing import Any
 
 #: What a kernel does ahead: import everything and draw a page that nobody sees.
-REHEARSAL = "from workbench.widgets.start import rehearse; rehearse()"
+REHEARSAL = "from workbench.widgets.home_page import rehearse; rehearse()"
 #: Seconds in which a page that took a kernel has the machine for itself; then the next kernel is made.
 REFILL_SECONDS = 3.0
 _START_SECONDS = 60.0

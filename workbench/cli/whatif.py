@@ -8,19 +8,19 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
-from workbench.engine import documents
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.state import RunState
-from workbench.engine.whatif import edits as engine
-from workbench.engine.whatif.edits import WhatIfResult
-from workbench.engine.whatif.remarks import edit_remarks
-from workbench.engine.whatif.saved import save_scenario
-from workbench.engine.wording import brought_lines
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
 from workbench.propositions import Tree
 from workbench.propositions.edits import Edit
 from workbench.store import Store, utc_now
+from workbench.views import run_documents as documents
+from workbench.views.wording import brought_lines
+from workbench.whatif import run_edits as engine
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.run_edits import WhatIfResult
+from workbench.whatif.saved_scenarios import save_scenario
 
 
 @command
@@ -188,9 +188,9 @@ def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
 
 
 def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) -> WhatIfResult:
-    from workbench.engine.evidence.looked_up import stored_look_ups
-    from workbench.engine.gateway import open_gateway
-    from workbench.engine.whatif import asking_again
+    from workbench.engine.access.looked_up import stored_look_ups
+    from workbench.engine.assembly import open_gateway
+    from workbench.whatif import full_resynthesis as asking_again
 
     plan, _ = asking_again.plan_full(state, edits)
     # The price first: --full is the only what-if that asks a model.

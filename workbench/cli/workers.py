@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, echo
-from workbench.engine.workers.certificates import certificate_folder, command_lines, new_certificates
+from workbench.workers.certificates import certificate_folder, command_lines, new_certificates
 
 workers = typer.Typer(no_args_is_help=True, help="A Dask cluster that grounds leaves: see docs/scale.md.")
 

@@ -1,1 +1,1 @@
-"""Analyze, ground, synthesize, resynthesize: the flow of a run over one log."""
+"""The flow of a run: a claim becomes a plan, its leaves are grounded, proofs checked, every parent follows; all of it on one log."""

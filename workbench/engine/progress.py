@@ -3,10 +3,10 @@
 import sys
 from collections.abc import Callable
 
-from workbench.engine.run.fold import apply, load_state
-from workbench.engine.run.ownership import owner_of
-from workbench.engine.run.recorder import Listener
-from workbench.engine.run.state import RunState
+from workbench.engine.fold import apply, load_state
+from workbench.engine.ownership import owner_of
+from workbench.engine.recorder import Listener
+from workbench.engine.state import RunState
 from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev

@@ -4,11 +4,11 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workbench.engine.run.state import RunState
-from workbench.engine.whatif.saved import check_name, save_scenario
+from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit
 from workbench.store import Store
+from workbench.whatif.saved_scenarios import check_name, save_scenario
 
 #: Whose the records are. A person who reads the scenarios sees that it was no person.
 AUTHOR = "mcp"

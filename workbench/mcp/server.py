@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.errors import UsageError, WorkbenchError
-from workbench.mcp.tools import Tool, Tools
+from workbench.mcp.mcp_tools import McpTool, Tools
 from workbench.mcp.visible_runs import VisibleRuns, run_uri
 from workbench.terminal import json_printable, printable
 from workbench.version import __version__
@@ -130,7 +130,7 @@ def _resource(tools: Tools, uri: str) -> Any:
     raise UsageError(f"there is no resource {uri!r:.100}: {_RUNS}, {_RUNS}/RUN or {_RUNS}/RUN/proofs/NODE")
 
 
-def _described(tool: Tool) -> types.Tool:
+def _described(tool: McpTool) -> types.Tool:
     return types.Tool(
         name=tool.name,
         description=tool.about,
@@ -151,7 +151,7 @@ def _as_text(value: Any) -> str:
     return printable(text) if isinstance(value, str) else json_printable(text)
 
 
-def _complaint(tool: Tool, error: ValidationError) -> str:
+def _complaint(tool: McpTool, error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "arguments"
     names = ", ".join(tool.arguments.model_fields) or "no arguments"

@@ -11,10 +11,10 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from sandbox.jupyter.door import HOST, is_own_request
-from workbench.engine.run.fold import load_state
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
-from workbench.mcp.data import DataAccess
-from workbench.mcp.tools import Tools
+from workbench.mcp.client_data import DataAccess
+from workbench.mcp.mcp_tools import Tools
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.store import Store
 

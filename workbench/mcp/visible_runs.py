@@ -11,15 +11,15 @@ from datetime import datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.overview import run_row, searched_text
-from workbench.engine.run.annotations import Annotations
-from workbench.engine.run.fold import fold, load_state
-from workbench.engine.run.state import RunState
-from workbench.engine.view import view_of
+from workbench.engine.fold import fold, load_state
+from workbench.engine.people import Annotations
+from workbench.engine.state import RunState
 from workbench.errors import UsageError, WorkbenchError
-from workbench.propositions.scenario_book import ScenarioBook
+from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
+from workbench.views.run_overview import run_row, searched_text
+from workbench.views.run_view import view_of
 
 # Of the documents of `runs` and `show`; what a later version adds to them is left out until it is named here.
 _ROW = ("run_id", "statement", "cutoff", "p", "status")
@@ -172,7 +172,7 @@ class VisibleRuns:
             return None
         # Later events are not even read: one of a newer workbench would make the run unreadable.
         state = fold(store, store.events(run_id, until=end.seq))
-        state.annotations, state.scenarios = Annotations(), ScenarioBook()  # of before its end
+        state.annotations, state.scenarios = Annotations(), ScenarioSet()  # of before its end
         return state
 
     def _is_early(self, first: StoredEvent, end: StoredEvent) -> bool:

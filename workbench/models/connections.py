@@ -1,14 +1,128 @@
-"""Connections to model servers end with the event loop that opened them.
+"""No coroutine of a provider is left lying when a request is cancelled.
 
-LiteLLM keeps its clients for ten minutes in a table of the process and never closes those of a loop that is gone: their
-sockets stayed open until garbage collection found them, and the system's limit of open files counts them all.
+``litellm.acompletion`` prepares a request in a thread and gets back a coroutine, which it then awaits. A cancellation between the
+two (a run that stops) would drop that coroutine, and Python would warn on stderr that it was never awaited.
 """
 
 import asyncio
 import inspect
+import threading
 import weakref
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Coroutine, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache, wraps
 from typing import Any
+
+from workbench.models.streaming.exchange import stream_through
+
+
+def refuse_foreign_redirects(client: Any) -> None:
+    """Put the refusal into an HTTP client that LiteLLM has made."""
+    if refuse_foreign_redirect not in client.event_hooks["response"]:
+        client.event_hooks["response"].append(refuse_foreign_redirect)
+
+
+async def refuse_foreign_redirect(response: Any) -> None:
+    """Raise for a redirect to another scheme, host or port; httpx calls this with each answer before it follows it."""
+    import httpx
+
+    if not response.has_redirect_location:
+        return
+    origin, target = response.url, response.url.join(response.headers["location"])
+    if (origin.scheme, origin.host, origin.port) != (target.scheme, target.host, target.port):
+        raise httpx.UnsupportedProtocol(
+            f"{origin.host} redirects to {target.host}, which is not asked: keys and prompts stay with the server that was named"
+        )
+
+
+@cache  # once per process: every model that is opened asks for it
+def prepare_every_client() -> None:
+    """Have each client prepared that LiteLLM makes from now on; `load_litellm` calls this once."""
+    from litellm.llms.custom_httpx.http_handler import AsyncHTTPHandler
+    from litellm.llms.openai.common_utils import BaseOpenAILLM
+
+    # The two places where it makes the clients that `acompletion` uses; a session handed in (`litellm.aclient_session`)
+    # would serve the second only, and one event loop only.
+    _prepare_made_by(AsyncHTTPHandler, "create_client")
+    _prepare_made_by(BaseOpenAILLM, "_get_async_http_client")
+
+
+def _prepare_made_by(owner: Any, name: str) -> None:
+    original = owner.__dict__[name]
+    static = isinstance(original, staticmethod)
+    make = original.__func__ if static else original
+
+    @wraps(make)
+    def prepared(*args: Any, **kwargs: Any) -> Any:
+        client = make(*args, **kwargs)
+        if client is not None:
+            refuse_foreign_redirects(client)
+            stream_through(client)
+        return client
+
+    setattr(owner, name, staticmethod(prepared) if static else prepared)
+
+
+class _Prepared:
+    """The coroutines that one request has prepared; closed at its end unless they were begun."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # they come from a thread
+        self._coroutines: list[Coroutine[Any, Any, Any]] = []
+        self._over = False
+
+    def add(self, coroutine: Coroutine[Any, Any, Any]) -> None:
+        """Note a coroutine, or close it at once if the request has ended meanwhile."""
+        with self._lock:
+            if self._over:
+                coroutine.close()
+            else:
+                self._coroutines.append(coroutine)
+
+    def end(self) -> None:
+        """Close what was not begun; called when nobody waits for the request any more."""
+        with self._lock:
+            self._over = True
+            for coroutine in self._coroutines:
+                # One that was begun has been ended by the cancellation itself.
+                if inspect.getcoroutinestate(coroutine) == inspect.CORO_CREATED:
+                    coroutine.close()
+
+
+_PREPARED: ContextVar[_Prepared | None] = ContextVar("_PREPARED", default=None)
+
+
+@contextmanager
+def nothing_left_behind() -> Iterator[None]:
+    """Close, at the end of the block, each coroutine that LiteLLM prepared in it and did not come to await."""
+    prepared = _Prepared()
+    token = _PREPARED.set(prepared)
+    try:
+        yield
+    finally:
+        _PREPARED.reset(token)
+        prepared.end()
+
+
+@cache  # once per process, as the refusal of redirects
+def note_prepared_requests() -> None:
+    """Have LiteLLM's preparation say what it prepared; ``load_litellm`` calls this once."""
+    import litellm.main
+
+    prepare = litellm.main.completion
+
+    @wraps(prepare)
+    def noting(*args: Any, **kwargs: Any) -> Any:
+        result = prepare(*args, **kwargs)
+        # The thread works in a copy of the request's context, so it sees the request's own record.
+        record = _PREPARED.get()
+        if record is not None and asyncio.iscoroutine(result):
+            record.add(result)
+        return result
+
+    litellm.main.completion = noting
+
 
 #: Per loop the generator that waits for its end, and the clients that we opened ourselves.
 _waiting: weakref.WeakKeyDictionary[Any, AsyncGenerator[None, None]] = weakref.WeakKeyDictionary()

@@ -25,7 +25,7 @@ from workbench.models.abilities import (
     window_in,
 )
 from workbench.models.base import ModelReply, ModelRequest
-from workbench.models.connections import close_with_the_loop, note_client
+from workbench.models.connections import close_with_the_loop, note_client, nothing_left_behind
 from workbench.models.errors import (
     ContextOverflow,
     MissingProviderKey,
@@ -53,7 +53,6 @@ from workbench.models.litellm_reply import (
     well_formed,
 )
 from workbench.models.model_options import ReplyForm, RetrySettings
-from workbench.models.pending import nothing_left_behind
 from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, wire
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
@@ -78,9 +77,8 @@ def load_litellm() -> Any:
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
 
+    from workbench.models.connections import note_prepared_requests, prepare_every_client
     from workbench.models.litellm_provider import register
-    from workbench.models.made_clients import prepare_every_client
-    from workbench.models.pending import note_prepared_requests
 
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
@@ -315,7 +313,7 @@ class LiteLLMModel:
         if client is None:
             import openai
 
-            from workbench.models.odd_bodies import MendingClient
+            from workbench.models.answer_repair import MendingClient
 
             client = openai.AsyncOpenAI(
                 api_key=key,

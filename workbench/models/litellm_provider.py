@@ -13,7 +13,7 @@ from workbench.models.base import Message, Model, ModelRequest, NodeRef, ToolCal
 from workbench.models.errors import ClaimRefused
 from workbench.models.model_options import OFFLINE, ModelOptions
 from workbench.models.request_text import cutoff_of, nodes_of, stage_of
-from workbench.plugins import MODELS, load_plugin
+from workbench.plug_points import MODELS, load_plugin
 
 PROVIDER = "offline"
 _PRICE = {

@@ -35,7 +35,7 @@ class RetrySettings:
         )
 
 
-#: For a run: its own circuit breaker (``engine.run.outage``) asks again, and knows how the other leaves fare.
+#: For a run: its own circuit breaker (``engine.access.outage``) asks again, and knows how the other leaves fare.
 ONE_TRY = RetrySettings(attempts=1)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from workbench.models.base import Model
 from workbench.models.errors import UnknownModel
 from workbench.models.model_options import OFFLINE, ModelOptions, ReplyForm, RetrySettings
-from workbench.plugins import MODELS, load_plugin, plugin_names
+from workbench.plug_points import MODELS, load_plugin, plugin_names
 
 if TYPE_CHECKING:
     from proxies.broker import Broker

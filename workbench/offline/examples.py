@@ -5,7 +5,7 @@ The tests plan each of them, and run the first to its end.
 
 from datetime import date
 
-from workbench.questions.series import DATA_END, SERIES
+from workbench.questions.series.embedded_series import DATA_END, SERIES
 
 EXAMPLE_CUTOFF = "2018-06-30"
 EXAMPLES = (

@@ -11,7 +11,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from proxies.asof.asof_text import AsOfText
-from workbench.prompts.loader import Prompt, Template, filled, load, names, parse
+from workbench.prompts.prompt_files import Prompt, Template, filled, load, names, parse
 
 #: Where earlier files of changed prompts are kept.
 PREVIOUS = Path(str(files("workbench.prompts").joinpath("previous")))

@@ -42,7 +42,7 @@ from workbench.propositions.ids import (
     to_global,
 )
 from workbench.propositions.rule import Polarity, Rule, RuleLimits
-from workbench.propositions.scenario_book import Scenario, ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_set import Scenario, ScenarioRecord, ScenarioSet
 from workbench.propositions.tree import Tree
 from workbench.propositions.values import Belief, Override, Proposition, check_probability
 
@@ -69,8 +69,8 @@ __all__ = [
     "Rule",
     "RuleLimits",
     "Scenario",
-    "ScenarioBook",
     "ScenarioRecord",
+    "ScenarioSet",
     "SetPolarity",
     "SetReport",
     "SetRule",

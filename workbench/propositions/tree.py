@@ -10,8 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from workbench.propositions import checks
-from workbench.propositions.codec import RuleReader, proposition_to_json, rows_from_json
+from workbench.propositions import tree_checks as checks
 from workbench.propositions.errors import (
     DuplicateId,
     IdMismatch,
@@ -30,6 +29,7 @@ from workbench.propositions.ids import (
     require_id,
     to_global,
 )
+from workbench.propositions.proposition_json import RuleReader, proposition_to_json, rows_from_json
 from workbench.propositions.rule import Polarity, Rule
 from workbench.propositions.shared_dict import SharedDict
 from workbench.propositions.values import Belief, Override, Proposition

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from proxies.asof.asof_text import AsOfText, as_of, joined
 from proxies.asof.clock import Cutoff
-from workbench.questions.model import Question, QuestionEvent, statement_of
+from workbench.questions.question import Question, QuestionEvent, statement_of
 
 
 def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from workbench.questions.linked import group_of, linked_questions, mend
-from workbench.questions.model import Question, QuestionError, event_id, parts_of
+from workbench.questions.question import Question, QuestionError, event_id, parts_of
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.portfolio import Portfolio, bucket_probabilities, size_portfolio
 from workbench.science.scoring.utility import utility_scores

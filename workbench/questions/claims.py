@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
-from workbench.questions.series import SERIES, Series
+from workbench.questions.series.embedded_series import SERIES, Series
 
 Pattern = Literal[
     "compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
-from workbench.questions.series import KNOWN, SERIES, month_end, replace_names
+from workbench.questions.series.embedded_series import KNOWN, SERIES, month_end, replace_names
 
 CAN_DO = (
     f"offline/analyst decides one dated claim about {KNOWN}: higher or lower than on a date, above, below or between "

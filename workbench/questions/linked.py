@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize, nnls
 
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.question import Question, QuestionError
 from workbench.science.arrays import FloatArray
 
 #: More worlds than this are not weighed: twelve questions that nothing binds.
@@ -23,7 +23,7 @@ _CONDITIONS = {"given-yes": 1.0, "given-no": 0.0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class LinkedGroup:
     """Linked questions and the worlds that their links allow.
 
     Parameters
@@ -88,7 +88,7 @@ def _binds(question: Question, kind: str) -> bool:
     return kind != "part-of" or conditional
 
 
-def group_of(questions: tuple[Question, ...]) -> Group:
+def group_of(questions: tuple[Question, ...]) -> LinkedGroup:
     """Linked questions with the worlds that their links allow.
 
     Raises
@@ -124,7 +124,7 @@ def group_of(questions: tuple[Question, ...]) -> Group:
     complete = {answers for world in worlds if (answers := _answered(world, conditions, wholes, rules))}
     if not complete:
         raise QuestionError(f"the links of {', '.join(place)} leave no world in which all hold")
-    return Group(questions=questions, answers=np.array(sorted(complete, key=repr)).T)
+    return LinkedGroup(questions=questions, answers=np.array(sorted(complete, key=repr)).T)
 
 
 def _allowed(world: Sequence[float], rules: Sequence[tuple[str, int, int]], later: set[int]) -> bool:
@@ -154,12 +154,12 @@ def _answered(
     return tuple(answers) if _allowed(answers, rules, set()) else None
 
 
-def mend(group: Group, p: Mapping[str, float]) -> Mended:
+def mend(group: LinkedGroup, p: Mapping[str, float]) -> Mended:
     """The forecasts of a group that hang together and change the stated ones least.
 
     Examples
     --------
-    >>> from workbench.questions.model import Link
+    >>> from workbench.questions.question import Link
     >>> own = Question(id="win", title="Does she win?", links=(Link(kind="implies", to="run"),))
     >>> group = group_of((own, Question(id="run", title="Does she run?")))
     >>> {name: round(value, 6) for name, value in mend(group, {"win": 0.6, "run": 0.4}).p.items()}

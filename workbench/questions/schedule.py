@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.question import Question, QuestionError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workbench.questions.model import Question, QuestionError, crowd_of, events_of
+from workbench.questions.question import Question, QuestionError, crowd_of, events_of
 
 #: Words of events that paper A leaves out: entertainment, sports, plain price ranges (examples of its C.2).
 EXCLUDED_WORDS = ("who will win", "movie", "sports team vs.", "price range")
@@ -17,7 +17,7 @@ EXCLUDED_WORDS = ("who will win", "movie", "sports team vs.", "price range")
 _SAME_PRICE = 0.01
 
 
-class Verdict(NamedTuple):
+class FilterVerdict(NamedTuple):
     """What became of one event: ``filter`` is "" if it was kept, else the filter that dropped it, and why."""
 
     event: str
@@ -97,7 +97,7 @@ class Selection:
     """The events kept, in the order they came, and the account of all."""
 
     questions: tuple[Question, ...]
-    verdicts: tuple[Verdict, ...]
+    verdicts: tuple[FilterVerdict, ...]
     counts: tuple[FilterCount, ...]
 
 
@@ -120,19 +120,19 @@ def select(questions: Sequence[Question], rules: SelectionRules) -> Selection:
     if rules.unresolved and rules.resolved:
         raise QuestionError("no event is both open and settled: ask for one of them")
     left = list(questions)
-    fate: dict[str, Verdict] = {}
+    fate: dict[str, FilterVerdict] = {}
     counts = []
     for name, look in _single_filters(rules):
         reasons = {question.id: reason for question in left if (reason := look(question))}
-        fate |= {event: Verdict(event, name, reason) for event, reason in reasons.items()}
+        fate |= {event: FilterVerdict(event, name, reason) for event, reason in reasons.items()}
         counts.append(FilterCount(name, len(left), len(reasons)))
         left = [question for question in left if question.id not in reasons]
     for name, group, most in _ranking_filters(rules):
         dropped = _beyond(left, group, most)
-        fate |= {event: Verdict(event, name, reason) for event, reason in dropped.items()}
+        fate |= {event: FilterVerdict(event, name, reason) for event, reason in dropped.items()}
         counts.append(FilterCount(name, len(left), len(dropped)))
         left = [question for question in left if question.id not in dropped]
-    verdicts = tuple(fate.get(question.id, Verdict(question.id, "", "kept")) for question in questions)
+    verdicts = tuple(fate.get(question.id, FilterVerdict(question.id, "", "kept")) for question in questions)
     return Selection(questions=tuple(left), verdicts=verdicts, counts=tuple(counts))
 
 

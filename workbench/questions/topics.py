@@ -7,8 +7,8 @@ asked. Paper B sorts its questions by a model in the same way (App. H.2); the li
 import re
 from collections.abc import Mapping
 
-from workbench.questions.book import SORT, load_set
-from workbench.questions.model import Question
+from workbench.questions.question import Question
+from workbench.questions.question_sets import SORT, load_set
 from workbench.store import Store
 from workbench.store import events as ev
 

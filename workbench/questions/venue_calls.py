@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from workbench.questions.formats import venues
 from workbench.questions.formats.base import Reading
-from workbench.questions.model import QuestionError
+from workbench.questions.question import QuestionError
 
 VENUES = ("kalshi", "polymarket")
 _MOST_PAGES = 50  # of one series or tag

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
-from workbench.search.html_text import plain
+from workbench.search.page.html_text import plain
 from workbench.search.urls import host_of
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class SearchEngine:
     """One engine.
 
     Parameters
@@ -158,27 +158,27 @@ def _named(content: str, published: str) -> Callable[[Any], Iterator[Hit]]:
 
 
 _ALL = (
-    Engine(name="exa", path="exa/search/search", read=_exa,
+    SearchEngine(name="exa", path="exa/search/search", read=_exa,
            params=lambda q: {"query": q.words, "numResults": min(q.count, 25)}),
-    Engine(name="brave", path="brave/web", read=_brave,
+    SearchEngine(name="brave", path="brave/web", read=_brave,
            params=lambda q: {"q": q.words, "count": 20, "extra_snippets": True}),
-    Engine(name="wikipedia", path="wikipedia/search", read=_wikipedia,
+    SearchEngine(name="wikipedia", path="wikipedia/search", read=_wikipedia,
            params=lambda q: {"q": q.plain_words, "limit": 4}),
-    Engine(name="gdelt", path="gdelt/documents", read=_gdelt,
+    SearchEngine(name="gdelt", path="gdelt/documents", read=_gdelt,
            params=lambda q: {"query": f"{q.plain_words} sourcelang:english", "startdatetime": q.since, "maxrecords": 50}),
-    Engine(name="sec", path="sec/search", read=_sec,
+    SearchEngine(name="sec", path="sec/search", read=_sec,
            params=lambda q: {"q": q.plain_words, "startdt": q.since}),
-    Engine(name="brave-news", path="brave/news", read=_brave_news, by_default=False,
+    SearchEngine(name="brave-news", path="brave/news", read=_brave_news, by_default=False,
            params=lambda q: {"q": q.words, "count": 20, "extra_snippets": True}),
-    Engine(name="serper", path="serper/search", read=_named("snippet", "published"), by_default=False,
+    SearchEngine(name="serper", path="serper/search", read=_named("snippet", "published"), by_default=False,
            params=lambda q: {"q": q.words, "num": min(2 * q.count, 40)}),
-    Engine(name="tavily", path="tavily/search", read=_named("content", "published"), by_default=False,
+    SearchEngine(name="tavily", path="tavily/search", read=_named("content", "published"), by_default=False,
            params=lambda q: {"query": q.words, "max_results": 20, "start_date": q.since}),
-    Engine(name="searxng", path="searxng/search", read=_named("content", "publishedDate"), by_default=False,
+    SearchEngine(name="searxng", path="searxng/search", read=_named("content", "publishedDate"), by_default=False,
            params=lambda q: {"q": q.words}),
 )  # fmt: skip
 #: By name, in the order in which they are asked and named.
-ENGINES: Mapping[str, Engine] = MappingProxyType({engine.name: engine for engine in _ALL})
+ENGINES: Mapping[str, SearchEngine] = MappingProxyType({engine.name: engine for engine in _ALL})
 
 
 def since(cutoff: Cutoff, days: int) -> str:

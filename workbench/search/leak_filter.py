@@ -19,7 +19,7 @@ from proxies.hashing import content_hash
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import TODAY, PromptSet
-from workbench.search.quoting import quotable, quoted, unquoted
+from workbench.search.fence import quotable, quoted, unquoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.errors import Refused
 from workbench.search.engines import wikipedia_title
-from workbench.search.html_text import readable, wikitext
+from workbench.search.page.html_text import readable, wikitext
 from workbench.search.urls import canonical_url
 
 if TYPE_CHECKING:
-    from workbench.search.blocking import Blocking
-    from workbench.search.calls import StepCalls
+    from workbench.search.blocked_places import Blocking
+    from workbench.search.web_calls import StepCalls
 
 #: Copies that are tried, the newest first: one may be an error page or hold nothing but a script.
 COPIES = 3

@@ -8,8 +8,8 @@ from proxies.asof.asof_text import as_of
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
-from workbench.search.html_text import seen
-from workbench.search.quoting import quoted
+from workbench.search.fence import quoted
+from workbench.search.page.html_text import seen
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff

@@ -21,10 +21,10 @@ import orjson
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
+from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.migrations import database_version, migrate, upcast
-from workbench.store.schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.

@@ -14,7 +14,7 @@ import orjson
 from proxies.ledger import Address, Answer, LedgerRow
 from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json, to_json
 from workbench.store.database import Store, utc_now
-from workbench.store.schema import insert_row
+from workbench.store.database_schema import insert_row
 
 _AUDIT = "audit"
 _SAME_ADDRESS = (

@@ -11,9 +11,9 @@ import sqlite3
 from collections.abc import Callable
 from typing import Any
 
+from workbench.store.database_schema import COLUMNS, SCHEMA_VERSION, create_tables
 from workbench.store.errors import EventUnreadable, StoreCorrupt, StoreTooNew
 from workbench.store.events import VERSION
-from workbench.store.schema import COLUMNS, SCHEMA_VERSION, create_tables
 
 
 def _count_versions(db: sqlite3.Connection) -> None:

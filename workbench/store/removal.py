@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.store.database import Store
-from workbench.store.schema import COLUMNS, trigger_sql
+from workbench.store.database_schema import COLUMNS, trigger_sql
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _REMOVED = ".removed-"
 _GUARD = "events_stay"
 
 
-class Removed(NamedTuple):
+class RemovedRun(NamedTuple):
     """What a removal took: rows, bodies, bytes of bodies, files and folders."""
 
     rows: int
@@ -26,7 +26,7 @@ class Removed(NamedTuple):
     files: int
 
 
-def remove_run(store: Store, run_id: str) -> Removed:
+def remove_run(store: Store, run_id: str) -> RemovedRun:
     """Remove a run; called by ``workbench rm``, which holds the run's lock.
 
     A kill leaves all or nothing: the folder is renamed before the commit, and `settle` puts it back, or deletes it, by
@@ -43,17 +43,17 @@ def remove_run(store: Store, run_id: str) -> Removed:
             folder.rename(aside)
     files = sum(1 for path in aside.rglob("*") if path.is_file()) if aside.is_dir() else 0
     settle(store)
-    return Removed(rows, bodies, size, files)
+    return RemovedRun(rows, bodies, size, files)
 
 
-def collect_garbage(store: Store) -> Removed:
+def collect_garbage(store: Store) -> RemovedRun:
     """Remove bodies that no row names, half-written files, and folders of removed runs; ``workbench gc``."""
     files = settle(store) + sweep(store.home / "runs")
     with store.transaction() as db:
         everything = {digest for (digest,) in db.execute("SELECT hash FROM bodies")}
         bodies, size = _delete_bodies(db, everything - _named(db))
     store.compact()
-    return Removed(0, bodies, size, files)
+    return RemovedRun(0, bodies, size, files)
 
 
 def settle(store: Store) -> int:

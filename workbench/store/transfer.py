@@ -2,7 +2,7 @@
 
 The stranger's database is hostile. It is opened read-only and immutable, and used only if its schema is ours to the letter,
 so no trigger, view or virtual table of theirs is ever run; its rows are copied one by one into an empty store of our own,
-each after its types and sizes were checked here and its meaning by the caller (`engine.evidence.intake`).
+each after its types and sizes were checked here and its meaning by the caller (`packages.intake`).
 """
 
 import math
@@ -18,9 +18,9 @@ import orjson
 
 from proxies.hashing import sha256_of
 from workbench.store.database import Store, check_run_id
+from workbench.store.database_schema import COLUMNS, ORDER, insert_row, own_schema, schema_objects
 from workbench.store.errors import PackageRefused, StoreCorrupt, StoreTooNew, UnknownRun
 from workbench.store.migrations import database_version, require_known
-from workbench.store.schema import COLUMNS, ORDER, insert_row, own_schema, schema_objects
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _MAX_ROWS = {"events": 1_000_000, "model_calls": 5_000_000, "api_calls": 5_000_000}

@@ -3,7 +3,7 @@
 from workbench.propositions import Rule, RuleLimits
 from workbench.synthesis.coherence.findings import (
     Finding,
-    Nested,
+    NestedClaims,
     check_exclusive,
     check_forecasts,
     check_nested,
@@ -25,12 +25,12 @@ from workbench.synthesis.errors import (
     WeightOutOfRange,
 )
 from workbench.synthesis.exchange.bayes_net import BayesNet, Variable, bayes_net
-from workbench.synthesis.exchange.export import Export, export_tree, import_tree
+from workbench.synthesis.exchange.tree_formats import Export, export_tree, import_tree
 from workbench.synthesis.rules.ablations import AverageRule, RandomRule, average_rule, random_rule
 from workbench.synthesis.rules.linear import INTERCEPT_MAX, LinearRule, check_unit, greatest_gap, strict
 from workbench.synthesis.rules.logic import Assumption, LogicRule
 from workbench.synthesis.rules.noisy_or import NoisyOrRule
-from workbench.synthesis.rules.registry import (
+from workbench.synthesis.rules.rule_registry import (
     UninstalledRule,
     checked_value,
     rule_class,
@@ -40,9 +40,9 @@ from workbench.synthesis.rules.registry import (
 )
 from workbench.synthesis.rules.vanilla import VanillaRule
 from workbench.synthesis.sensitivity.information import InformationRow, ground_next, value_of_information
-from workbench.synthesis.sensitivity.noise import inject_noise, noisy_values
+from workbench.synthesis.sensitivity.leaf_noise import inject_noise, noisy_values
 from workbench.synthesis.sensitivity.paths import Swing, TornadoRow, path_weights, swings, tornado
-from workbench.synthesis.sensitivity.refits import RefitSpread, refit_spread, weight_uncertainty
+from workbench.synthesis.sensitivity.rule_refits import RefitSpread, refit_spread, weight_uncertainty
 from workbench.synthesis.sensitivity.uncertainty import (
     RootUncertainty,
     root_uncertainty,
@@ -72,7 +72,7 @@ __all__ = [
     "LogicRule",
     "MissingWeight",
     "Mixture",
-    "Nested",
+    "NestedClaims",
     "NoFunction",
     "NoisyOrRule",
     "NotRepresentable",

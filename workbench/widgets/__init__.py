@@ -6,12 +6,12 @@ from typing import Any
 __all__ = ["TreeWidget", "dashboard", "explorer", "open_dashboard", "proof_html", "tree_html"]
 
 _HOMES = {
-    "TreeWidget": "tree",
-    "dashboard": "board",
+    "TreeWidget": "tree_widget",
+    "dashboard": "run_page",
     "explorer": "cell_views",
-    "open_dashboard": "start",
-    "proof_html": "proof",
-    "tree_html": "static_tree",
+    "open_dashboard": "home_page",
+    "proof_html": "proof_view",
+    "tree_html": "tree_widget",
 }
 
 

@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from typing import TypeVar
 
-from workbench.engine.gateway import open_gateway
-from workbench.engine.run.asking import ModelGateway
-from workbench.engine.run.fold import load_state
-from workbench.engine.run.state import RunState
-from workbench.engine.view import RunView
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.assembly import open_gateway
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Store
+from workbench.views.run_view import RunView
 
 T = TypeVar("T")
 

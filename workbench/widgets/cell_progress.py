@@ -10,8 +10,8 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.progress import print_progress, progress_line
-from workbench.engine.run.recorder import Listener
-from workbench.engine.run.state import RunState
+from workbench.engine.recorder import Listener
+from workbench.engine.state import RunState
 from workbench.formatting import percent
 from workbench.store import StoredEvent
 from workbench.store import events as ev

@@ -10,26 +10,26 @@ from typing import Any, TypeVar
 import ipywidgets
 import traitlets
 
-from workbench.engine.run.detached import resume_detached, stop_run
-from workbench.engine.view import RunView
-from workbench.engine.whatif.remarks import edit_remarks
-from workbench.engine.whatif.typed_values import market_of
-from workbench.engine.wording import run_lines
+from workbench.engine.detached import resume_detached, stop_run
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.terminal import printable
-from workbench.widgets import panels, proof
+from workbench.views.run_view import RunView
+from workbench.views.wording import run_lines
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.typed_values import market_of
+from workbench.widgets import panels
+from workbench.widgets import proof_view as proof
+from workbench.widgets.annotation_forms import DownloadForm
 from workbench.widgets.drivers import Drivers
+from workbench.widgets.edit_log import Panels, shared_edits
 from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style, tried
-from workbench.widgets.in_place import in_place
-from workbench.widgets.live import Follower, Poller
-from workbench.widgets.panel import Panel
-from workbench.widgets.resynthesis import ResynthesisForm
+from workbench.widgets.html_panel import Panel, in_place
+from workbench.widgets.live_run import Follower, Poller
+from workbench.widgets.resynthesis_form import ResynthesisForm
 from workbench.widgets.scenario_pane import ScenarioPane
-from workbench.widgets.shared_edits import Panels, shared_edits
-from workbench.widgets.taking_out import TakingOut
-from workbench.widgets.tree import TreeWidget
+from workbench.widgets.tree_widget import TreeWidget
 
 #: Of a framed proof in a cell.
 _FRAME = "width:100%;height:640px;border:1px solid #cfd7de;border-radius:4px;background:#fff"
@@ -196,7 +196,7 @@ class ExportView(_View):
 
     def __init__(self, run: RunView) -> None:
         self.shared = shared_edits(run)
-        self.taking = TakingOut(self.shared.scenarios.home, run.run_id, self.shared.keeper.flush)
+        self.taking = DownloadForm(self.shared.scenarios.home, run.run_id, self.shared.keeper.flush)
         super().__init__(run, [pane("Take it with you", [self.taking], "wb-taking")])
 
     def static_html(self) -> str:

@@ -6,15 +6,15 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.engine.tree_documents import contribution, driver_rows, two_way_grid
-from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import WorkbenchError
 from workbench.propositions import NodeId, Tree
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
 from workbench.synthesis.sensitivity.reaching import ways_to_reach
+from workbench.whatif.tree_documents import contribution, driver_rows, two_way_grid
+from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
-from workbench.widgets.panel import Panel
+from workbench.widgets.html_panel import Panel
 from workbench.widgets.panels import refusal, rendered
 
 #: Rows of the tornado that stand open, and how many more it shows when the rest is unfolded; the command line has all.

@@ -10,36 +10,75 @@ import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cache
+from math import isclose
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.engine.evidence.data_read import DATA_READ, no_data_lines
-from workbench.engine.keys import signed_line
-from workbench.engine.overview import age
-from workbench.engine.run.forecast import cost_line
-from workbench.engine.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.engine.plan import cost_line
 from workbench.formatting import outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
+from workbench.signing_keys import signed_line
 from workbench.synthesis import WhatIf
+from workbench.synthesis.rules.equation_text import MINUS, signed
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
-from workbench.synthesis.rules.wording import signed
 from workbench.templates import brief, html_environment
-from workbench.widgets.numbers import MINUS, short_weight
+from workbench.views.run_overview import age
+from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-    from workbench.engine.band import Band
-    from workbench.engine.evidence.badges import Badge
-    from workbench.engine.run.annotations import Remark
-    from workbench.engine.run.state import RunState
-    from workbench.engine.run.trial_state import EarlierGrounding
-    from workbench.engine.view import RunView
-    from workbench.engine.whatif.edits import WhatIfResult
+    from workbench.audit.badges import Badge
+    from workbench.engine.people import Remark
+    from workbench.engine.state import EarlierGrounding, RunState
     from workbench.store.events import NodeRefitted
+    from workbench.views.run_view import RunView
+    from workbench.whatif.band import Band
+    from workbench.whatif.run_edits import WhatIfResult
+
+
+__all__ = ["MINUS", "is_shown", "short_weight", "typed"]
+
+
+def typed(p: float | None) -> str:
+    """Return a probability as the editor holds it: at most four decimals, empty if there is none.
+
+    >>> typed(0.48), typed(1 / 3), typed(None)
+    ('0.48', '0.3333', '')
+    """
+    return "" if p is None else f"{round(p, 4):g}"
+
+
+def is_shown(p: float | None, value: float, text: object) -> bool:
+    """Whether what was typed, ``text`` read as ``value``, is the number that a page shows for ``p``.
+
+    It shows the field's four decimals, and as a percentage one.
+
+    >>> is_shown(0.66923, 0.6692, "0.6692"), is_shown(0.66923, 0.669, "66.9%"), is_shown(0.66923, 0.669, "0.669")
+    (True, True, False)
+    """
+    if p is None:
+        return False
+    figures = [p, round(p, 4)]
+    if str(text).strip().endswith("%"):
+        figures.append(float(percent(p).rstrip("%")) / 100)
+    return any(isclose(value, figure, rel_tol=1e-12) for figure in figures)
+
+
+def short_weight(value: float) -> str:
+    """Return a coefficient for a narrow column; the rule's own ``signed`` gives what a recomputation needs.
+
+    >>> short_weight(-0.25), short_weight(0.1578), short_weight(0.00123)
+    ('−0.25', '0.16', '0.001')
+    """
+    size = abs(value)
+    text = f"{size:.2f}" if size >= 0.01 or not value else f"{size:.1g}"
+    return f"{MINUS if value < 0 else ''}{text}"
+
 
 ISOLATION_WORDS = {
     "namespaces": "sealed by namespaces",

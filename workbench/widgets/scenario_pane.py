@@ -5,15 +5,15 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.engine.whatif.saved import SavedScenarios
-from workbench.engine.whatif.typed_values import parse_probability
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import Tree
+from workbench.whatif.saved_scenarios import SavedScenarios
+from workbench.whatif.typed_values import parse_probability
 from workbench.widgets import panels
+from workbench.widgets.edit_log import DRAFT, Keeper
+from workbench.widgets.edit_session import WhatIfSession
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, tried
-from workbench.widgets.keeping import DRAFT, Keeper
-from workbench.widgets.panel import Panel
-from workbench.widgets.session import WhatIfSession
+from workbench.widgets.html_panel import Panel
 
 
 class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]

@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from proxies.asof.policies.base import ApiRequest, AskAgain, Context, Judge, Lookup, Plan, Policy
+from proxies.asof.policies.base import ApiRequest, AskAgain, Judge, Lookup, Plan, Policy, PolicyContext
 from proxies.asof.policies.joins import PUBLICATION_JOIN
 from proxies.asof.policies.lags import PUBLICATION_LAG
 from proxies.asof.policies.revisions import REVISION_AT
-from proxies.asof.policies.search import SEARCH_DATE_FILTER
+from proxies.asof.policies.search_policy import SEARCH_DATE_FILTER
 from proxies.asof.policies.simple import FILTER_ROWS, PUBLICATION_DATE, SNAPSHOT_REFUSED, STATIC, STRIP_FIELDS
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.asof.policies.vintage import VINTAGE
@@ -56,10 +56,10 @@ __all__ = [
     "POLICY_VERSION",
     "ApiRequest",
     "AskAgain",
-    "Context",
     "Judge",
     "Lookup",
     "Plan",
     "Policy",
+    "PolicyContext",
     "policy_of",
 ]

@@ -70,7 +70,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Context:
+class PolicyContext:
     """What a judge knows beside the rows: the parameters as sent, and the lookups' parsed answers by name."""
 
     sent: Mapping[str, Any] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class Policy:
     """A policy's two halves."""
 
     prepare: Callable[[ApiRequest, Cutoff], Plan]
-    judge: Callable[[ApiRequest, Cutoff, Context], Judge]
+    judge: Callable[[ApiRequest, Cutoff, PolicyContext], Judge]
 
 
 def asked_periods(request: ApiRequest) -> tuple[str, ...]:
@@ -126,7 +126,7 @@ def pass_on(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(request.params))
 
 
-def pass_rows(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def pass_rows(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """A judge that lets every row stay."""
     return Judge(lambda row: None)
 

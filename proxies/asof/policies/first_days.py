@@ -8,7 +8,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies.base import LATE, ApiRequest, AskAgain, Context, Judge, Lookup, Reason, stamp_of
+from proxies.asof.policies.base import (
+    LATE,
+    ApiRequest,
+    AskAgain,
+    Judge,
+    Lookup,
+    PolicyContext,
+    Reason,
+    stamp_of,
+)
 from proxies.asof.rows import ShapeError, get, rewrite
 from proxies.asof.stamps import known_from
 from proxies.catalogue.schema import First
@@ -19,7 +28,7 @@ UNBORN = "since when it exists is not on record"
 _WEEK = timedelta(days=7)
 
 
-def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: Context) -> None:
+def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, context: PolicyContext) -> None:
     """Ask for the lookups that the rows of an answer call for; the row filter does so before it judges them.
 
     Raises
@@ -63,7 +72,7 @@ def _lookup(first: First, value: str, cutoff: Cutoff) -> Lookup:
     return Lookup(name=_name(value), path=first.endpoint, params=params, needed=True)
 
 
-def by_first_day(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def by_first_day(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """A judge that lets hits stay whose first day lies before the cutoff."""
     first = request.endpoint.as_of.first
     assert first is not None, "the policy asks for this judge only then"

@@ -12,11 +12,11 @@ from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
 from proxies.asof.policies.base import (
     LATE,
     ApiRequest,
-    Context,
     Judge,
     Lookup,
     Plan,
     Policy,
+    PolicyContext,
     Reason,
     asked_periods,
     stamp_of,
@@ -59,7 +59,7 @@ def prepare(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=plan.params, clamped=plan.clamped, lookups=lookups, notes=(*plan.notes, LAG_NOTE))
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """A judge by the report's publication, else by the lag."""
     as_of = request.endpoint.as_of
     join = as_of.join

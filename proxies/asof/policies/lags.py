@@ -9,11 +9,11 @@ from proxies.asof.policies.base import (
     LATE,
     UNDATED,
     ApiRequest,
-    Context,
     Judge,
     Lookup,
     Plan,
     Policy,
+    PolicyContext,
     Reason,
     stamp_for,
 )
@@ -144,7 +144,7 @@ def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
     return any(min(gap, 365 - gap) <= 10 for gap in gaps)
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """A judge by period end plus lag."""
     lags = request.endpoint.as_of.lag_days
     ends = _year_ends(context.lookups.get("year_ends"), cutoff) if request.endpoint.as_of.year_ends else None

@@ -8,10 +8,10 @@ from proxies.asof.policies.base import (
     LATE,
     UNDATED,
     ApiRequest,
-    Context,
     Judge,
     Plan,
     Policy,
+    PolicyContext,
     Reason,
     by_stamp,
     pass_on,
@@ -46,13 +46,13 @@ def refuse_snapshot(request: ApiRequest, cutoff: Cutoff) -> Plan:
     )
 
 
-def _dated_if_stamped(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def _dated_if_stamped(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     if request.endpoint.as_of.first:
         return by_first_day(request, cutoff, context)
     return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
 
 
-def _filter(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def _filter(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     return _in_spell(request, cutoff) if request.endpoint.as_of.spell else by_stamp(request, cutoff)
 
 

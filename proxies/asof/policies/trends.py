@@ -10,7 +10,16 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.policies.base import ApiRequest, AskAgain, Context, Judge, Plan, Policy, Reason, pass_rows
+from proxies.asof.policies.base import (
+    ApiRequest,
+    AskAgain,
+    Judge,
+    Plan,
+    Policy,
+    PolicyContext,
+    Reason,
+    pass_rows,
+)
 from proxies.asof.rows import get
 from proxies.asof.stamps import month_end
 from proxies.errors import CutoffRefused, ParameterInvalid
@@ -112,7 +121,7 @@ def edge(start: date, end: date, last: date) -> date:
     return end.replace(day=1) - timedelta(days=1)
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """A judge that lets whole answers through, and otherwise asks again with an earlier end."""
     stamp = request.endpoint.as_of.stamp
     if stamp is None:

@@ -11,10 +11,10 @@ from proxies.asof.policies.base import (
     LATE,
     UNDATED,
     ApiRequest,
-    Context,
     Judge,
     Plan,
     Policy,
+    PolicyContext,
     Reason,
     by_stamp,
 )
@@ -58,7 +58,7 @@ def as_it_stood(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=params, clamped=tuple(clamped))
 
 
-def judge(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """Rows of a later vintage go, and rows whose own period starts after the cutoff."""
     if request.endpoint.as_of.stamp is None:
         # a row that carries a vintage stamp although none is promised is still held to it

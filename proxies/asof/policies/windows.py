@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
-from proxies.asof.policies.base import ApiRequest, Context, Judge, Plan, Policy, by_stamp, pass_rows
+from proxies.asof.policies.base import ApiRequest, Judge, Plan, Policy, PolicyContext, by_stamp, pass_rows
 from proxies.catalogue.schema import Window
 from proxies.errors import CutoffRefused, ParameterInvalid
 
@@ -109,7 +109,7 @@ def at_point(request: ApiRequest, cutoff: Cutoff) -> Plan:
     return Plan(params=dict(request.params))
 
 
-def _by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: Context) -> Judge:
+def _by_stamp_if_any(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     """Some answers date only the rows inside their rows, which the pipeline judges."""
     return by_stamp(request, cutoff) if request.endpoint.as_of.stamp else pass_rows(request, cutoff, context)
 

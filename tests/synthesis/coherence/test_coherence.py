@@ -6,7 +6,7 @@ from tests.synthesis.strategies import linear_trees
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.synthesis import LinearRule, LogicRule, NoisyOrRule, SensitivityError, settle
 from workbench.synthesis.coherence.findings import (
-    Nested,
+    NestedClaims,
     check_exclusive,
     check_forecasts,
     check_nested,
@@ -40,9 +40,9 @@ def test_thresholds_and_dates_nest() -> None:
     }
     groups = find_nested(statements)
     assert groups == [
-        Nested(ids=("z", "x", "y"), what="threshold"),
-        Nested(ids=("u", "v"), what="date"),
-        Nested(ids=("w", "q"), what="threshold"),
+        NestedClaims(ids=("z", "x", "y"), what="threshold"),
+        NestedClaims(ids=("u", "v"), what="date"),
+        NestedClaims(ids=("w", "q"), what="threshold"),
     ]
     p = {"x": 0.3, "y": 0.4, "z": 0.35, "u": 0.5, "v": 0.4, "w": 0.2, "q": 0.2}
     found = check_nested(groups, p)
@@ -56,7 +56,7 @@ def test_numbers_that_are_names_are_no_thresholds() -> None:
     )
     assert find_nested(
         {"a": "GDP is between above 2 and below 3", "b": "GDP is between above 2 and below 4"}
-    ) == [Nested(ids=("a", "b"), what="threshold")]
+    ) == [NestedClaims(ids=("a", "b"), what="threshold")]
 
 
 def test_repeated_and_negated_siblings_are_found_by_their_words() -> None:
@@ -124,7 +124,7 @@ def test_across_forecasts() -> None:
     found = check_forecasts(p, words, exclusive=[("a", "b")])
     assert [f.kind for f in found] == ["exclusive", "nested", "negated"]
     assert found[2].gap == pytest.approx(0.2) and found[0].to_json()["ids"] == ["a", "b"]
-    stated = check_forecasts(p, nested=[Nested(ids=("a", "c"), what="date")])
+    stated = check_forecasts(p, nested=[NestedClaims(ids=("a", "c"), what="date")])
     assert stated[0].gap == pytest.approx(-0.4)
     with pytest.raises(SensitivityError, match="no forecast z"):
         check_forecasts(p, exclusive=[("a", "z")])
@@ -134,7 +134,8 @@ def test_across_forecasts() -> None:
 def test_sorted_probabilities_are_never_incoherent(values: list[float]) -> None:
     keys = tuple(f"k{i}" for i in range(len(values)))
     assert (
-        check_nested([Nested(ids=keys, what="threshold")], dict(zip(keys, sorted(values), strict=True))) == []
+        check_nested([NestedClaims(ids=keys, what="threshold")], dict(zip(keys, sorted(values), strict=True)))
+        == []
     )
 
 

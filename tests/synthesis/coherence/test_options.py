@@ -1,4 +1,4 @@
-from workbench.synthesis.coherence.options import decide
+from workbench.synthesis.coherence.option_sets import decide
 
 
 def test_a_probability_at_the_threshold_is_not_taken_as_true() -> None:

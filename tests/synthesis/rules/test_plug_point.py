@@ -37,7 +37,7 @@ from workbench.synthesis import (
     tree_from_json,
     weight_uncertainty,
 )
-from workbench.synthesis.rules import registry
+from workbench.synthesis.rules import rule_registry as registry
 
 DOCS = (Path(__file__).parents[3] / "docs" / "reasoning.md").read_text(encoding="utf-8")
 SHORT = (

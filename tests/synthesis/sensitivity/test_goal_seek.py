@@ -6,13 +6,13 @@ from hypothesis import strategies as st
 
 from tests.fakes.large_tree import large_tree
 from tests.fakes.screens import demo_tree
-from workbench.engine.tree_documents import driver_rows, sensitivity_rows, two_way_grid
 from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import Assumption, LinearRule, LogicRule, resynthesize, settle
 from workbench.synthesis.sensitivity.assumptions import assume, assumed_by, assumption_rows
 from workbench.synthesis.sensitivity.reaching import ways_to_reach
 from workbench.synthesis.sensitivity.two_way import two_way
+from workbench.whatif.tree_documents import driver_rows, sensitivity_rows, two_way_grid
 
 
 @given(target=st.floats(0, 1))

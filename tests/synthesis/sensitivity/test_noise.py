@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from tests.synthesis.strategies import linear_trees
 from workbench.propositions import ProbabilityOutOfRange, Tree
 from workbench.synthesis import SensitivityError, evaluate
-from workbench.synthesis.coherence.options import (
+from workbench.synthesis.coherence.option_sets import (
     PAPER_THRESHOLD,
     analyzed_options,
     decide,
     option_probabilities,
 )
-from workbench.synthesis.sensitivity.noise import inject_noise, noisy_values
+from workbench.synthesis.sensitivity.leaf_noise import inject_noise, noisy_values
 
 KINDS = st.sampled_from(["normal", "uncertain", "reverse"])
 

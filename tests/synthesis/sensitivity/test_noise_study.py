@@ -8,7 +8,7 @@ from tests.synthesis.strategies import linear_trees
 from tests.synthesis.whatif.test_scenarios import three_levels
 from workbench.propositions import Tree
 from workbench.synthesis import SensitivityError, VanillaRule
-from workbench.synthesis.sensitivity.noise import noise_study
+from workbench.synthesis.sensitivity.leaf_noise import noise_study
 
 
 @settings(max_examples=20)

@@ -24,7 +24,7 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.sensitivity.columns import root_columns
 from workbench.synthesis.sensitivity.information import ground_next, value_of_information
-from workbench.synthesis.sensitivity.refits import refit_spread, weight_uncertainty
+from workbench.synthesis.sensitivity.rule_refits import refit_spread, weight_uncertainty
 from workbench.synthesis.sensitivity.sampling import beta_columns, beta_shape
 from workbench.synthesis.sensitivity.uncertainty import (
     is_linear,

@@ -18,7 +18,7 @@ from workbench.propositions.edits import (
     SetValue,
     Unpin,
 )
-from workbench.propositions.scenario_book import ScenarioBook, ScenarioRecord
+from workbench.propositions.scenario_set import ScenarioRecord, ScenarioSet
 from workbench.synthesis import (
     LinearRule,
     LogicRule,
@@ -72,7 +72,7 @@ def edits_of(draw: st.DrawFn, tree: Tree) -> Edit:
 @settings(max_examples=120)
 def test_any_edits_equal_a_full_evaluation_and_undo_is_exact(tree: Tree, data: st.DataObject) -> None:
     before = tree.to_json()
-    book = ScenarioBook.fold([(1, ScenarioRecord(action="open", scenario="s", author="a", at="t"))])
+    book = ScenarioSet.fold([(1, ScenarioRecord(action="open", scenario="s", author="a", at="t"))])
     trees = [tree]
     seq = 1
     for _ in range(data.draw(st.integers(1, 6))):

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.analyzers.critic import findings
-from workbench.agents.analyzers.second_reader import second_findings
+from workbench.agents.analyzers.critic import findings, second_findings
 from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, WorthAskingAgain
+from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, RetryWorthwhile
 from workbench.agents.registry import no_options
-from workbench.agents.reply_analysis import END_OF_ANALYSIS, Analysis, parse_analysis
-from workbench.agents.reply_schemas import ANALYSIS
-from workbench.models.base import NodeRef
+from workbench.agents.replies.analysis_reply import END_OF_ANALYSIS, AnalysisReply, parse_analysis
+from workbench.agents.replies.reply_schemas import ANALYSIS
+from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.propositions import Tree, TreeError
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.models.base import Asker
+
 
 CEILING_FACTOR = 2
 _MOST_FAULTS = 8
@@ -110,14 +109,14 @@ class RoundsAnalyzer:
 
             # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
             # grows the same one and a refused block leaves nothing behind.
-            def read(text: str, before: Tree = before) -> tuple[Analysis, Tree]:
+            def read(text: str, before: Tree = before) -> tuple[AnalysisReply, Tree]:
                 nonlocal criticised
                 analysis = parse_analysis(text, require_polarity=self.require_polarity)
                 grown = analysis, self._grow(before, analysis)
                 faults = [] if criticised else findings(before, analysis.expansions)
                 if faults:
                     criticised = True  # once a round: what the model stands by is taken
-                    raise WorthAskingAgain(_criticism(faults), grown)
+                    raise RetryWorthwhile(_criticism(faults), grown)
                 return grown
 
             analysis, tree = await dialogue.exchange(
@@ -159,13 +158,13 @@ class RoundsAnalyzer:
 
     async def _mended(
         self,
-        first: tuple[Analysis, Tree],
+        first: tuple[AnalysisReply, Tree],
         faults: list[str],
         dialogue: Dialogue,
-        read: Callable[[str], tuple[Analysis, Tree]],
+        read: Callable[[str], tuple[AnalysisReply, Tree]],
         shown: str,
         cutoff: Cutoff,
-    ) -> tuple[Analysis, Tree]:
+    ) -> tuple[AnalysisReply, Tree]:
         """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
         reply_format, length = dialogue.render("analyze_reply").text, len(dialogue.messages)
         prompt = dialogue.render(
@@ -184,7 +183,7 @@ class RoundsAnalyzer:
             return first
         return first if second[0].end else second
 
-    def _grow(self, tree: Tree, analysis: Analysis) -> Tree:
+    def _grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
         if analysis.end:
             if len(tree) == 1:
                 raise MalformedReply(
@@ -237,3 +236,17 @@ def outline(tree: Tree) -> str:
 
 def _refs(tree: Tree) -> tuple[NodeRef, ...]:
     return tuple(NodeRef(id=node, statement=tree[node].statement) for node in tree.ids())
+
+
+class SingleAnalyzer:
+    """Registered as ``single``; asks no model (paper A's Basic Search, Deep Research and Notebook rows without Analytica)."""
+
+    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
+        no_options("the analyzer single", options)
+
+    async def analyze(
+        self, tree: Tree, *, cutoff: Cutoff, ask: Asker, on_round: Callable[[Tree], Awaitable[None]]
+    ) -> Tree:
+        """Return the tree as it is."""
+        await on_round(tree)
+        return tree

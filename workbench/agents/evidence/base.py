@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from sandbox.errors import SandboxError
 from workbench.errors import UsageError
-from workbench.plugins import EVIDENCE, UnknownPlugin, load_plugin, package_of
+from workbench.plug_points import EVIDENCE, UnknownPlugin, load_plugin, package_of
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.record.verify import Verification
+    from sandbox.record.proof_verification import Verification
     from workbench.models.base import ModelReply, NodeRef
     from workbench.propositions import Belief
 

@@ -16,7 +16,7 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace import TraceEvidence, notebook_faults, notebook_of
 from workbench.agents.evidence.trace_notebook import look_up_cells
 from workbench.agents.evidence.trace_records import Fault, calls_of_reply, step_faults
-from workbench.agents.loop.notes import HAND_IN, Note, note_lines, read_notes
+from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, note_lines, read_notes
 from workbench.prompts import TODAY, PromptSet
 from workbench.store.errors import StoreCorrupt
 
@@ -42,7 +42,7 @@ class LookUp:
     """
 
     trace: TraceEvidence
-    notes: tuple[Note, ...]
+    notes: tuple[LoopNote, ...]
     fault: str = ""
 
     @classmethod
@@ -127,4 +127,4 @@ class LookUp:
         return [("ledger", None, "the recorded notes are others")]
 
 
-_NOTES: TypeAdapter[tuple[Note, ...]] = TypeAdapter(tuple[Note, ...])
+_NOTES: TypeAdapter[tuple[LoopNote, ...]] = TypeAdapter(tuple[LoopNote, ...])

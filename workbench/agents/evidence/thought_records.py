@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace_records import Fault, step_id
-from workbench.agents.grounders.thoughts.combining import Answer, combine
 from workbench.agents.grounders.thoughts.outcomes import parse_outcomes
-from workbench.agents.grounders.thoughts.readings import (
+from workbench.agents.grounders.thoughts.thought_readings import (
+    Answer,
+    combine,
     conclusion_text,
     read_thoughts,
     read_value,
@@ -20,7 +21,7 @@ from workbench.agents.grounders.thoughts.readings import (
     vote_text,
     words_text,
 )
-from workbench.agents.replies import parse_conclusion
+from workbench.agents.replies.stage_replies import parse_conclusion
 
 if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from sandbox.record.journal import read_journal
-from sandbox.record.notebook import render_notebook
+from sandbox.record.session_notebook import render_notebook
 from workbench.agents.evidence.drawings import Drawing, svg_of
 
 if TYPE_CHECKING:

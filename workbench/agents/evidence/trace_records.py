@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 from proxies.hashing import content_hash
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal
-from sandbox.record.notebook import render_notebook, write_notebook
+from sandbox.record.session_notebook import render_notebook, write_notebook
 from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.agent_loop import short_form
 from workbench.agents.loop.belief_state import FIELD, read_probability
 from workbench.agents.loop.data_tools import text_again
 from workbench.agents.loop.moves import calls_of
 from workbench.agents.loop.submission import SUBMIT, clamped, read_submission
-from workbench.agents.loop.tools import Place, text_hash
-from workbench.agents.replies import parse_conclusion
+from workbench.agents.loop.tool_box import ToolPlace, text_hash
+from workbench.agents.replies.stage_replies import parse_conclusion
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.record.verify import Verification
+    from sandbox.record.proof_verification import Verification
     from workbench.agents.evidence.base import ProofContext, RecordedReply, Replay
     from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 
@@ -160,7 +160,7 @@ def _data_faults(
     track, number = step_place(trace, step)
     row = by_hash[call.answers[0]]
     assert row.answer is not None, "only answered calls have a hash"
-    place = Place(number, call.number, track)
+    place = ToolPlace(number, call.number, track)
     again = text_again(call.tool, call.arguments, row.path, row.answer, place)
     if again is not None and again != call.text:
         yield "ledger", cell, f"the answer of {call.tool} is not what the ledger's data say"

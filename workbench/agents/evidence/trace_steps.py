@@ -11,7 +11,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from workbench.agents.loop.belief_state import BeliefState
 from workbench.agents.loop.submission import Submission
-from workbench.agents.loop.tools import Source
+from workbench.agents.loop.tool_box import ToolSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,7 +118,7 @@ class Trace:
     steps: tuple[TraceStep, ...]
     plan: str = ""
     submission: Submission | None = None
-    sources: tuple[Source, ...] = ()
+    sources: tuple[ToolSource, ...] = ()
     clamp: tuple[float, float] = (0.0, 1.0)
     dates: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()

@@ -23,13 +23,13 @@ from workbench.agents.grounders.loop_parts import (
     system_prompt,
     trace_step,
 )
-from workbench.agents.grounders.notebook import hints_of, last_day_of
+from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
 from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
-from workbench.agents.loop.limits import Spent
-from workbench.agents.loop.notes import HAND_IN, Note, NotesEnding, note_lines
-from workbench.agents.loop.quoting import one_line
+from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding, note_lines
+from workbench.agents.loop.moves import Spent
+from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.loop.submission import Submission
-from workbench.agents.loop.tools import Source, together
+from workbench.agents.loop.tool_box import ToolSource, together
 from workbench.agents.loop.toolset import (
     WEB_TOOLS,
     Toolset,
@@ -37,9 +37,9 @@ from workbench.agents.loop.toolset import (
     check_tools,
 )
 from workbench.agents.relayed import Relayed
-from workbench.agents.replies import Conclusion, parse_conclusion
-from workbench.agents.reply_json import read_json
-from workbench.agents.reply_schemas import CONCLUSION
+from workbench.agents.replies.json_reply import read_json
+from workbench.agents.replies.reply_schemas import CONCLUSION
+from workbench.agents.replies.stage_replies import Conclusion, parse_conclusion
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
@@ -92,8 +92,8 @@ class _Part:
 
     track: int
     question: str
-    outcome: LoopOutcome[tuple[Note, ...]] | None
-    sources: Mapping[str, Source]
+    outcome: LoopOutcome[tuple[LoopNote, ...]] | None
+    sources: Mapping[str, ToolSource]
     fault: str = ""
 
     def lines(self) -> str:
@@ -210,7 +210,7 @@ class _Research:
         limits = self.own.limits(self.task.settings)
         box = self._tools.box(self.own.tools, track=track)
         own = f"{self.proposition}\n\nYour part of it: {question}"
-        plan: LoopPlan[tuple[Note, ...]] = LoopPlan(
+        plan: LoopPlan[tuple[LoopNote, ...]] = LoopPlan(
             stage=f"sub{track}",
             system=system_prompt(self.task, "loop_rules_notes", HAND_IN, data="call_api" in self.own.tools),
             prompt=first_prompt(self.task, limits, HAND_IN, proposition=own),

@@ -10,12 +10,12 @@ from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
-from workbench.agents.grounders.notebook import hints_of, last_day_of
+from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
 from workbench.agents.grounders.proof_log import ProofLogMismatch
 from workbench.agents.loop.belief_state import FIELD, BeliefState
-from workbench.agents.loop.limits import LoopLimits, Spent
+from workbench.agents.loop.moves import LoopLimits, Spent
 from workbench.agents.loop.submission import Submission, clamped, read_submission, submit_spec
-from workbench.agents.loop.tools import Source
+from workbench.agents.loop.tool_box import ToolSource
 from workbench.agents.loop.toolset import WebOpener, open_leaf_web
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
@@ -217,7 +217,7 @@ def trace_step(turn: Turn, *, title: str = "") -> TraceStep:
 
 def loop_evidence(
     outcome: LoopOutcome[Submission],
-    sources: Mapping[str, Source],
+    sources: Mapping[str, ToolSource],
     *,
     plan: str,
     clamp: tuple[float, float] = (0.0, 1.0),

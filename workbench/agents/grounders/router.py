@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting
-from workbench.agents.evidence.routed import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
-from workbench.agents.grounders.market import market_of
+from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
+from workbench.agents.grounders.market_grounder import market_of
 from workbench.agents.grounders.statistical import leaf_of
 from workbench.agents.registry import agent_names, no_options, open_grounder
 from workbench.agents.relayed import Relayed
-from workbench.agents.replies import parse_route
+from workbench.agents.replies.stage_replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
 from workbench.models.base import Asker
 from workbench.models.errors import ModelRefused
-from workbench.plugins import GROUNDERS
+from workbench.plug_points import GROUNDERS
 from workbench.prompts import prompts_of
 from workbench.questions.errors import ClaimRefused
-from workbench.search.calls import DataCaller
+from workbench.search.web_calls import DataCaller
 
 if TYPE_CHECKING:
     from proxies.ledger import Answer

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from proxies.errors import Refused
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.series import SeriesCall, SeriesEvidence
+from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.series_estimate import METHODS, SeriesEstimate, estimate_leaf
-from workbench.questions.series_figure import series_figure
-from workbench.questions.series_leaf import SeriesLeaf, read_series_leaf
+from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
+from workbench.questions.series.series_figure import series_figure
+from workbench.questions.series.series_leaf import SeriesLeaf, read_series_leaf
 
 if TYPE_CHECKING:
     from workbench.agents.base import LeafTask

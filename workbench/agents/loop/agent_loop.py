@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.loop.belief_state import FIELD, BeliefState, merged_lists
-from workbench.agents.loop.limits import LoopLimits, Spent
-from workbench.agents.loop.moves import Move, read_move, with_belief
-from workbench.agents.loop.tools import Call, Observation, ToolBox
+from workbench.agents.loop.moves import LoopLimits, Move, Spent, read_move, with_belief
+from workbench.agents.loop.tool_box import Observation, ToolBox, ToolUse
 from workbench.agents.relayed import Relayed
-from workbench.agents.reply_json import read_json
+from workbench.agents.replies.json_reply import read_json
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
@@ -233,7 +232,7 @@ class AgentLoop(Generic[T]):
             raise error
         return LoopOutcome(result=result, turns=tuple(self.turns), spent=self.spent, forced=reason)
 
-    def _ended(self, call: Call, move: Move, forced: str = "") -> LoopOutcome[T]:
+    def _ended(self, call: ToolUse, move: Move, forced: str = "") -> LoopOutcome[T]:
         stated = move.belief.state if move.belief else None
         self.belief = stated or self.belief
         self._record(move, (), stated)
@@ -290,7 +289,7 @@ class AgentLoop(Generic[T]):
             short = short_form([(source.id, source.title) for source in item.sources], item.text)
             self._dialogue.observe(call.id, item.text + last, short=short + last)
 
-    def _repeated(self, call: Call) -> Observation:
+    def _repeated(self, call: ToolUse) -> Observation:
         return Observation(
             text=f"This very call was answered in step {self._answered.get(call.key(), 0)}; its answer stands there.",
             failed=True,

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.loop.quoting import one_line
-from workbench.agents.reply_json import loads, number_of
+from workbench.agents.loop.quoted_lines import one_line
+from workbench.agents.replies.json_reply import loads, number_of
 
 Confidence = Literal["low", "medium", "high"]
 FIELD = "updated_belief"
@@ -24,7 +24,7 @@ _ID = re.compile(r"\b(?:Q\d+)?[SWDC]\d+[a-z]?(?:\.\d+)?\b")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class BeliefEvidence:
     """One piece of evidence: a sentence, and the ids of its sources."""
 
     text: str
@@ -37,8 +37,8 @@ class BeliefState:
 
     p: float = 0.5
     confidence: Confidence = "low"
-    evidence_for: tuple[Evidence, ...] = ()
-    evidence_against: tuple[Evidence, ...] = ()
+    evidence_for: tuple[BeliefEvidence, ...] = ()
+    evidence_against: tuple[BeliefEvidence, ...] = ()
     open_questions: tuple[str, ...] = ()
     update_reasoning: str = ""
 
@@ -184,7 +184,7 @@ def _items(value: Any) -> Sequence[Any]:
     return value[:_MOST_ITEMS] if isinstance(value, list) else []
 
 
-def _piece(item: Any, known: Collection[str], unknown: list[str]) -> Evidence:
+def _piece(item: Any, known: Collection[str], unknown: list[str]) -> BeliefEvidence:
     """One piece; a plain text may cite in brackets, as models write it."""
     if isinstance(item, Mapping):
         text = str(item.get("text") or item.get("claim") or "")
@@ -193,6 +193,6 @@ def _piece(item: Any, known: Collection[str], unknown: list[str]) -> Evidence:
         text, named = str(item), []
     named = list(dict.fromkeys([*named, *_ID.findall(text)]))
     unknown += [one_line(identity, 40) for identity in named if identity not in known]
-    return Evidence(
+    return BeliefEvidence(
         text=one_line(text, _LONGEST_ITEM), sources=tuple(identity for identity in named if identity in known)
     )

@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.proof_log import ProofLog
-from workbench.agents.loop.quoting import quote
-from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.agents.loop.quoted_lines import quote
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolSpec
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class CellTool:
         self.cells = 0
         self.failed_cells = 0
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Run the cell, or take its result from the journal where an earlier sitting ran it.
 
         Raises
@@ -69,7 +69,7 @@ class CellTool:
         self.failed_cells += not ok
         return self._observed(result, place)
 
-    def _observed(self, result: CellResult, place: Place) -> Observation:
+    def _observed(self, result: CellResult, place: ToolPlace) -> Observation:
         identity = place.id("C")
         shown = quote(result.text(self._characters).strip("\n") or "(no output)", self._characters)
         ok = result.status == "ok"
@@ -77,7 +77,9 @@ class CellTool:
         return Observation(
             text=f"[{identity}] cell {self.cells}{state}\n{shown.text}",
             # Its data answers are compared with the journal when the cells are run again.
-            sources=(Source(id=identity, title=f"cell {self.cells}", origin=result.cell_id),) if ok else (),
+            sources=(ToolSource(id=identity, title=f"cell {self.cells}", origin=result.cell_id),)
+            if ok
+            else (),
             marks=shown.marks,
             failed=not ok,
             cell=result.cell_id,

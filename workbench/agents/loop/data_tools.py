@@ -13,15 +13,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.documentation import DocumentationTool
-from workbench.agents.loop.quoting import one_line, quote
-from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.agents.loop.quoted_lines import one_line, quote
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolCall, ToolSpec
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from proxies.ledger import Answer
     from workbench.agents.base import DataGuide
-    from workbench.search.calls import DataCaller
+    from workbench.search.web_calls import DataCaller
 
 #: Where a series of a source is read: path, the parameter that names it, where its rows lie, and the names of date and value.
 SERIES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
@@ -64,7 +64,7 @@ class CallApiTool:
     def __init__(self, call_api: DataCaller) -> None:
         self._call_api = call_api
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Make one call; raises ``ProxyError`` where it is refused."""
         path = str(arguments["path"])
         answer = await self._call_api(path, dict(arguments.get("params") or {}), step=place.address)
@@ -88,7 +88,7 @@ class ApiDocsTool:
     def __init__(self, data: DataGuide) -> None:
         self._documentation = DocumentationTool(data)
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Look documentation up."""
         wanted = ToolCall(id="", name="retrieve_api_doc", arguments=dict(arguments))
         text = self._documentation.answer(wanted).replace("retrieve_api_doc", "api_docs")
@@ -115,7 +115,7 @@ class SeriesTool:
     def __init__(self, call_api: DataCaller) -> None:
         self._call_api = call_api
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the series; raises ``ProxyError`` where it is refused."""
         source = str(arguments["source"])
         path, name, _, _, _ = SERIES[source]
@@ -151,7 +151,7 @@ class MarketHistoryTool:
         self._call_api = call_api
         self._last = cutoff.last_visible_day
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Read the prices; raises ``ProxyError`` where they are refused."""
         path, params = market_request(arguments, self._last)
         if not path:
@@ -163,7 +163,7 @@ class MarketHistoryTool:
 
 
 def text_again(
-    tool: str, arguments: Mapping[str, Any], path: str, answer: Answer, place: Place
+    tool: str, arguments: Mapping[str, Any], path: str, answer: Answer, place: ToolPlace
 ) -> str | None:
     """Return what the model was shown of a data answer, made again from the ledger's; None for tools that show no data."""
     if tool == SeriesTool.spec.name:
@@ -204,14 +204,14 @@ def market_request(arguments: Mapping[str, Any], last: date) -> tuple[str, dict[
     }
 
 
-def answered(path: str, answer: Answer, place: Place, text: str) -> Observation:
+def answered(path: str, answer: Answer, place: ToolPlace, text: str) -> Observation:
     """Return the observation of one data answer."""
     identity = place.id("D")
     meta = answer.meta
     notes = [one_line(str(note), 200) for note in meta.get("notes") or ()][:3]
     heading = f"[{identity}] {one_line(path, 120)}, as known at {one_line(str(meta.get('as_of', '?')), 40)}"
     shown = quote(text, 20_000)
-    source = Source(
+    source = ToolSource(
         id=identity,
         title=one_line(path, 120),
         origin=one_line(str(meta.get("content_hash", "")), 80),

@@ -10,13 +10,85 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from workbench.agents.errors import MalformedReply
+from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.loop.belief_state import FIELD, ReadBelief, belief_schema, read_belief
-from workbench.agents.loop.tools import MAX_CALLS, Call
-from workbench.agents.reply_json import first_line, read_json
+from workbench.agents.loop.tool_box import MAX_CALLS, ToolUse
+from workbench.agents.replies.json_reply import first_line, read_json
 from workbench.models.base import ModelReply, ToolSpec
 from workbench.models.litellm_reply import MALFORMED
 from workbench.models.thoughts import without_thoughts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopLimits:
+    """The bounds of one loop; None is no bound.
+
+    Parameters
+    ----------
+    steps : int
+        Moves of the model, the submitting one included (BLF, Algorithm 1: T_max).
+    seconds : float or None
+        Of the model and of cells.
+    tokens : int or None
+        Input and output of all its replies.
+    usd : float or None
+        Counted where the price of a reply is known.
+    errors : int
+        Moves in a row of which no tool call gave anything.
+    """
+
+    steps: int = 10
+    seconds: float | None = 600.0
+    tokens: int | None = None
+    usd: float | None = None
+    errors: int = 3
+
+    def __post_init__(self) -> None:
+        if self.steps < 1 or self.errors < 1:
+            raise BadSetting("steps and errors of a loop must be at least 1")
+        for name in ("seconds", "tokens", "usd"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise BadSetting(f"{name} of a loop must be above 0, not {value:g}")
+
+
+@dataclass(slots=True)
+class Spent:
+    """What a loop has used so far."""
+
+    steps: int = 0
+    calls: int = 0
+    tool_calls: int = 0
+    seconds: float = 0.0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    usd: float = 0.0
+    errors: int = 0
+    characters: int = 0
+
+    def count(self, reply: ModelReply) -> None:
+        """Add one reply, also one that could not be used; where its tokens are not reported, four characters are one."""
+        self.calls += 1
+        self.seconds += reply.seconds
+        self.input_tokens += reply.usage.input_tokens or 0
+        written = reply.usage.output_tokens
+        self.output_tokens += len(reply.text) // 4 if written is None else written
+        self.usd += reply.cost_usd or 0.0
+        self.characters += len(reply.text)
+
+    def passed(self, limits: LoopLimits) -> str:
+        """Return which limit is reached, in words; "" while there is room for another move."""
+        if self.steps >= limits.steps:
+            return f"its {limits.steps} steps are used up"
+        if limits.seconds is not None and self.seconds >= limits.seconds:
+            return f"its {limits.seconds:g} seconds are used up"
+        if limits.tokens is not None and self.input_tokens + self.output_tokens >= limits.tokens:
+            return f"its {limits.tokens} tokens are used up"
+        if limits.usd is not None and self.usd >= limits.usd:
+            return f"its {limits.usd:g} US dollars are used up"
+        if self.errors >= limits.errors:
+            return f"{self.errors} steps in a row brought nothing"
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +96,10 @@ class Move:
     """What the model wants to do next: its words, its calls, its belief where one is asked for."""
 
     text: str
-    calls: tuple[Call, ...]
+    calls: tuple[ToolUse, ...]
     belief: ReadBelief | None = None
 
-    def call_of(self, name: str) -> Call | None:
+    def call_of(self, name: str) -> ToolUse | None:
         """Return the call of a tool by its name, or None."""
         return next((call for call in self.calls if call.name == name), None)
 
@@ -71,21 +143,21 @@ def read_move(
     return Move(text=text, calls=tuple(calls), belief=_belief_of(calls, known) if belief else None)
 
 
-def calls_of(reply: ModelReply, *, end: str, names: Sequence[str] = ()) -> tuple[list[Call], str]:
+def calls_of(reply: ModelReply, *, end: str, names: Sequence[str] = ()) -> tuple[list[ToolUse], str]:
     """Return the calls of a reply, also those that stand in its text, and its words; raises `MalformedReply` if it calls nothing."""
     text = without_thoughts(reply.text)
-    calls = [Call(id=call.id, name=call.name, arguments=call.arguments) for call in reply.tool_calls]
+    calls = [ToolUse(id=call.id, name=call.name, arguments=call.arguments) for call in reply.tool_calls]
     return (calls, text) if calls else _calls_in_text(text, end, names)
 
 
-def _belief_of(calls: Sequence[Call], known: Collection[str]) -> ReadBelief:
+def _belief_of(calls: Sequence[ToolUse], known: Collection[str]) -> ReadBelief:
     """The belief that came with a move: that of its last call which states one."""
     stated = [call.arguments[FIELD] for call in calls if FIELD in call.arguments]
     return read_belief(stated[-1] if stated else None, known)
 
 
-def _calls_in_text(text: str, end: str, names: Sequence[str]) -> tuple[list[Call], str]:
-    def read(value: Any) -> list[Call]:
+def _calls_in_text(text: str, end: str, names: Sequence[str]) -> tuple[list[ToolUse], str]:
+    def read(value: Any) -> list[ToolUse]:
         items = value if isinstance(value, list) else [value]
         calls = [_call(item, end) for item in items]
         if not calls:
@@ -103,15 +175,15 @@ def _calls_in_text(text: str, end: str, names: Sequence[str]) -> tuple[list[Call
         raise MalformedReply(reason) from None
 
 
-def _call(item: Any, end: str) -> Call:
+def _call(item: Any, end: str) -> ToolUse:
     """One call in text: ``{"name": ..., "arguments": {...}}``, or the arguments of the ending tool alone."""
     if isinstance(item, Mapping):
         name = item.get("name", item.get("tool"))
         arguments = item.get("arguments", item.get("parameters"))
         if isinstance(name, str) and isinstance(arguments, Mapping):
-            return Call(id=None, name=name, arguments=dict(arguments))
+            return ToolUse(id=None, name=name, arguments=dict(arguments))
         if name is None and ("probability" in item or "probabilities" in item or "p_true" in item):
-            return Call(id=None, name=end, arguments=dict(item))
+            return ToolUse(id=None, name=end, arguments=dict(item))
     raise MalformedReply('a tool call in text is {"name": "the tool", "arguments": {...}} in a ```json block')
 
 

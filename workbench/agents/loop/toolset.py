@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.errors import BadSetting
 from workbench.agents.loop.cell_tool import CellTool
 from workbench.agents.loop.data_tools import ApiDocsTool, CallApiTool, MarketHistoryTool, SeriesTool
-from workbench.agents.loop.tools import Tool, ToolBox
+from workbench.agents.loop.tool_box import Tool, ToolBox
 from workbench.agents.loop.web_tools import OpenPageTool, SearchTool
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def open_leaf_web(task: LeafTask) -> Web:
     Looked up late: the room of the web is heavy, and a leaf without a search needs none of it.
     """
     try:
-        desk = importlib.import_module("workbench.search.desk")
+        desk = importlib.import_module("workbench.search.leaf_web")
     except ModuleNotFoundError as error:
-        if error.name != "workbench.search.desk":
+        if error.name != "workbench.search.leaf_web":
             raise
         raise BadSetting(
             "this installation has no web search: take tools without search and open_page"

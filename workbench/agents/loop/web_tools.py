@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.loop.quoting import one_line, quote
-from workbench.agents.loop.tools import Observation, Place, Source
+from workbench.agents.loop.quoted_lines import one_line, quote
+from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolSpec
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class SearchTool:
         self._results = results
         self.addresses: dict[str, str] = {}
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Search once."""
         words = str(arguments["words"]).strip()
         if not words:
@@ -111,7 +111,7 @@ class OpenPageTool:
         self._search = search
         self._characters = characters
 
-    async def call(self, arguments: Mapping[str, Any], place: Place) -> Observation:
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
         """Open one page."""
         wanted = str(arguments["page"]).strip().strip("[]")
         url = self._search.addresses.get(wanted, wanted)
@@ -128,12 +128,12 @@ class OpenPageTool:
             f"[{identity}] {page.published or 'undated'}, copy: {one_line(page.source, 40)}\n| {title}\n| {one_line(page.url)}\n"
             f"{body.text}"
         )
-        source = Source(id=identity, title=title, origin=one_line(page.url), published=page.published)
+        source = ToolSource(id=identity, title=title, origin=one_line(page.url), published=page.published)
         return Observation(text=text, answers=page.answers, sources=(source,), marks=body.marks)
 
 
-def _source(identity: str, page: FoundPage) -> Source:
-    return Source(
+def _source(identity: str, page: FoundPage) -> ToolSource:
+    return ToolSource(
         id=identity,
         title=one_line(page.title),
         origin=one_line(page.url),

@@ -10,14 +10,14 @@ COMMANDS = {
     "fetch": ("workbench.cli.questions.sets:fetch", "Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."),
     "list": ("workbench.cli.questions.sets:list_questions", "The sets of this home, or the questions of one."),
     "show": ("workbench.cli.questions.sets:show", "One question with its events, or what a set holds and what of it cannot be scored, and why."),
-    "resolve": ("workbench.cli.questions.resolving:resolve_questions", "Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."),
-    "score": ("workbench.cli.questions.resolving:score_questions", "Score a file of forecasts on a set; what cannot be scored is listed with its reason."),
+    "resolve": ("workbench.cli.questions.resolve:resolve_questions", "Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."),
+    "score": ("workbench.cli.questions.resolve:score_questions", "Score a file of forecasts on a set; what cannot be scored is listed with its reason."),
     "export": ("workbench.cli.questions.sets:export_questions", "Write a set to a file; `events` is what `score`, `exam` and `compare` read."),
-    "long-short": ("workbench.cli.questions.making:long_short", "Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."),
-    "classify": ("workbench.cli.questions.sorting:classify", "Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."),
+    "long-short": ("workbench.cli.questions.long_short:long_short", "Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."),
+    "classify": ("workbench.cli.questions.classify:classify", "Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."),
     "contexts": ("workbench.cli.questions.contexts:contexts", "Gather contexts: ten ranked sources with summaries and the market, under each question's cutoff; those on record stay."),
-    "bet": ("workbench.cli.questions.acting:bet", "Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."),
-    "settle": ("workbench.cli.questions.acting:settle", "What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."),
+    "bet": ("workbench.cli.questions.bet:bet", "Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."),
+    "settle": ("workbench.cli.questions.bet:settle", "What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."),
 }
 # fmt: on
 

@@ -21,20 +21,20 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run_options import read_prices
-from workbench.cli.science.options import listed
-from workbench.experiments.contexts import book
-from workbench.experiments.contexts.gathering import (
+from workbench.cli.science.science_options import listed
+from workbench.output_files import write_output
+from workbench.questions.question import Question
+from workbench.questions.question_sets import load_set
+from workbench.questions.schedule import HalvingSchedule, closing
+from workbench.studies.contexts import context_store as book
+from workbench.studies.contexts.collection import (
     GatherOptions,
     Wanted,
     context_cost,
     missing_contexts,
     open_gatherer,
 )
-from workbench.experiments.contexts.values import Context
-from workbench.outputs import write_output
-from workbench.questions.book import load_set
-from workbench.questions.model import Question
-from workbench.questions.schedule import HalvingSchedule, closing
+from workbench.studies.contexts.context import SharedContext
 
 
 @command
@@ -150,7 +150,7 @@ def _wanted(question: Question, cutoff: str, schedule: HalvingSchedule | None) -
     return [Wanted(question, Cutoff.parse(own, now=now))]
 
 
-def _show(reference: str, entries: list[Context], *, as_json: bool) -> None:
+def _show(reference: str, entries: list[SharedContext], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {"question": reference, "contexts": [{**each.to_json(), "text": each.text} for each in entries]}

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.science.options import listed
+from workbench.cli.science.science_options import listed
 from workbench.errors import UsageError
-from workbench.questions.model import check_day
+from workbench.questions.question import check_day
 from workbench.questions.selection import RULES, SelectionRules
 
 _FILTERS: dict[str, Any] = {

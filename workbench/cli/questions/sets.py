@@ -9,17 +9,17 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.questions.filters import takes_filters
-from workbench.cli.science.options import listed
+from workbench.cli.science.science_options import listed
 from workbench.cli.table import show_table
-from workbench.engine import documents
 from workbench.errors import UsageError
-from workbench.outputs import write_output
-from workbench.questions.book import SORT, add_questions, load_set, set_of
+from workbench.output_files import write_output
 from workbench.questions.formats.base import LeftOut, Reading
-from workbench.questions.formats.registry import WRITERS, read_file
+from workbench.questions.formats.format_registry import WRITERS, read_file
+from workbench.questions.question_sets import SORT, add_questions, load_set, set_of
 from workbench.questions.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
+from workbench.views import run_documents as documents
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
@@ -108,7 +108,7 @@ def list_questions(
     as_json: Json = False,
 ) -> None:
     """The sets of this home, or the questions of one."""
-    from workbench.questions import documents
+    from workbench.views import question_documents as documents
 
     store = open_store()
     if name is None:
@@ -162,7 +162,7 @@ def show(
     as_json: Json = False,
 ) -> None:
     """One question with its events, or what a set holds and what of it cannot be scored, and why."""
-    from workbench.questions import documents
+    from workbench.views import question_documents as documents
 
     name, _, question = reference.partition("/")
     store = open_store()
@@ -199,7 +199,7 @@ def show(
 
 
 def _show_against(store: Store, name: str, corpus: str, *, as_json: bool) -> None:
-    from workbench.questions.representing import against_document
+    from workbench.questions.representation import against_document
 
     other = (
         load_set(store, corpus)

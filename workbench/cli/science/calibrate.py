@@ -6,8 +6,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import command, echo, emit_json, say
-from workbench.cli.science.files import print_csv, write_csv
-from workbench.cli.science.options import (
+from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ForecastsFile,
@@ -15,11 +14,13 @@ from workbench.cli.science.options import (
     Pool,
     Variant,
     listed,
+    print_csv,
+    write_csv,
 )
 from workbench.errors import UsageError
 from workbench.science.calibrating.calibration import load_calibration, save_calibration
 from workbench.science.documents import calibrated_document, calibration_document, method_names
-from workbench.science.tables import read_events, read_forecasts
+from workbench.science.event_tables import read_events, read_forecasts
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
 

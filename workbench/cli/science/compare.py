@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import command, echo, emit_json
-from workbench.cli.science.options import (
+from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,

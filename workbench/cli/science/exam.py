@@ -6,12 +6,11 @@ import orjson
 import typer
 
 from workbench.cli.common import command, emit_json, say
-from workbench.cli.science.files import write_whole
-from workbench.cli.science.options import AsJson, EventsFile, Home, exams_folder, listed
+from workbench.cli.science.science_options import AsJson, EventsFile, Home, exams_folder, listed, write_whole
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.exams import Exam, ExamRules, build_exam, exams_document, saved_exams
-from workbench.science.tables import read_events
+from workbench.science.event_tables import read_events
 
 exams = typer.Typer(help="Named views of a file of questions.", no_args_is_help=True)
 

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import command, emit_json
-from workbench.cli.science.files import write_csv
-from workbench.cli.science.options import (
+from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,
@@ -23,6 +22,7 @@ from workbench.cli.science.options import (
     numbers,
     with_exam,
     with_half_width,
+    write_csv,
 )
 from workbench.cli.table import show_table
 from workbench.science.comparing.score_intervals import Resampling

@@ -5,8 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.audit.home_scores import own_document
+from workbench.audit.step_scores import STATISTICS, steps_document
 from workbench.cli.common import command, echo, emit_json, open_store, say
-from workbench.cli.science.options import (
+from workbench.cli.science.science_options import (
     AsJson,
     EventsFile,
     ExamName,
@@ -22,8 +24,6 @@ from workbench.cli.science.options import (
     with_half_width,
 )
 from workbench.cli.table import show_table
-from workbench.engine.own_scores import own_document
-from workbench.engine.step_scores import STATISTICS, steps_document
 from workbench.errors import UsageError
 from workbench.formatting import outcome_words, percent
 from workbench.science.comparing.score_intervals import Resampling

@@ -1,15 +1,63 @@
-"""`simulate`: the papers' claims about bias, variance, noise and depth, tested in worlds whose truth is known."""
+"""`paper-tables`: the printed figures of paper B beside ours."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.common import command, echo, emit_json
-from workbench.cli.science.options import AsJson, Seed
+from workbench.cli.science.science_options import AsJson, EventsFile, Seed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.documents import paper_tables_document
+from workbench.science.event_tables import read_events, read_forecasts
 from workbench.science.simulator.studies import STUDIES, run_study
+
+
+@command
+def paper_tables(
+    events: EventsFile,
+    published: Annotated[Path, typer.Option("--published", help="Published forecasts of the dev methods.")],
+    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.")],
+    resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 5000,
+    seed: Seed = 20261121,
+    json: AsJson = False,
+) -> None:
+    """Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."""
+    table = read_events(events)
+    document = paper_tables_document(
+        table, read_forecasts(published, table), read_forecasts(trials, table), resamples=resamples, seed=seed
+    )
+    if json:
+        emit_json(document)
+        return
+    cells = document["cells"]
+    for number in ("1", "9", "17"):
+        echo(f"\nTable {number}")
+        show_table(
+            ["row", "column", "printed", "ours", "difference", "why"],
+            [_line(cell) for cell in cells if cell["table"] == number],
+        )
+    comparable = [cell for cell in cells if cell["difference"] is not None]
+    agreeing = sum(cell["agrees"] for cell in comparable)
+    echo(f"\n{agreeing} of {len(comparable)} figures agree to the print's rounding.")
+    echo("Also printed, but not to be had from the released files:")
+    for row in document["unreachable"]:
+        echo(f"  {row['what']}: {row['why']}")
+
+
+def _line(cell: dict[str, Any]) -> list[str]:
+    printed, ours, difference = cell["printed"], cell["ours"], cell["difference"]
+    note = cell["our_note"] if cell["table"] != "17" else ""
+    return [
+        cell["row"],
+        cell["column"],
+        "-" if printed is None else f"{printed:.1f} {cell['printed_note']}".strip(),
+        "-" if ours is None else f"{ours:.2f} {note}".strip(),
+        "-" if difference is None else f"{difference:+.2f}" + ("" if cell["agrees"] else " !"),
+        cell["why"],
+    ]
 
 
 @command

@@ -16,8 +16,11 @@ from typing import Any
 
 import httpx
 
-from workbench.models.streaming.assembly import Assembly, Family
-from workbench.models.streaming.families import FAMILIES
+from workbench.models.streaming.stream_assembly import Assembly, Family
+from workbench.models.streaming.stream_formats import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+
+FAMILIES: tuple[Family, ...] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
+
 
 #: ``httpx.AsyncClient.send``, or what stands in its place.
 Send = Callable[..., Awaitable[httpx.Response]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.question import Question, QuestionError
 
 
 class LeftOut(NamedTuple):

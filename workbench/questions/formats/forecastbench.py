@@ -12,7 +12,7 @@ from workbench.questions.formats.base import (
     number_of,
     text_of,
 )
-from workbench.questions.model import Question, QuestionError, event_id
+from workbench.questions.question import Question, QuestionError, event_id
 
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 

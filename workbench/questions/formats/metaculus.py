@@ -5,7 +5,6 @@ from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
-from workbench.questions.answers import outcomes_of
 from workbench.questions.formats.base import (
     LeftOut,
     Reading,
@@ -16,7 +15,8 @@ from workbench.questions.formats.base import (
     number_of,
     text_of,
 )
-from workbench.questions.model import Link, Question, QuestionError, event_id
+from workbench.questions.question import Link, Question, QuestionError, event_id
+from workbench.questions.worded_answers import outcomes_of
 
 _LEVELS = 9  # deciles of a numeric range become its events
 

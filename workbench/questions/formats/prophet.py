@@ -4,9 +4,9 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.questions.answers import outcomes_of
 from workbench.questions.formats.base import Reading, collect, day_of, parse_json, text_of
-from workbench.questions.model import Question, QuestionError
+from workbench.questions.question import Question, QuestionError
+from workbench.questions.worded_answers import outcomes_of
 
 
 def is_task_file(text: str) -> bool:

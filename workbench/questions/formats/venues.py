@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.questions.formats.base import Reading, collect, criteria_of, day_of, field, number_of, text_of
-from workbench.questions.model import Question, Quote, event_id
+from workbench.questions.question import Question, Quote, event_id
 
 
 def kalshi_events(document: Any) -> list[Mapping[str, Any]] | None:

@@ -5,19 +5,22 @@ parsing, no printing. Keys and their order are a contract with whoever reads the
 `workbench.questions.exams`.
 """
 
-from workbench.science.documents.calibrate import calibrated_document, calibration_document
-from workbench.science.documents.compare import compare_document
-from workbench.science.documents.elicit import elicit_document
-from workbench.science.documents.forecasts import Document, method_names, pooled_forecasts, raw_forecasts
-from workbench.science.documents.paper_tables import paper_tables_document
-from workbench.science.documents.returns import (
+from workbench.science.documents.calibration_documents import calibrated_document, calibration_document
+from workbench.science.documents.comparison_documents import compare_document, paper_tables_document
+from workbench.science.documents.score_documents import (
     POSITION_COLUMNS,
     BettingRules,
+    Document,
+    UtilityRule,
+    elicit_document,
     market_forecasts,
+    method_names,
+    pooled_forecasts,
     position_rows,
+    raw_forecasts,
     returns_document,
+    score_document,
 )
-from workbench.science.documents.score import UtilityRule, score_document
 
 __all__ = [
     "POSITION_COLUMNS",

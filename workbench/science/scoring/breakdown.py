@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.checks import checked
+from workbench.science.scoring.score_checks import checked
 from workbench.science.scoring.scores import index_of
 
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import DomainError
-from workbench.science.scoring.checks import checked
+from workbench.science.scoring.score_checks import checked
 
 Bins = Literal["width", "quantile"]
 Closed = Literal["left", "right"]

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.scoring.checks import checked, checked_weights
+from workbench.science.scoring.score_checks import checked, checked_weights
 
 _MACHINE = float(np.finfo(np.float64).eps)
 

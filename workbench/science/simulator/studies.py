@@ -40,7 +40,7 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claim:
+class StudyClaim:
     """A statement of a paper, the difference it is about (above 0 speaks for it), and what came out."""
 
     statement: str
@@ -56,7 +56,7 @@ class Study:
     name: str
     measure: str
     estimates: tuple[Estimate, ...]
-    claims: tuple[Claim, ...]
+    claims: tuple[StudyClaim, ...]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""
@@ -86,12 +86,12 @@ def estimate_of(batches: FloatArray, setting: str) -> Estimate:
     return Estimate(setting=setting, value=test.estimate, low=test.low, high=test.high)
 
 
-def claim_of(statement: str, source: str, differences: FloatArray) -> Claim:
+def claim_of(statement: str, source: str, differences: FloatArray) -> StudyClaim:
     """Judge a claim by paired differences per batch; above 0 speaks for it."""
     test = paired_test(differences)
     estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
     verdict = _VERDICTS[test.verdict]
-    return Claim(statement=statement, source=source, estimate=estimate, verdict=verdict)
+    return StudyClaim(statement=statement, source=source, estimate=estimate, verdict=verdict)
 
 
 def _root_error(
@@ -124,7 +124,7 @@ def noise_study(
     logic = make_world("logic", branching=3, depth=2, seed=seed)
     reading = linear_reading(logic, logic.draw_truths(4000, np.random.default_rng(seed)))
     estimates: list[Estimate] = []
-    claims: list[Claim] = []
+    claims: list[StudyClaim] = []
     noises: tuple[LeafNoise, ...] = ("normal", "uncertain", "reverse")
     for noise in noises:
         for level in levels:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
-from workbench.propositions.checks import normal_statement
+from workbench.propositions.tree_checks import normal_statement
 from workbench.synthesis.coherence.findings import TOLERANCE, Finding, check_exclusive, check_forecasts
 
 # The number must end as one: not the year of 2018-12-31, the 20 of "20bp" or the 1.2 of 1.2.3.
@@ -32,7 +32,7 @@ _TOUCHES = re.compile(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class ValueRange:
     """The part of a quantity's range that a statement claims; ``None`` for a bound that may or may not belong to it."""
 
     key: str
@@ -42,7 +42,7 @@ class Band:
     holds_high: bool | None
 
 
-def read_band(key: str, statement: str) -> tuple[str, Band] | None:
+def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
     """The statement without its range, and the range; None if it names none, or one that may be passed on the way.
 
     Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
@@ -60,7 +60,7 @@ def read_band(key: str, statement: str) -> tuple[str, Band] | None:
         if low >= high:
             return None
         rest = plain[: between.start()] + "§" + plain[between.end() :]
-        band = Band(key=key, low=low, high=high, holds_low=None, holds_high=None)
+        band = ValueRange(key=key, low=low, high=high, holds_low=None, holds_high=None)
         return None if _TOUCHES.search(rest) else (rest, band)
     for words, lower, holds in _SIDES:
         match = words.search(plain)
@@ -71,8 +71,8 @@ def read_band(key: str, statement: str) -> tuple[str, Band] | None:
             return None
         level = _number(match[1])
         if lower:
-            return rest, Band(key=key, low=level, high=inf, holds_low=holds, holds_high=False)
-        return rest, Band(key=key, low=-inf, high=level, holds_low=False, holds_high=holds)
+            return rest, ValueRange(key=key, low=level, high=inf, holds_low=holds, holds_high=False)
+        return rest, ValueRange(key=key, low=-inf, high=level, holds_low=False, holds_high=holds)
     return None
 
 
@@ -81,7 +81,7 @@ def find_exclusive(statements: Mapping[str, str]) -> list[tuple[tuple[str, ...],
 
     Only groups that no further statement fits into are given, the ranges in rising order.
     """
-    groups: dict[str, list[Band]] = {}
+    groups: dict[str, list[ValueRange]] = {}
     for key, statement in statements.items():
         read = read_band(key, statement)
         if read is not None:
@@ -122,10 +122,12 @@ def forecast_findings(
 MAX_CHAINS = 200
 
 
-def _chains(bands: Sequence[Band]) -> list[list[Band]]:
+def _chains(bands: Sequence[ValueRange]) -> list[list[ValueRange]]:
     """Maximal sequences of ranges that follow one another without overlap."""
-    done: list[list[Band]] = []
-    stack: list[list[Band]] = [[band] for band in bands if not any(_apart(other, band) for other in bands)]
+    done: list[list[ValueRange]] = []
+    stack: list[list[ValueRange]] = [
+        [band] for band in bands if not any(_apart(other, band) for other in bands)
+    ]
     while stack and len(done) < MAX_CHAINS:
         chain = stack.pop()
         after = [band for band in bands if _apart(chain[-1], band)]
@@ -138,14 +140,14 @@ def _chains(bands: Sequence[Band]) -> list[list[Band]]:
     return done
 
 
-def _apart(lower: Band, upper: Band) -> bool:
+def _apart(lower: ValueRange, upper: ValueRange) -> bool:
     """Whether the first lies wholly before the second."""
     # An unknown bound (None) is read so that neighbours meet: no overlap here, no gap in _covers.
     both_hold = lower.holds_high is True and upper.holds_low is True
     return lower.high < upper.low or (lower.high == upper.low and not both_hold)
 
 
-def _covers(chain: Sequence[Band]) -> bool:
+def _covers(chain: Sequence[ValueRange]) -> bool:
     if chain[0].low != -inf or chain[-1].high != inf:
         return False
     return all(

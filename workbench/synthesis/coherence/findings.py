@@ -13,7 +13,7 @@ from math import fsum
 from typing import Any, Literal
 
 from workbench.propositions import NodeId, Polarity, Rule, Tree
-from workbench.propositions.checks import normal_statement
+from workbench.propositions.tree_checks import normal_statement
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
 
@@ -108,7 +108,7 @@ def _check_bounds(node: NodeId, rule: Rule, p: float, below: Mapping[NodeId, flo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nested:
+class NestedClaims:
     """Forecasts that imply one another: each implies the next, so p must not fall along ``ids``."""
 
     ids: tuple[str, ...]
@@ -134,7 +134,7 @@ _LASTS = re.compile(
 _NOT = re.compile(r"\b(?:not|no|never|neither|nor|fails? to|without|unless)\b|n't\b", re.IGNORECASE)
 
 
-def find_nested(statements: Mapping[str, str]) -> list[Nested]:
+def find_nested(statements: Mapping[str, str]) -> list[NestedClaims]:
     """Groups of statements that differ in one threshold or one deadline only.
 
     "above 20" implies "above 15"; "by 2018-09-30" implies "by 2018-12-31". Negated sentences are left alone, so are those
@@ -159,13 +159,17 @@ def find_nested(statements: Mapping[str, str]) -> list[Nested]:
                 level = float(match[0].replace(",", ""))
                 groups.setdefault((template, "threshold"), []).append((-level if above else level, key))
     return [
-        Nested(ids=tuple(key for _, key in sorted(members)), what="date" if what == "date" else "threshold")
+        NestedClaims(
+            ids=tuple(key for _, key in sorted(members)), what="date" if what == "date" else "threshold"
+        )
         for (_, what), members in groups.items()
         if len({level for level, _ in members}) > 1
     ]
 
 
-def check_nested(groups: Sequence[Nested], p: Mapping[str, float], tolerance: float = 1e-9) -> list[Finding]:
+def check_nested(
+    groups: Sequence[NestedClaims], p: Mapping[str, float], tolerance: float = 1e-9
+) -> list[Finding]:
     """Whether p never falls from a forecast to one that it implies; the gap is the fall, negative."""
     findings = []
     for group in groups:
@@ -258,7 +262,7 @@ def check_forecasts(
     statements: Mapping[str, str] | None = None,
     *,
     exclusive: Sequence[Sequence[str]] = (),
-    nested: Sequence[Nested] = (),
+    nested: Sequence[NestedClaims] = (),
 ) -> list[Finding]:
     """Findings across forecasts: stated exclusive groups, stated and detected nested ones, repeated or contrary statements
     whose probabilities disagree.

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from workbench.propositions import NodeId, Polarity, natural_order
 from workbench.propositions.strict_json import StoredId
 from workbench.synthesis.errors import RuleFormatError
+from workbench.synthesis.rules.equation_text import MINUS, weighted_sum
 from workbench.synthesis.rules.linear import AffineRule
-from workbench.synthesis.rules.wording import MINUS, weighted_sum
 
 
 @dataclass(frozen=True, slots=True)

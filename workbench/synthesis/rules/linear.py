@@ -20,8 +20,8 @@ from workbench.synthesis.errors import (
     WeightOutOfRange,
 )
 from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.equation_text import decimal, weighted_sum
 from workbench.synthesis.rules.normalise import TOLERANCE, Literals, normalised
-from workbench.synthesis.rules.wording import decimal, weighted_sum
 
 Semantics = Literal["free", "strict"]
 

@@ -13,6 +13,7 @@ from workbench.propositions.strict_json import STRICT
 from workbench.synthesis.errors import MissingWeight, RuleFormatError, SensitivityError, UnknownChild
 from workbench.synthesis.rules import exact_logic
 from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.equation_text import decimal, size
 from workbench.synthesis.rules.formula import (
     AND,
     ASSUMPTION,
@@ -27,7 +28,6 @@ from workbench.synthesis.rules.formula import (
     without_variable,
 )
 from workbench.synthesis.rules.operators import Norm, combine, gradient_of, value_of
-from workbench.synthesis.rules.wording import decimal, size
 
 _MIXED_LIMIT = 12
 

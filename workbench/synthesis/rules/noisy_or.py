@@ -18,8 +18,8 @@ from workbench.synthesis.errors import (
     WeightOutOfRange,
 )
 from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.equation_text import MINUS, decimal, product_of_failures, size
 from workbench.synthesis.rules.linear import INTERCEPT
-from workbench.synthesis.rules.wording import MINUS, decimal, product_of_failures, size
 
 
 @dataclass(frozen=True, slots=True)

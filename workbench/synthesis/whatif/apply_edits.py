@@ -23,8 +23,8 @@ from workbench.propositions.edits import (
     SetValue,
     Unpin,
 )
-from workbench.propositions.scenario_book import Scenario
-from workbench.synthesis.rules.registry import rule_from_json
+from workbench.propositions.scenario_set import Scenario
+from workbench.synthesis.rules.rule_registry import rule_from_json
 from workbench.synthesis.whatif.resynthesis import Change, WhatIf, refresh
 
 

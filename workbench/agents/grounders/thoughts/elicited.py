@@ -22,7 +22,7 @@ from workbench.agents.errors import BadSetting
 
 if TYPE_CHECKING:
     from workbench.agents.base import Grounding
-    from workbench.agents.grounders.thoughts.calls import ThoughtCalls
+    from workbench.agents.grounders.thoughts.thought_calls import ThoughtCalls
 
 #: What the prompts of an ensemble ask beside the plain one; the paper's three are not printed, these are ours.
 MANNERS: tuple[str, ...] = (

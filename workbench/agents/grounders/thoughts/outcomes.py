@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.placeholders import refuse_placeholder
-from workbench.agents.replies import Conclusion
-from workbench.agents.reply_forms import ReplyShape, Unit, read_form
-from workbench.agents.reply_json import first_line
+from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.replies.stage_replies import Conclusion, ReplyShape, Unit, read_form
 
 #: The one outcome of a proposition, and what a model may say beside it without having been asked.
 YES, NO = "Yes", "No"

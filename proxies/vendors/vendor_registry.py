@@ -1,0 +1,76 @@
+"""Which class answers for which source: shipped ones by the table below, a package's by its plugin."""
+
+from collections.abc import Callable, Mapping
+
+from proxies.catalogue.loader import Catalogue, SourceInfo
+from proxies.catalogue.plugins import installed_plugins
+from proxies.errors import CatalogueError
+from proxies.fetch.source import Source
+from proxies.fetch.transport import Transport
+from proxies.settings import ProxySettings
+from proxies.vendors.base import HttpSource
+from proxies.vendors.brave import BraveSource
+from proxies.vendors.codecs import CODECS
+from proxies.vendors.embedded import EmbeddedSource
+from proxies.vendors.fmp.fmp_source import FmpSource
+from proxies.vendors.fred import FredSource
+from proxies.vendors.gdelt import GdeltSource
+from proxies.vendors.google_trends.google_trends_source import SearchApiSource
+from proxies.vendors.kalshi import KalshiSource
+from proxies.vendors.polymarket import PolymarketSource
+from proxies.vendors.sec import SecSource
+from proxies.vendors.wayback import WaybackSource
+from proxies.vendors.web_search import SerperSource, TavilySource
+from proxies.vendors.wikipedia.wikipedia_source import WikipediaSource
+from proxies.vendors.yahoo.yahoo_source import YahooSource
+
+# dbnomics, exa, msd and searxng complain by status alone
+_SHIPPED: Mapping[str, type[HttpSource]] = {
+    "fmp": FmpSource,
+    "fred": FredSource,
+    "gdelt": GdeltSource,
+    "gt": SearchApiSource,
+    "brave": BraveSource,
+    "wikipedia": WikipediaSource,
+    "kalshi": KalshiSource,
+    "polymarket": PolymarketSource,
+    "sec": SecSource,
+    "serper": SerperSource,
+    "tavily": TavilySource,
+    "wayback": WaybackSource,
+    "yfinance": YahooSource,
+}
+
+
+def check_codecs(catalogue: Catalogue) -> None:
+    """Refuse a catalogue that cannot be answered. The loader cannot do it: codecs are the vendors' matter.
+
+    Raises
+    ------
+    CatalogueError
+        An endpoint names a codec that does not exist.
+    """
+    for endpoint in catalogue:
+        if endpoint.codec not in CODECS:
+            raise CatalogueError(f"{endpoint.path}: there is no codec {endpoint.codec!r}")
+
+
+def open_sources(
+    catalogue: Catalogue,
+    settings: ProxySettings,
+    transport: Callable[[SourceInfo], Transport] | None = None,
+) -> dict[str, Source]:
+    """Every source of the catalogue, ready; nothing is connected before the first call. `open_broker` calls it.
+
+    ``transport`` makes another transport than the source's own, for tests.
+    """
+    plugins = installed_plugins()
+    sources: dict[str, Source] = {}
+    for info in catalogue.sources():
+        if info.name == "embedded":
+            sources[info.name] = EmbeddedSource(settings)
+            continue
+        plugin = plugins.get(info.name)
+        factory = plugin.source if plugin and plugin.source else _SHIPPED.get(info.name, HttpSource)
+        sources[info.name] = factory(info, settings, transport(info) if transport else None)
+    return sources

@@ -1,0 +1,374 @@
+"""Checks whether a proof still stands: five comparisons of what was recorded with itself and with a re-run.
+
+1. ``chain``: the journal's lines are the lines that were written.
+2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
+3. ``ledger``: every answer in the ledger has its own hash, and the hash that the journal's cell received.
+4. ``conclusion``: the caller's own check of the stored conclusion.
+5. ``rerun``: all cells, run again in order in a fresh kernel that is answered from the ledger, show the same.
+
+The first four only read. Where one of them differs, nothing is re-run: the cells are not those that were recorded, so
+there is nothing to repeat, and whoever changed them would choose what runs.
+"""
+
+import base64
+import importlib
+import io
+import math
+import re
+import tempfile
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from proxies.errors import Refused
+from proxies.hashing import content_hash
+from proxies.ledger import Answer, LedgerRow
+from sandbox.errors import JournalBroken, SandboxError
+from sandbox.kernels.folders import run_folder
+from sandbox.manager import Sandbox
+from sandbox.record.journal import read_journal, read_lines
+from sandbox.record.session_notebook import render_notebook
+from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{4,}")
+_DURATION = re.compile(r"\b\d+(?:\.\d+)?(?:e[+-]?\d+)? ?(?:ns|us|µs|μs|ms|s|sec|secs|seconds|min|minutes)\b")
+_TEMPORARY = re.compile(r"/tmp/[^\s'\":,)\]]+")
+
+#: Returns what is wrong with the stored conclusion, or None.
+CheckConclusion = Callable[[], str | None]
+
+
+#: A number with a decimal point; the digits of whole numbers all count.
+_DECIMAL = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
+#: How far a decimal number may move between processors, of 1 or of itself where that is more.
+_ROUNDING = 2e-5
+#: Lines of a re-run that are handed on: its conclusion stands at the end.
+_LAST_LINES = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    """One difference: the comparison that saw it, the cell's id if it lies in one, and what differs."""
+
+    check: str
+    cell: str | None
+    what: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What `verify_proof` and `compare_proof` return.
+
+    `advisory` holds the differences of a re-run with other package versions than the run's, and numbers that came out the same
+    but for rounding, as optimisers' do on another processor; they do not count. `printed` holds
+    the last lines that the re-run's cells printed; empty where nothing was re-run.
+    """
+
+    cells: int
+    differing: tuple[Difference, ...] = ()
+    advisory: tuple[Difference, ...] = ()
+    printed: tuple[str, ...] = ()
+
+    @property
+    def verified(self) -> bool:
+        """Whether nothing differs."""
+        return not self.differing
+
+
+@dataclass(slots=True)
+class LedgerReplay:
+    """Answers `CALL_API` from recorded rows, by path, parameters and n-th use."""
+
+    rows: Sequence[LedgerRow]
+    _used: dict[str, int] = field(default_factory=dict)
+
+    async def __call__(self, path: str, params: Mapping[str, Any], *, cell: int, nth: int) -> Answer:
+        """Answer from the ledger; `Refused` when it holds no such call."""
+        key = _key(path, params)
+        number = self._used.get(key, 0)
+        self._used[key] = number + 1
+        same = [row for row in self.rows if _key(row.path, row.asked) == key]
+        if number >= len(same):
+            raise Refused(f"the ledger holds no answer number {number + 1} to {path} with these parameters")
+        row = same[number]
+        if row.answer is None:
+            raise Refused(row.refused or "refused")
+        return row.answer
+
+
+async def verify_proof(
+    sandbox: Sandbox,
+    *,
+    journal: Path,
+    notebook: Path,
+    rows: Sequence[LedgerRow],
+    isolation: str = "namespaces",
+    limits: Limits | None = None,
+    same_packages: bool = True,
+    conclusion: CheckConclusion | None = None,
+) -> Verification:
+    """Compare a proof with itself and, if that shows no difference, with a re-run.
+
+    Parameters
+    ----------
+    rows : the ledger's rows of this session's cells, any order
+    isolation : level of the re-run's kernel; the caller's choice, never what stands in the run
+    same_packages : False when versions differ from the run's manifest; the re-run is advisory then
+    conclusion : parses the stored conclusion again and says what is wrong with it
+    """
+    recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
+    if recorded.differing:
+        return recorded
+    cells = read_journal(journal)
+    # the order of the calls: equal calls are answered by their n-th use
+    rows = sorted(rows, key=lambda row: row.address)
+    differences, rounded, printed = await _rerun(
+        sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)
+    )
+    rerun = tuple(differences)
+    return Verification(
+        cells=len(cells),
+        differing=rerun if same_packages else (),
+        advisory=tuple(rounded) if same_packages else (*rerun, *rounded),
+        printed=tuple(printed),
+    )
+
+
+def compare_proof(
+    *, journal: Path, notebook: Path, rows: Sequence[LedgerRow], conclusion: CheckConclusion | None = None
+) -> Verification:
+    """Compare a proof with its own records; no code of it is run.
+
+    Called before every re-run, and on every package that is imported.
+    """
+    try:
+        cells = read_journal(journal)
+        # for what it raises: a re-run would need the clock
+        _clock(journal)
+    except (JournalBroken, OSError) as error:
+        return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
+    rows = sorted(rows, key=lambda row: row.address)
+    differing = [*compare_notebook(cells, notebook), *compare_ledger(cells, rows)]
+    fault = conclusion() if conclusion is not None else None
+    if fault:
+        differing.append(Difference(check="conclusion", cell=None, what=fault))
+    return Verification(cells=len(cells), differing=tuple(differing))
+
+
+def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:
+    """Differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
+    nbformat: Any = importlib.import_module("nbformat")
+    try:
+        shown = nbformat.read(notebook, as_version=4).cells
+    except Exception as error:  # nbformat raises many kinds for a broken file
+        return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
+    try:
+        expected = render_notebook(cells).cells
+    except (
+        KeyError,
+        TypeError,
+        ValueError,
+        AttributeError,
+    ) as error:  # outputs that nbformat has no place for
+        what = f"the journal's cells fit no notebook ({error!r:.80})"
+        return [Difference(check="chain", cell=None, what=what)]
+    differences = []
+    if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
+        differences.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
+    by_id = {cell.get("id"): cell for cell in shown}
+    for cell in expected:
+        other = by_id.get(cell.id)
+        if other is None:
+            continue
+        for part in ("cell_type", "source"):
+            if cell[part] != other.get(part):
+                differences.append(Difference(check="notebook", cell=cell.id, what=f"{part} was changed"))
+        if _findings(cell) != _findings(other):
+            differences.append(Difference(check="notebook", cell=cell.id, what="its findings were changed"))
+        if _bare(cell.get("outputs", [])) != _bare(other.get("outputs", [])):
+            differences.append(Difference(check="notebook", cell=cell.id, what="outputs were changed"))
+    return differences
+
+
+def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> list[Difference]:
+    """Differences between the answers' hashes in the ledger, their data, and what the journal's cells received."""
+    differences = []
+    by_cell: dict[int, list[str]] = {}
+    for row in rows:
+        if row.answer is None:
+            continue
+        stated = str(row.answer.meta.get("content_hash", ""))
+        where = f"{row.path} (cell {row.address.step}, call {row.address.retry})"
+        if content_hash(row.answer.data) != stated:
+            differences.append(
+                Difference(check="ledger", cell=None, what=f"the answer to {where} has not its own hash")
+            )
+        by_cell.setdefault(row.address.step, []).append(stated)
+    code = [cell for cell in cells if cell.kind == "code"]
+    for index, cell in enumerate(code):
+        received = list(cell.result.api_hashes) if cell.result else []
+        if received != by_cell.get(index, []):
+            differences.append(
+                Difference(
+                    check="ledger", cell=cell.id, what="the ledger holds other answers than the cell got"
+                )
+            )
+    return differences
+
+
+def _clock(journal: Path) -> datetime | None:
+    """The instant at which the session's time began, where it was not the true one; raises `JournalBroken`."""
+    lines = read_lines(journal)
+    began = lines[0].get("clock") if lines else None
+    try:
+        return None if began is None else datetime.fromisoformat(began)
+    except (TypeError, ValueError):
+        raise JournalBroken(f"{journal.name}: its clock {str(began)[:40]!r} is no instant") from None
+
+
+async def _rerun(
+    sandbox: Sandbox,
+    cells: Sequence[JournalCell],
+    rows: Sequence[LedgerRow],
+    isolation: str,
+    limits: Limits,
+    clock: datetime | None,
+) -> tuple[list[Difference], list[Difference], deque[str]]:
+    """Return what differs, what differs by rounding alone, and the last lines printed."""
+    with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
+        spec = SessionSpec(
+            name="verify",
+            journal=Path(folder) / "verify.jsonl",
+            notebook=Path(folder) / "verify.ipynb",
+            isolation=isolation,
+            limits=limits,
+            clock=clock,
+        )
+        differences: list[Difference] = []
+        rounded: list[Difference] = []
+        printed: deque[str] = deque(maxlen=_LAST_LINES)
+        session = await sandbox.open(spec, LedgerReplay(rows))
+        try:
+            for cell in cells:
+                if cell.kind != "code" or cell.result is None or cell.result.stopped:
+                    continue
+                again = await session.execute(cell.source)
+                for output in again.outputs:
+                    if output["output_type"] == "stream" and output["name"] == "stdout":
+                        printed.extend(output["text"].splitlines()[-_LAST_LINES:])
+                what = compare_results(cell.result, again)
+                if what:
+                    near = differ_by_rounding(cell.result, again)
+                    (rounded if near else differences).append(
+                        Difference(
+                            check="rerun",
+                            cell=cell.id,
+                            what=f"{what}, in the last digits of numbers" if near else what,
+                        )
+                    )
+        except SandboxError as error:
+            differences.append(Difference(check="rerun", cell=None, what=str(error)))
+        finally:
+            await session.close()
+        return differences, rounded, printed
+
+
+def compare_results(before: CellResult, after: CellResult) -> str | None:
+    """What differs between two runs of a cell, or None."""
+    if before.status != after.status:
+        return f"it ended with {after.status}, not with {before.status}"
+    if before.error is not None and after.error is not None and before.error.ename != after.error.ename:
+        return f"it raised {after.error.ename}, not {before.error.ename}"
+    first, second = _comparable(before), _comparable(after)
+    if len(first) != len(second):
+        return f"it showed {len(second)} outputs, not {len(first)}"
+    for (name, content), other in zip(first, second, strict=True):
+        if (name, content) != other:
+            return f"its {name} is another"
+    return None
+
+
+def differ_by_rounding(before: CellResult, after: CellResult) -> bool:
+    """Whether two runs of a cell that differ do so in numbers alone, and in none by more than a fit may on another processor.
+
+    The same optimiser stops elsewhere in the fifth digit where a processor multiplies and adds in another order. Whole numbers,
+    dates and words have to be equal.
+    """
+    first, second = _comparable(before), _comparable(after)
+    if before.status != after.status or len(first) != len(second):
+        return False
+    return all(
+        name == other_name
+        and (
+            content == other
+            or (isinstance(content, str) and isinstance(other, str) and _near(content, other))
+        )
+        for (name, content), (other_name, other) in zip(first, second, strict=True)
+    )
+
+
+def _near(text: str, other: str) -> bool:
+    words, numbers = _DECIMAL.split(text), _DECIMAL.findall(text)
+    if words != _DECIMAL.split(other):
+        return False
+    return all(
+        a == b or math.isclose(float(a), float(b), rel_tol=_ROUNDING, abs_tol=_ROUNDING)
+        for a, b in zip(numbers, _DECIMAL.findall(other), strict=True)
+    )
+
+
+def _comparable(result: CellResult) -> list[tuple[str, Any]]:
+    """What is compared of a cell's outputs: each stream whole, then the rest in order.
+
+    stdout and stderr are flushed by time, so where one breaks off for the other is chance and not evidence.
+    """
+    streams: dict[str, str] = {}
+    parts: list[tuple[str, Any]] = []
+    for output in result.outputs:
+        kind = output["output_type"]
+        if kind == "stream":
+            streams[output["name"]] = streams.get(output["name"], "") + output["text"]
+        elif (
+            kind != "error"
+        ):  # errors are compared by name alone, in `compare_results`: their tracebacks show paths
+            for mime, content in sorted(output["data"].items()):
+                parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
+    return [(name, normalise(text)) for name, text in sorted(streams.items())] + parts
+
+
+def normalise(text: str) -> str:
+    """Text without addresses, durations and temporary paths."""
+    return _TEMPORARY.sub("<path>", _DURATION.sub("<time>", _ADDRESS.sub("<address>", text)))
+
+
+def _plain(content: Any) -> Any:
+    return normalise(content) if isinstance(content, str) else content
+
+
+def _pixels(content: str) -> Any:
+    from PIL import Image
+
+    try:
+        with Image.open(io.BytesIO(base64.b64decode(content))) as image:
+            # pixels, not bytes: matplotlib writes its version into each file
+            return image.size, image.convert("RGBA").tobytes()
+    except OSError:
+        return content
+
+
+def _findings(cell: Mapping[str, Any]) -> Any:
+    facts = (cell.get("metadata") or {}).get("analyst")
+    return facts.get("findings") if isinstance(facts, Mapping) else None
+
+
+def _bare(outputs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: value for key, value in output.items() if key != "execution_count"} for output in outputs]
+
+
+def _key(path: str, params: Mapping[str, Any]) -> str:
+    return orjson.dumps([path, dict(params)], option=orjson.OPT_SORT_KEYS).decode()

@@ -1,0 +1,68 @@
+"""The market grounder: a leaf that a prediction market asks too counts as that market's price before the cutoff; no model is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from proxies.errors import Refused
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
+from workbench.agents.loop.quoted_lines import one_line
+from workbench.agents.registry import no_options
+from workbench.propositions import Belief
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.market_price import MarketRef, find_markets, read_price
+
+if TYPE_CHECKING:
+    from workbench.agents.base import LeafTask
+
+
+class MarketGrounder:
+    """Takes the price of the one Kalshi or Polymarket market that the leaf, or what settles it, names."""
+
+    def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
+        no_options("the market grounder", options)
+
+    async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
+        """Return the leaf's belief, or in one line why no market gives it."""
+        try:
+            ref = market_of(task)
+            path, params = ref.rules_call()
+            market = await task.call_api(path, params, step=0)
+            path, params = ref.price_call(task.cutoff.instant, market.data)
+            prices = await task.call_api(path, params, step=1)
+            price = read_price(ref, market.data, prices.data, task.cutoff.instant)
+        except (ClaimRefused, Refused) as problem:
+            return GroundingFailure(reason=f"the market grounder: {problem}"[:500], retryable=False)
+        evidence = MarketEvidence(
+            market=str(ref),
+            question=price.question[:500],
+            p=price.p,
+            quoted=price.quoted.isoformat(),
+            cutoff=task.cutoff.instant.isoformat(),
+            history=price.history[-MOST_POINTS:],
+            hashes=(str(market.meta["content_hash"]), str(prices.meta["content_hash"])),
+        )
+        report = (
+            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(evidence.question, 500)}\n\nIts price before the cutoff was {price.p:.4f} "
+            f"({price.quoted:%Y-%m-%d %H:%M} UTC).\n\nWhat is weak: a price holds fees, the time value of money and a bias toward "
+            "long shots, and the market's rules may differ from the proposition."
+        )
+        belief = Belief(
+            p=price.p, key_factor=f"{ref} stood at {price.p:.2f} before the cutoff.", report=report
+        )
+        return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
+
+
+def market_of(task: LeafTask) -> MarketRef:
+    """Return the one market that a leaf names, in its statement or in what settles it; raises ``ClaimRefused``."""
+    refs = find_markets(task.node.statement) or find_markets(task.resolves_by)
+    if not refs:
+        raise ClaimRefused(
+            "no market matches the leaf: name one by its id, for example kalshi/FED-24JAN-T5.25 or polymarket/253591"
+        )
+    if len(refs) > 1:
+        raise ClaimRefused(
+            f"the leaf names several markets ({', '.join(map(str, refs))}): one must decide it"
+        )
+    return refs[0]

@@ -1,0 +1,287 @@
+"""The model calls that thinking grounders are made of, each with an address of its own, and the trace they leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from proxies.asof.asof_text import AsOfText, as_of
+from workbench.agents.base import Grounding, LeafTask
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import BadSetting
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, parse_outcomes
+from workbench.agents.grounders.thoughts.thought_readings import (
+    LONGEST_THOUGHT,
+    Answer,
+    Vote,
+    combine,
+    conclusion_text,
+    read_thoughts,
+    read_value,
+    read_vote,
+    read_words,
+    thoughts_text,
+    value_text,
+    vote_text,
+    words_text,
+)
+from workbench.agents.loop.tool_box import ToolUse
+from workbench.agents.loop.toolset import Toolset
+from workbench.agents.replies.reply_schemas import CONCLUSION
+from workbench.agents.replies.stage_replies import Conclusion, parse_conclusion
+from workbench.prompts import prompts_of
+from workbench.propositions import Belief
+
+if TYPE_CHECKING:
+    from workbench.agents.loop.tool_box import ToolBox
+    from workbench.agents.loop.toolset import WebOpener
+    from workbench.models.base import ReplySchema
+
+T = TypeVar("T")
+_RESULTS = 10  # of one search
+
+
+class ThoughtCalls:
+    """One grounding's calls; every call is a dialogue of its own, so that branches of thought do not see each other.
+
+    Stages are numbered in the order of the calls, so that a resumed grounding finds each reply at its address.
+    """
+
+    def __init__(self, task: LeafTask, *, open_web: WebOpener | None = None) -> None:
+        self.task = task
+        self._render = prompts_of(task.ask).render
+        self._tools = None if open_web is None else Toolset(task, open_web, results=_RESULTS)
+        self._box = None if self._tools is None else self._tools.box(("search",))
+        self.steps: list[TraceStep] = []
+        self.answers: list[Answer] = []
+        #: What one call said of every outcome of an event, and which of them the leaf is.
+        self.outcomes: Mapping[str, float] = {}
+        self.outcome = ""
+        self.count = 0
+        self.background = task.context.framed(after="\n\n")
+        self._proposition = f"{task.node.id}: {task.node.statement}"
+
+    async def propose(self, path: Sequence[str], count: int) -> list[str]:
+        """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
+        background = self.background
+        if self._box is not None:
+            background = background.followed_by(await self._look_up(self._box, path))
+        reply_format = self._render("thoughts_reply").text
+        prompt = self._render(
+            "thought_propose",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=background,
+            path=_path(path),
+            count=count,
+            reply_format=reply_format,
+        )
+        thoughts = await self._ask(
+            "propose", prompt.text, lambda text: read_thoughts(text, count), reply_format
+        )
+        self._step("propose", f"Propose {len(thoughts)} thoughts", thoughts_text(thoughts))
+        return thoughts
+
+    async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
+        """Search once for what the next thoughts need, as of the cutoff, and return what was found as part of their prompt."""
+        reply_format = self._render("query_reply").text
+        prompt = self._render(
+            "thought_query",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            path=_path(path),
+            reply_format=reply_format,
+        )
+        words = await self._ask("query", prompt.text, read_words, reply_format)
+        (seen,) = await box.run([ToolUse(id=None, name="search", arguments={"words": words})], self.count)
+        # The text of strangers stands in a block that it cannot close.
+        text = words_text(words) + seen.text.replace("```", "~~~") + "\n```"
+        self.steps.append(
+            TraceStep(title="Search", text=text, answers=seen.answers, stage=f"query-{self.count}")
+        )
+        quoted = json.dumps(words, ensure_ascii=False)
+        return f"{self._render('thought_found', words=quoted, results=seen.text).text}\n\n"
+
+    async def value(self, path: Sequence[str]) -> float:
+        """Return how useful a line of thought is, 0 to 10: one call."""
+        reply_format = self._render("value_reply").text
+        prompt = self._render(
+            "thought_value",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            path=_path(path),
+            reply_format=reply_format,
+        )
+        value = await self._ask("value", prompt.text, read_value, reply_format)
+        self._step("value", "Value a line of thought", value_text(value) + path[-1])
+        return value
+
+    async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
+        """Return one thought made of several, or of one: one call."""
+        reply_format = self._render("thoughts_reply").text
+        prompt = self._render(
+            "thought_merge",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            path=_path(thoughts),
+            task=task,
+            reply_format=reply_format,
+        )
+        merged = (await self._ask(stage, prompt.text, lambda text: read_thoughts(text, 1), reply_format))[0]
+        self._step(stage, stage.capitalize(), merged)
+        return merged
+
+    async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
+        """Return the probability after a path: one call."""
+        reply_format = self._render("conclusion_reply").text
+        inputs: dict[str, str | AsOfText] = {
+            "proposition": self._proposition,
+            "cutoff": self.task.cutoff.text,
+            "background": self.background,
+            "reply_format": reply_format,
+        }
+        if prompt == "thought_conclude":
+            inputs["path"] = _path(path)
+        text = self._render(prompt, **inputs).text
+        return await self._conclusion("answer", "Conclude", text, reply_format)
+
+    async def conclude_event(self, event: EventOutcomes) -> Conclusion:
+        """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
+        reply_format = self._render("outcomes_reply", example=event.example()).text
+        prompt = self._render(
+            "zero_shot_brief",
+            proposition=self._proposition,
+            event=as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title"),
+            cutoff=self.task.cutoff.text,
+            outcomes=event.listing(),
+            background=self.task.context.framed(otherwise="(no source is given)"),
+            prices=event.price_lines(),
+            reply_format=reply_format,
+        )
+        forecast = await self._ask(
+            "outcomes", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
+        )
+        answer = forecast.conclusion(event.leaf)
+        self._step("outcomes", "Forecast every outcome", answer.report, p=answer.p)
+        self.answers.append(answer)
+        self.outcome, self.outcomes = event.leaf, forecast.probabilities
+        return answer
+
+    async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
+        """Return the probability that the model states when it is asked in this manner: one call."""
+        reply_format = self._render("conclusion_reply").text
+        prompt = self._render(
+            "zero_shot_manner",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            manner=manner,
+            reply_format=reply_format,
+        )
+        return await self._conclusion(stage, f"Conclude ({stage})", prompt.text, reply_format)
+
+    async def conclude_from(self, answers: Sequence[str]) -> Conclusion:
+        """Return the probability of a forecaster that reads these answers: one call."""
+        reply_format = self._render("conclusion_reply").text
+        prompt = self._render(
+            "zero_shot_aggregate",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            answers=_path([answer[:LONGEST_THOUGHT] for answer in answers]),
+            reply_format=reply_format,
+        )
+        return await self._conclusion("aggregate", "Decide", prompt.text, reply_format)
+
+    async def vote(self) -> Vote:
+        """Return a yes or no with its confidence: one call."""
+        reply_format = self._render("vote_reply").text
+        prompt = self._render(
+            "zero_shot_vote",
+            proposition=self._proposition,
+            cutoff=self.task.cutoff.text,
+            background=self.background,
+            reply_format=reply_format,
+        )
+        vote = await self._ask("vote", prompt.text, read_vote, reply_format)
+        self._step("vote", "Vote", vote_text(vote))
+        self.answers.append(vote)
+        return vote
+
+    async def _conclusion(self, stage: str, title: str, prompt: str, reply_format: str) -> Conclusion:
+        conclusion = await self._ask(stage, prompt, parse_conclusion, reply_format, schema=CONCLUSION)
+        self._step(stage, title, conclusion_text(conclusion), p=conclusion.p)
+        self.answers.append(conclusion)
+        return conclusion
+
+    def _step(self, stage: str, title: str, text: str, *, p: float | None = None) -> None:
+        """Note a step of the trace with the address of its reply, where ``verify`` reads it again."""
+        self.steps.append(TraceStep(title=title, text=text, p=p, stage=f"{stage}-{self.count}", reply=0))
+
+    def combined(self, way: str) -> float:
+        """Return the probability that all answers so far come to."""
+        return combine(way, self.answers)
+
+    def grounding(self, way: str, key_factor: str, report: str) -> Grounding:
+        """Return the finished grounding, its answers combined in this way; the last step of its trace states the probability."""
+        p = self.combined(way)
+        if not self.steps or self.steps[-1].p != p:
+            self.steps.append(TraceStep(title="Combine", text=report, p=p))
+        return Grounding(
+            belief=Belief(p=p, key_factor=key_factor, report=report),
+            evidence=TraceEvidence(
+                steps=tuple(self.steps),
+                combined=way,
+                outcome=self.outcome,
+                outcomes=self.outcomes,
+                web=() if self._tools is None else self._tools.web_records(),
+            ),
+            trace={"steps": self.count},
+        )
+
+    async def _ask(
+        self,
+        stage: str,
+        prompt: str,
+        parse: Callable[[str], T],
+        reply_format: str,
+        *,
+        schema: ReplySchema | None = None,
+    ) -> T:
+        self.count += 1
+        dialogue = Dialogue(
+            system=self._render("thought_system").text,
+            nodes=(self.task.node,),
+            cutoff=self.task.cutoff,
+            ask=self.task.ask,
+            settings=self.task.settings,
+            extra_share=self.task.settings.extra_ask_share,
+        )
+        return await dialogue.exchange(
+            f"{stage}-{self.count}",
+            prompt,
+            parse,
+            propositions=self._proposition,
+            reply_format=reply_format,
+            schema=schema,
+            choice="none",
+            whole=True,
+        )
+
+
+def _path(thoughts: Sequence[str]) -> str:
+    return "\n".join(f"{number}. {thought}" for number, thought in enumerate(thoughts, 1)) or "(nothing yet)"
+
+
+def whole_numbers(options: Mapping[str, Any], defaults: Mapping[str, int], *, agent: str) -> dict[str, int]:
+    """Settings that are whole numbers of at least 1, with their defaults; raises `BadSetting`."""
+    unknown = sorted(set(options) - set(defaults))
+    if unknown:
+        raise BadSetting(f"{agent} has no setting {unknown[0]!r}; it has: {', '.join(defaults)}")
+    values = {**defaults, **options}
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 50:
+            raise BadSetting(f"{name} of {agent} must be a whole number from 1 to 50, not {value!r:.40}")
+    return values

@@ -1,0 +1,456 @@
+"""Reading a model's replies: one pure function per stage, and a reason to send back where one cannot be read.
+
+Shapes are fixed (see the reply files in ``workbench/prompts``); reading is generous: every form that leaves no doubt is
+read (``reply_json``), and thoughts are no part of a reply (``thoughts``). Numbers may be written as text, and a percentage
+is one only where it is marked. Keys that nobody asked for are noted and passed over.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+
+from workbench.agents.errors import MalformedReply
+from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
+from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.models.thoughts import without_thoughts
+from workbench.propositions import NodeId
+
+JSON_BLOCK = "```json block"
+LONGEST_NOTE = 600  # characters of one side note of a reply
+
+Number = Annotated[float, BeforeValidator(number_of)]
+Unit = Annotated[float, BeforeValidator(number_of), Field(ge=0, le=1)]
+
+
+class ReplyShape(BaseModel):
+    """What the JSON of a reply has to look like; agents derive theirs from it."""
+
+    # Strict takes an integer for a float, but neither a text nor true; `number_of` has read texts that are numbers before.
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, frozen=True)
+
+
+_S = TypeVar("_S", bound=ReplyShape)
+
+
+def read_form(shape: type[_S], text: str) -> tuple[_S, str, tuple[str, ...]]:
+    """The shape that a reply's JSON has, the prose around it, and notes on what was passed over."""
+    notes: dict[int, tuple[str, ...]] = {}
+
+    def read(data: Any) -> _S:
+        value = check_form(shape, data)
+        extra = sorted(set(data) - set(shape.model_fields))
+        notes[id(value)] = tuple(f"key {first_line(key, 60)!r} passed over" for key in extra)
+        return value
+
+    value, prose = read_json(clean(text), read, what=JSON_BLOCK)
+    return value, prose, notes[id(value)]
+
+
+def read_reply(shape: type[_S], text: str) -> _S:
+    """Read a reply's one ``json`` object into a shape of the agent that asked; raises `MalformedReply` with a reason for the model."""
+    return read_form(shape, text)[0]
+
+
+def check_form(shape: type[_S], data: object) -> _S:
+    """Return the JSON of a reply in its form; raises `MalformedReply` with what is wrong, field by field."""
+    if not isinstance(data, dict):
+        raise MalformedReply(f"the JSON must be an object, not {_kind(data)}")
+    try:
+        return shape.model_validate(data)
+    except ValidationError as error:
+        faults = []
+        for fault in error.errors(include_url=False)[:5]:
+            where = first_line(".".join(str(part) for part in fault["loc"]))
+            faults.append(f'"{where}": {fault["msg"][0].lower()}{fault["msg"][1:]}')
+        raise MalformedReply("; ".join(faults)) from error
+
+
+def clean(text: str) -> str:
+    """Return a reply with plain line ends and without thoughts."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    return without_thoughts(text)
+
+
+def _kind(data: object) -> str:
+    return {list: "a list", str: "a string", type(None): "null", bool: "true or false"}.get(
+        type(data), "a number"
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookStep:
+    """A notebook step: cells in order, or the end.
+
+    ``end_ignored``: the end tag came with Python cells, which are run first.
+    """
+
+    cells: tuple[ReplyCell, ...] = ()
+    end: bool = False
+    end_ignored: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Accounting:
+    """How a conclusion came to its probability, as far as its reply says; stands in the report in fixed words.
+
+    Parameters
+    ----------
+    base_rate, n
+        Share of comparable cases that came true, and how many there were.
+    inside_view : float or None
+        What the case's own evidence says.
+    adjustments : str
+        Steps from there to p.
+    low, high : float or None
+        Bounds around p, as the reply gives them; they may contradict it.
+    would_change_my_mind : str
+    """
+
+    base_rate: float | None = None
+    n: int | None = None
+    inside_view: float | None = None
+    adjustments: str = ""
+    low: float | None = None
+    high: float | None = None
+    would_change_my_mind: str = ""
+
+    def figures(self) -> dict[str, float]:
+        """The numbers that were given, by what they are called on screens; those of its texts are not among them."""
+        named = {
+            "base rate": self.base_rate,
+            "n": self.n,
+            "inside view": self.inside_view,
+            "low": self.low,
+            "high": self.high,
+        }
+        return {name: value for name, value in named.items() if value is not None}
+
+    def contradiction(self, p: float) -> str:
+        """In one sentence, bounds that do not hold p; "" if they do.
+
+        >>> Accounting(low=0.05, high=0.2).contradiction(0.9)
+        'The reply states p 0.9 with low 0.05 and high 0.2; p lies outside.'
+        """
+        if (self.low is None or self.low <= p) and (self.high is None or p <= self.high):
+            return ""
+        bounds = " and ".join(
+            f"{name} {value:g}" for name, value in self.figures().items() if name in ("low", "high")
+        )
+        return f"The reply states p {p:g} with {bounds}; p lies outside."
+
+    def lines(self, p: float) -> str:
+        """The accounting as Markdown; "" if nothing was said.
+
+        Bounds that contradict p come last: earlier versions left them out, and their reports are compared by how they begin.
+
+        >>> print(Accounting(base_rate=0.6, n=40, low=0.4, high=0.7).lines(0.55))
+        **In numbers.** Base rate 0.6 of 40 cases; p 0.55, between 0.4 and 0.7.
+        """
+        parts = []
+        if self.base_rate is not None:
+            parts.append(f"base rate {self.base_rate:g}" + (f" of {self.n} cases" if self.n else ""))
+        if self.inside_view is not None:
+            parts.append(f"inside view {self.inside_view:g}")
+        if self.adjustments:
+            parts.append(f"adjustments: {self.adjustments}")
+        if self.low is not None and self.high is not None and not self.contradiction(p):
+            parts.append(f"p {p:g}, between {self.low:g} and {self.high:g}")
+        lines = []
+        if parts:
+            text = "; ".join(parts)
+            lines.append(f"**In numbers.** {text[0].upper()}{text[1:]}.")
+        if self.would_change_my_mind:
+            lines.append(f"**Would change my mind.** {self.would_change_my_mind}")
+        if contradiction := self.contradiction(p):
+            lines.append(f"**Contradiction.** {contradiction}")
+        return "\n\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Conclusion:
+    """A stated probability in [0, 1], its key factor, and the prose of the reply as its report.
+
+    ``notes`` say what was passed over when the reply was read. ``numbers`` is the accounting behind p, where it was given.
+    """
+
+    p: float
+    key_factor: str
+    report: str
+    notes: tuple[str, ...] = ()
+    numbers: Accounting = Accounting()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearReply:
+    """Intercept and weight per child of a linear rule, with the stated result; signs and bounds unchecked."""
+
+    intercept: float
+    weights: Mapping[NodeId, float]
+    conclusion: Conclusion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoisyOrReply:
+    """Leak, weights of supporting and of inhibiting children, all in [0, 1], with the stated result."""
+
+    leak: float
+    weights: Mapping[NodeId, float]
+    inhibitors: Mapping[NodeId, float]
+    conclusion: Conclusion
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogicReply:
+    """A formula over children and PA, unparsed, and the assumption PA stands for; this stage states no p."""
+
+    formula: str
+    assumption: tuple[str, float] | None
+    key_factor: str
+    report: str
+
+
+def parse_step(text: str, *, first: bool = False) -> NotebookStep:
+    """Cells of a notebook step, or its end; the end tag beside Python cells is ignored.
+
+    Raises
+    ------
+    MalformedReply
+        Neither cells nor the end tag, a cell empty or not closed, or an end in the first step.
+    """
+    text = clean(text)
+    reply = find_cells(text)
+    has_code = any(cell.kind == "code" for cell in reply.cells)
+    terminate = reply.terminate
+    if not reply.cells and not terminate:
+        # A conclusion where a step was asked for: the model is done, and is asked for its conclusion properly.
+        if not first and _concludes(text):
+            return NotebookStep(end=True)
+        raise MalformedReply(
+            f"found no <markdown_cell> or <python_cell> that starts a line, and no {TERMINATE}"
+        )
+    if terminate and not has_code:
+        if first:
+            raise MalformedReply(f"{TERMINATE} is not allowed before any cell has run; send cells first")
+        return NotebookStep(cells=reply.cells, end=True)
+    return NotebookStep(cells=reply.cells, end_ignored=terminate)
+
+
+def parse_debug(text: str) -> str:
+    """Source of the corrected cell: the last Python cell of the reply.
+
+    Raises
+    ------
+    MalformedReply
+        No Python cell, or one that is empty or not closed.
+    """
+    sources = [cell.source for cell in find_cells(clean(text)).cells if cell.kind == "code"]
+    if not sources:
+        raise MalformedReply("found no <python_cell> that starts a line; send the corrected cell in one")
+    return sources[-1]
+
+
+def parse_conclusion(text: str) -> Conclusion:
+    """Stated probability, key factor and report of a leaf's conclusion or a vanilla synthesis.
+
+    Raises
+    ------
+    MalformedReply
+        The JSON is missing, ambiguous or not of the shape asked for, or p lies outside [0, 1].
+    """
+    shape, prose, notes = read_form(_ConclusionShape, text)
+    return _conclusion(shape, prose, notes)
+
+
+def parse_faults(text: str) -> list[tuple[NodeId, str]]:
+    """Read a critic's reply: the propositions it finds fault with, each with its fault in one line.
+
+    Raises
+    ------
+    MalformedReply
+        No ``json`` object with a list of faults.
+    """
+    shape, _, _ = read_form(_FaultsShape, text)
+    return [(item.id, first_line(item.fault, 300).rstrip(".")) for item in shape.faults]
+
+
+def parse_route(text: str, names: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Read where a leaf should go: one or several of the grounders that were offered, and why in one line.
+
+    Raises
+    ------
+    MalformedReply
+        No ``json`` object with ``grounders`` and ``reason``, none of the grounders or more than three, or one that was not offered.
+    """
+    shape, _, _ = read_form(_RouteShape, text)
+    chosen = tuple(dict.fromkeys(shape.grounders))
+    if unknown := [name for name in chosen if name not in names]:
+        raise MalformedReply(f"{first_line(unknown[0], 40)} was not offered; choose among {', '.join(names)}")
+    if not 1 <= len(chosen) <= 3:
+        raise MalformedReply(
+            "choose one grounder, or two or three where their disagreement would tell you something"
+        )
+    return chosen, first_line(shape.reason, 300).rstrip(".")
+
+
+def parse_linear(text: str) -> LinearReply:
+    """Coefficients and stated result of a linear synthesis.
+
+    Raises
+    ------
+    MalformedReply
+        As :func:`parse_conclusion`, or ``beta`` has no ``beta_0``.
+    """
+    shape, prose, notes = read_form(_LinearShape, text)
+    weights = dict(shape.beta)
+    if "beta_0" not in weights:
+        raise MalformedReply('"beta" must hold "beta_0", the intercept, beside one weight per child')
+    intercept = weights.pop("beta_0")
+    return LinearReply(intercept=intercept, weights=weights, conclusion=_conclusion(shape, prose, notes))
+
+
+def parse_noisy_or(text: str) -> NoisyOrReply:
+    """Leak, weights and stated result of a noisy-or synthesis.
+
+    Raises
+    ------
+    MalformedReply
+        As :func:`parse_conclusion`, or a child is listed both as a cause and as an inhibitor.
+    """
+    shape, prose, notes = read_form(_NoisyOrShape, text)
+    if both := sorted(set(shape.weights) & set(shape.inhibitors)):
+        named = first_line(", ".join(both))
+        raise MalformedReply(f'{named} stands in both "weights" and "inhibitors"; choose one')
+    return NoisyOrReply(
+        leak=shape.leak,
+        weights=dict(shape.weights),
+        inhibitors=dict(shape.inhibitors),
+        conclusion=_conclusion(shape, prose, notes),
+    )
+
+
+def parse_logic(text: str) -> LogicReply:
+    """Formula and assumption of a logic synthesis; the formula itself is read by ``synthesis``.
+
+    Raises
+    ------
+    MalformedReply
+        The JSON is missing, ambiguous or not of the shape asked for.
+    """
+    shape, prose, _ = read_form(_LogicShape, text)
+    if not shape.formula.strip():
+        raise MalformedReply('"formula" is empty')
+    assumption = shape.assumption and (shape.assumption.detail, shape.assumption.probability)
+    return LogicReply(
+        formula=shape.formula.strip(),
+        assumption=assumption or None,
+        key_factor=shape.key_factor,
+        report=prose or shape.report,
+    )
+
+
+class _ConclusionShape(ReplyShape):
+    p_true: Unit
+    key_factor: str
+    #: Where the whole reply is one JSON object, its prose is a field of it.
+    report: str = ""
+    #: The accounting behind p; whatever cannot be read of it is left out, since p alone decides.
+    base_rate: Any = None
+    n: Any = None
+    inside_view: Any = None
+    adjustments: Any = None
+    low: Any = None
+    high: Any = None
+    would_change_my_mind: Any = None
+
+
+class _FaultShape(ReplyShape):
+    id: NodeId
+    fault: str
+
+
+class _FaultsShape(ReplyShape):
+    faults: list[_FaultShape]
+
+
+class _RouteShape(ReplyShape):
+    grounders: list[str]
+    reason: str
+
+
+class _LinearShape(_ConclusionShape):
+    beta: dict[str, Number]
+
+
+class _NoisyOrShape(_ConclusionShape):
+    leak: Unit
+    weights: dict[str, Unit]
+    inhibitors: dict[str, Unit] = Field(default_factory=dict)
+
+
+class _AssumptionShape(ReplyShape):
+    detail: str
+    probability: Unit
+
+
+class _LogicShape(ReplyShape):
+    formula: str
+    assumption: _AssumptionShape | None = None
+    key_factor: str
+    report: str = ""
+
+
+def _concludes(text: str) -> bool:
+    try:
+        parse_conclusion(text)
+    except MalformedReply:
+        return False
+    return True
+
+
+def _conclusion(shape: _ConclusionShape, prose: str, notes: tuple[str, ...]) -> Conclusion:
+    for text in (shape.key_factor, *(text for text in _texts(shape.would_change_my_mind))):
+        refuse_placeholder(text)
+    numbers = _accounting(shape)
+    return Conclusion(
+        numbers=numbers,
+        p=float(shape.p_true),
+        key_factor=shape.key_factor.strip(),
+        report="\n\n".join(filter(None, (prose or shape.report.strip(), numbers.lines(float(shape.p_true))))),
+        notes=notes,
+    )
+
+
+def _accounting(shape: _ConclusionShape) -> Accounting:
+    """The accounting of a reply, without what is no probability and no count."""
+    return Accounting(
+        base_rate=_unit(shape.base_rate),
+        n=int(count) if _is_number(count := number_of(shape.n)) and 0 <= count < 1e9 else None,
+        inside_view=_unit(shape.inside_view),
+        adjustments="; ".join(_texts(shape.adjustments)),
+        low=_unit(shape.low),
+        high=_unit(shape.high),
+        would_change_my_mind="; ".join(_texts(shape.would_change_my_mind)),
+    )
+
+
+def _unit(value: Any) -> float | None:
+    value = number_of(value)
+    return float(value) if _is_number(value) and 0 <= value <= 1 else None
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _texts(value: Any) -> list[str]:
+    """Texts of a field that holds one, a list of some, or an object of named ones."""
+    if isinstance(value, str):
+        return [value.strip()[:LONGEST_NOTE]] if value.strip() else []
+    if isinstance(value, list):
+        return [text for item in value[:10] for text in _texts(item)]
+    if isinstance(value, dict):
+        return [f"{name}: {item}"[:LONGEST_NOTE] for name, item in list(value.items())[:10]]
+    return [f"{value:+g}"] if _is_number(value) else []

@@ -1,0 +1,427 @@
+"""The synthesizers: one request per inner node, which names the node and its direct children only (Analytica, Alg. 2).
+
+The model gives the rule; the probability that is stored is computed from it. A rule that does not fit the children and a
+result outside [0, 1] are sent back. A stated probability that is off by more than the tolerance and a constant above its
+bound are shown to the model once, beside what its numbers give: what it then sends is taken, with a note in the report. With
+``stand_by`` off, as in the paper, they are sent back like any other fault. The vanilla rule has no function: there the stated
+probability is stored.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from workbench.agents.base import AgentSettings
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
+from workbench.agents.replies.stage_replies import (
+    Conclusion,
+    parse_conclusion,
+    parse_linear,
+    parse_logic,
+    parse_noisy_or,
+)
+from workbench.agents.synthesizers.child_blocks import (
+    child_block,
+    equation_to_fill,
+    in_brief,
+    probabilities,
+)
+from workbench.agents.synthesizers.synthesis_look_up import STAGE, LookUpSettings, look_up
+from workbench.models.base import NodeRef, ReplySchema
+from workbench.prompts import PromptSet, prompts_of
+from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, RuleLimits, TreeError
+from workbench.synthesis import (
+    Assumption,
+    InterceptTooLarge,
+    LinearRule,
+    LogicRule,
+    NoisyOrRule,
+    RuleError,
+    VanillaRule,
+    checked_value,
+)
+from workbench.synthesis.rules.linear import rule_of_reply
+from workbench.synthesis.rules.normalise import check_normaliser
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.agents.base import LeafTask
+    from workbench.agents.evidence.look_up import LookUp
+    from workbench.models.base import Asker
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stated:
+    """A reply taken apart: its rule, the probability it states (None for logic), key factor and report."""
+
+    rule: Rule
+    p: float | None
+    key_factor: str
+    report: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weighed:
+    """A reply that fits its node: what it states, the value that its rule gives, and what deserves a second look."""
+
+    stated: Stated
+    p: float
+    doubts: tuple[str, ...] = ()
+
+
+class RuleSynthesizer(ABC):
+    """What all rules share: the prompt, the dialogue, the checks on the result.
+
+    Parameters
+    ----------
+    settings : AgentSettings
+        Uses ``abs_intercept_max``, ``stated_p_tolerance``, ``stand_by`` and ``max_exception_retry``.
+    options : mapping
+        Of its look-up (`LookUpSettings`); it has none unless ``tools`` are named.
+    """
+
+    name: ClassVar[str]
+
+    #: The linear and the noisy-or rule check the sign of a weight against it.
+    needs_polarity: ClassVar[bool] = True
+    #: Names of the settings that a kind of rule takes beside those of a look-up.
+    own_settings: ClassVar[tuple[str, ...]] = ()
+
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        self.looking, rest = LookUpSettings.taken_from(options or {}, of=f"the {self.name} synthesizer")
+        if rest:
+            takes = (*self.own_settings, *(item.name for item in fields(LookUpSettings)))
+            raise BadSetting(
+                f"the {self.name} synthesizer's settings are {', '.join(takes)}, not {', '.join(sorted(rest))}"
+            )
+        self.settings = settings or AgentSettings()
+
+    @property
+    def looks_up(self) -> bool:
+        """Whether something is looked up for a node before its children are weighed."""
+        return bool(self.looking.tools)
+
+    async def look_up(self, task: LeafTask, node: Proposition, children: Sequence[Proposition]) -> LookUp:
+        """Return what was found for a node; only model errors and cancellation are raised."""
+        return await look_up(self.looking, task, node, children)
+
+    @property
+    def stages(self) -> tuple[str, ...]:
+        """One request per inner node, at the stage of the rule's name; before it those of a look-up where there is one."""
+        return (STAGE, self.name) if self.looks_up else (self.name,)
+
+    async def synthesize(
+        self,
+        node: Proposition,
+        children: Sequence[Proposition],
+        *,
+        cutoff: Cutoff,
+        ask: Asker,
+        looked_up: LookUp | None = None,
+    ) -> tuple[Rule, Belief]:
+        """Return the rule and the belief it gives; ``looked_up`` is what was looked up for the node.
+
+        Raises
+        ------
+        ValueError
+            There is no child, or one without a probability.
+        AgentGaveUp
+            No usable reply.
+        workbench.models.errors.ModelError
+            From the asker.
+        """
+        if not children or any(child.p is None for child in children):
+            raise ValueError(f"{node.id} cannot be synthesized before all its children have a probability")
+        prompts = prompts_of(ask)
+        reply_format = self.reply_format(node, children, prompts)
+        shown = [text] if looked_up is not None and (text := looked_up.for_prompt(prompts)) else []
+        prompt = prompts.render(
+            "synthesize",
+            proposition=f"{node.id}: {node.statement}",
+            causality=node.causality or "(no note)",
+            children="\n\n".join([*(child_block(node, child) for child in children), *shown]),
+            cutoff=cutoff.text,
+            rule=self.instructions(node, children, prompts),
+            reply_format=reply_format,
+        )
+        dialogue = Dialogue(
+            system=prompts.render("synthesis_system").text,
+            nodes=[NodeRef(id=item.id, statement=item.statement) for item in (node, *children)],
+            cutoff=cutoff,
+            ask=ask,
+            settings=self.settings,
+        )
+
+        async def exchange(prompt: str, *, stand_by: bool) -> Weighed:
+            return await dialogue.exchange(
+                self.name,
+                prompt,
+                lambda text: self.weigh(text, node, children, stand_by=stand_by),
+                propositions=in_brief(node, children),
+                reply_format=reply_format,
+                schema=self.reply_schema(node, children),
+                choice="none",
+            )
+
+        weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
+        if weighed.doubts:
+            low, high = weighed.stated.rule.reachable()
+            again = prompts.render(
+                "second_look",
+                equation=f"p({node.id}) = {weighed.stated.rule.equation()}",
+                value=f"{weighed.p:.4g}",
+                low=f"{low:.4g}",
+                high=f"{high:.4g}",
+                doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
+                propositions=in_brief(node, children),
+                cutoff=cutoff.text,
+                reply_format=reply_format,
+            )
+            weighed = await exchange(again.text, stand_by=True)
+        rule, belief = self.settled(weighed, children)
+        if looked_up is None:
+            return rule, belief
+        return rule, replace(belief, report=f"{belief.report}\n\n{looked_up.for_report()}")
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema | None:
+        """The answer as a JSON schema, for models that take one; None where the rule has none."""
+        return None
+
+    @abstractmethod
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The part of the prompt that explains the rule."""
+
+    @abstractmethod
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The part of the prompt that spells the answer."""
+
+    @abstractmethod
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """What a reply states; raises `MalformedReply` or an error of the rule's own."""
+
+    def weigh(
+        self, text: str, node: Proposition, children: Sequence[Proposition], *, stand_by: bool
+    ) -> Weighed:
+        """What a reply comes to, checked against the node and its children.
+
+        ``stand_by``: a constant above its bound and a stated probability that the rule does not give are doubts, no faults.
+
+        Raises
+        ------
+        MalformedReply
+            It cannot be read, or the rule does not fit.
+        """
+        try:
+            stated = self.parse(text, node.polarities)
+            doubts, bound = [], self.settings.abs_intercept_max
+            if stand_by and isinstance(stated.rule, LinearRule) and (doubt := self._constant(stated.rule)):
+                doubts, bound = [doubt], math.inf
+            p = checked_value(
+                stated.rule,
+                [child.id for child in children],
+                node.polarities,
+                probabilities(children),
+                intercept_max=bound,
+                require_pa=self.settings.require_pa,
+            )
+        except (RuleError, TreeError) as error:  # TreeError: a formula may name what is no id at all
+            raise MalformedReply(str(error)) from error
+        if p is None:
+            if stated.p is None:
+                raise MalformedReply("it states no probability, and its rule gives none")
+            return Weighed(stated=stated, p=stated.p)
+        # The tolerance is inclusive; 1e-9 keeps rounding out of it.
+        if stated.p is not None and abs(stated.p - p) > self.settings.stated_p_tolerance + 1e-9:
+            doubts.append(self._disagreement(stated.rule, stated.p, p))
+            if not stand_by:
+                raise MalformedReply(
+                    f'"p_true" is stated as {stated.p:.4g}, but your own numbers give {p:.4g}; '
+                    "change one or the other"
+                )
+        return Weighed(stated=stated, p=p, doubts=tuple(doubts))
+
+    def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief to store; what the model stands by against doubts is said at the end of the report."""
+        stated = weighed.stated
+        report = stated.report
+        if weighed.doubts:
+            lines = "\n".join(f"- {doubt}" for doubt in weighed.doubts)
+            report = (
+                f"{report}\n\n**Kept as the model stands by it.** The computed value is stored.\n\n{lines}"
+            )
+        return stated.rule, Belief(p=weighed.p, key_factor=stated.key_factor, report=report)
+
+    def _constant(self, rule: LinearRule) -> str | None:
+        """What to say of a constant that is out of its bounds; None if it keeps to them."""
+        try:
+            rule.validate(
+                rule.named_children(), None, RuleLimits(intercept_max=self.settings.abs_intercept_max)
+            )
+        except InterceptTooLarge as error:
+            return f"{error}: it speaks for the parent or against it whatever becomes of the children."
+        except RuleError:
+            return None  # another fault; the check that follows says which
+        return None
+
+    @staticmethod
+    def _disagreement(rule: Rule, stated: float, computed: float) -> str:
+        low, high = rule.reachable()
+        beyond = "" if low <= stated <= high else f"; no probabilities of the children give {stated:.4g}"
+        return f'"p_true" is stated as {stated:.4g}, but the numbers give {computed:.4g}{beyond}.'
+
+
+class LinearSynthesizer(RuleSynthesizer):
+    """p = b0 + sum of b_i p_i, with bounds, and signs that follow the polarities (Analytica, eq. 2).
+
+    Options besides those of a look-up are ``semantics`` (``free``, or ``strict``: the stored rule is the nearest one that is a Bayes net's table) and
+    ``normalise`` (how strict rules are made: ``scale``, ``softmax`` or ``min-max``).
+    """
+
+    name = "linear"
+
+    own_settings = ("semantics", "normalise")
+
+    def __init__(
+        self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
+    ) -> None:
+        rest = dict(options or {})
+        self.semantics = rest.pop("semantics", "free")
+        normalise = rest.pop("normalise", "scale")
+        if self.semantics not in ("free", "strict"):
+            raise BadSetting(f"semantics of a linear rule are free or strict, not {self.semantics!r}")
+        try:
+            self.normalise = check_normaliser(normalise)
+        except RuleError as error:
+            raise BadSetting(str(error)) from None
+        super().__init__(settings, rest)
+
+    def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
+        """Rule and belief to store; with strict semantics, of the strict rule nearest to the stated one.
+
+        The stated probability was compared with the stated rule: the model cannot know how its weights will be mended.
+        """
+        rule, belief = super().settled(weighed, children)
+        if self.semantics == "free":
+            return rule, belief
+        projection = rule.projected(self.normalise)
+        assert projection is not None, "a linear rule has a nearest strict one"
+        rule = projection[0]
+        # A strict rule stays in [0, 1] but for rounding. Its intercept is not bounded: mending moves weights into it.
+        p = min(1.0, max(0.0, rule.evaluate(probabilities(children))))
+        return rule, replace(belief, p=p)
+
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The rule in words, and its equation for these children."""
+        return prompts.render(
+            "linear_rule",
+            equation=equation_to_fill(node, children),
+            intercept_max=f"{self.settings.abs_intercept_max:g}",
+            tolerance=f"{self.settings.stated_p_tolerance:g}",
+        ).text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The answer, with this node's children as keys."""
+        return prompts.render(
+            "linear_reply", weights=", ".join(f'"{child.id}": w' for child in children)
+        ).text
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema, with this node's children as keys."""
+        return linear([child.id for child in children])
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """Rule and result of a reply, in either form of its weights."""
+        reply = parse_linear(text)
+        return _stated(rule_of_reply(reply.intercept, reply.weights, polarities), reply.conclusion)
+
+
+class VanillaSynthesizer(RuleSynthesizer):
+    """The model states the probability; there is no function to evaluate later (Analytica, section 4.1)."""
+
+    name = "vanilla"
+
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The rule in words."""
+        return prompts.render("vanilla_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The answer."""
+        return prompts.render("conclusion_reply").text
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        return CONCLUSION
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """Result of a reply; the rule is empty."""
+        return _stated(VanillaRule(), parse_conclusion(text))
+
+
+class LogicSynthesizer(RuleSynthesizer):
+    """A formula over the children and one assumption, evaluated exactly (Analytica, section 4.1 and D.8)."""
+
+    name = "logic"
+
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The rule in words."""
+        return prompts.render("logic_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The answer, with this node's children as variables."""
+        return prompts.render("logic_reply", variables=", ".join(child.id for child in children)).text
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        return LOGIC
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """Rule of a reply; it states no probability."""
+        reply = parse_logic(text)
+        assumption = None
+        if reply.assumption is not None:
+            detail, probability = reply.assumption
+            assumption = Assumption(detail=detail, probability=probability)
+        rule = LogicRule(reply.formula, assumption)
+        return Stated(rule=rule, p=None, key_factor=reply.key_factor, report=reply.report)
+
+
+class NoisyOrSynthesizer(RuleSynthesizer):
+    """Independent causes with a leak, and inhibitors (Analytica, App. B)."""
+
+    name = "noisy-or"
+
+    def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The rule in words."""
+        return prompts.render("noisy_or_rule").text
+
+    def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
+        """The answer, with this node's children sorted into causes and inhibitors."""
+        keys: dict[bool, list[str]] = {False: [], True: []}
+        for child in children:
+            keys[node.polarities.get(child.id) is Polarity.NEGATIVE].append(f'"{child.id}": w')
+        return prompts.render(
+            "noisy_or_reply", weights=", ".join(keys[False]), inhibitors=", ".join(keys[True])
+        ).text
+
+    def reply_schema(self, node: Proposition, children: Sequence[Proposition]) -> ReplySchema:
+        """The answer as a JSON schema."""
+        negative = [child.id for child in children if node.polarities.get(child.id) is Polarity.NEGATIVE]
+        causes = [child.id for child in children if child.id not in negative]
+        return noisy_or(causes, negative)
+
+    def parse(self, text: str, polarities: Mapping[NodeId, Polarity]) -> Stated:
+        """Rule and result of a reply."""
+        reply = parse_noisy_or(text)
+        return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
+
+
+def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
+    return Stated(rule=rule, p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)

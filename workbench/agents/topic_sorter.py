@@ -1,0 +1,55 @@
+"""A model sorts questions into a fixed list of topics, many in one request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workbench.agents.base import AgentSettings
+from workbench.agents.dialogue import Dialogue
+from workbench.agents.errors import MalformedReply
+from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.models.base import NodeRef
+from workbench.prompts import prompts_of
+from workbench.search.fence import quoted
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.models.base import Asker
+
+#: Questions of one request.
+BATCH = 25
+
+
+class _TopicsShape(ReplyShape):
+    topics: dict[str, str]
+
+
+async def classify_questions(
+    titles: Sequence[str], topics: Sequence[str], *, cutoff: Cutoff, ask: Asker
+) -> list[str]:
+    """Return the topic of each question, at most `BATCH` of them; raises ``AgentGaveUp`` and ``ModelError``."""
+
+    def parse(text: str) -> list[str]:
+        reply: Mapping[str, str] = read_reply(_TopicsShape, text).topics
+        wanted = [str(number) for number in range(1, len(titles) + 1)]
+        if lacking := [number for number in wanted if number not in reply]:
+            raise MalformedReply(f"question {lacking[0]} has no topic")
+        if strange := [reply[number] for number in wanted if reply[number] not in topics]:
+            raise MalformedReply(f"{strange[0][:60]!r} is no topic of the list")
+        return [reply[number] for number in wanted]
+
+    shown = "\n\n".join(quoted(title, f"question {number}") for number, title in enumerate(titles, 1))
+    render = prompts_of(ask).render
+    dialogue = Dialogue(
+        system=render("topics_system").text,
+        nodes=[NodeRef(id="-", statement="topics of questions")],
+        cutoff=cutoff,
+        ask=ask,
+        settings=replace(AgentSettings(), temperature=0.0),
+    )
+    prompt = render("topics", cutoff=cutoff.text, topics=", ".join(topics), questions=shown)
+    return await dialogue.exchange(
+        "topics", prompt.text, parse, propositions=shown, reply_format="", choice="none"
+    )

@@ -1,0 +1,347 @@
+"""Saying something about a run: comments, notes and tags, the outcome, a sign-off. Each call appends one event or refuses.
+
+Called by the command line, the Python API and the page. Names of people are typed, not proved; who needs proof signs the
+package (``export --to zip --sign``).
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Any
+
+from proxies.hashing import canonical_json, sha256_of
+from workbench.engine.fold import load_state
+from workbench.engine.people import outcome_of
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions import ROOT, NodeId
+from workbench.store import Store, StoredEvent
+from workbench.store import events as ev
+from workbench.terminal import printable
+
+if TYPE_CHECKING:
+    from workbench.annotations.case_against import RedTeam
+
+#: What a reviewer does before signing, in this order; the keys are stored.
+CHECKLIST: Mapping[str, str] = {
+    "verified": "the proofs were re-run here and show the same (workbench verify)",
+    "leaks": "the audit was read: dates, residual risk of the data, hindsight (workbench audit)",
+    "evidence": "the proofs of the leaves that move the root most were read",
+    "rules": "the weights and formulas make sense, at their ends too (workbench sensitivity)",
+    "comments": "every comment was answered, or accepted as it stands",
+}
+
+_LONGEST_TEXT = 20_000  # characters
+_LONGEST_LINE = 200  # of a name or tag
+
+
+def add_comment(store: Store, run_id: str, node: NodeId, text: str, *, author: str = "") -> None:
+    """Pin a comment to a proposition; raises ``UsageError`` for an empty text, ``UnknownNode`` for no proposition."""
+    with store.transaction():
+        load_state(store, run_id).tree[node]  # raises for a node that is not there
+        event = ev.CommentAdded(node=node, text=_text(text, "a comment"), author=_line(author, "an author"))
+        store.append(run_id, event)
+
+
+def add_note(
+    store: Store,
+    run_id: str,
+    text: str = "",
+    *,
+    node: NodeId | None = None,
+    tags: Collection[str] = (),
+    untagged: Collection[str] = (),
+    author: str = "",
+) -> None:
+    """Keep a note on a run or on one of its propositions, and set tags or take them off.
+
+    Raises ``UsageError`` if there is neither text nor tag, for a tag that is none or is not set, ``UnknownNode`` for no
+    proposition.
+    """
+    with store.transaction():
+        state = load_state(store, run_id)
+        if node is not None:
+            state.tree[node]
+        absent = [tag for tag in untagged if _tag(tag) not in state.annotations.tags]
+        if absent:
+            standing = ", ".join(state.annotations.tags) or "none"
+            raise UsageError(f"run {run_id} has no tag {absent[0]!r:.60}; it has: {standing}")
+        if not (text.strip() or tags or untagged):
+            raise UsageError("nothing to note: write a text, or --tag NAME")
+        event = ev.NoteAdded(
+            node=node,
+            text=_text(text, "a note") if text.strip() else "",
+            tags=tuple(dict.fromkeys(map(_tag, tags))),
+            untagged=tuple(map(_tag, untagged)),
+            author=_line(author, "an author"),
+        )
+        store.append(run_id, event)
+
+
+def keep_case(store: Store, case: "RedTeam") -> None:
+    """Keep the red team's case as a note on the claim; the run's answer stays as it is."""
+    add_note(store, case.run_id, "\n".join(case.lines()), node=ROOT, author="red team")
+
+
+def record_outcome(
+    store: Store,
+    run_id: str,
+    outcome: str,
+    *,
+    on: str | None = None,
+    author: str = "",
+    node: str | None = None,
+) -> None:
+    """Record how the claim, or a leaf of it, turned out: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
+
+    Raises ``UsageError`` for no such outcome or day, and for a run without a probability: there is nothing to score, and an
+    outcome on record before the forecast would make the forecast worthless.
+    """
+    day = _day(on)
+    p = outcome_of(outcome)
+    with store.transaction():
+        state = load_state(store, run_id)
+        _require_finished(state)
+        if node is not None and state.tree[node].children:
+            raise UsageError(f"{node} is no leaf: outcomes are of the claim, or of leaves")
+        leaf = None if node == "P0" else node
+        store.append(
+            run_id,
+            ev.OutcomeRecorded(node=leaf, p=p, day=day, source="person", author=_line(author, "an author")),
+        )
+
+
+async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
+    """Record the outcomes that the leaves' own series show, and return the leaves that have one now.
+
+    Grounders, pooling and calibration of later runs learn from them, each only from what was decided before its own cutoff.
+    """
+    from workbench.engine.hindsight import known_outcome
+
+    state = load_state(store, run_id)
+    _require_finished(state)
+    resolved = []
+    for leaf in state.tree.leaves():
+        known = await known_outcome(state.tree[leaf].statement, state.parsed_cutoff())
+        if known is None:
+            continue
+        resolved.append(leaf)
+        p, day = float(known.true), known.day.isoformat()
+        with store.transaction():
+            notes = load_state(store, run_id).annotations
+            standing = notes.outcome if leaf == "P0" else notes.leaf_outcomes.get(leaf)
+            if standing is None or (standing.p, standing.day) != (p, day):
+                node = None if leaf == "P0" else leaf
+                store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day, source="series"))
+    return resolved
+
+
+async def resolve_from_series(store: Store, run_id: str) -> bool:
+    """Record the outcome that the claim's own series shows; return False if the data cannot tell (yet).
+
+    The rows it reads are later than the run's cutoff. An outcome that stands already is not recorded twice.
+    """
+    # Loads pandas and scipy, which every screen would wait for.
+    from workbench.engine.hindsight import known_outcome
+
+    state = load_state(store, run_id)
+    _require_finished(state)
+    known = await known_outcome(state.statement, state.parsed_cutoff())
+    if known is None:
+        return False
+    p, day = float(known.true), known.day.isoformat()
+    with store.transaction():
+        standing = load_state(store, run_id).annotations.outcome
+        if standing is None or (standing.p, standing.day) != (p, day):
+            store.append(run_id, ev.OutcomeRecorded(p=p, day=day, source="series"))
+    return True
+
+
+async def resolve_when_finished(store: Store, run_id: str) -> None:
+    """Record the outcome of a run that has just finished, where its series shows it; the doors call this after the work.
+
+    Not the engine: nothing that runs agents may read a row later than the cutoff.
+    """
+    state = load_state(store, run_id)
+    if state.finished and state.annotations.outcome is None:
+        await resolve_from_series(store, run_id)
+
+
+def sign_off(
+    store: Store, run_id: str, *, author: str, verdict: str = "accept", done: Collection[str] = ()
+) -> str:
+    """Sign a run off and return the hash of what is attested.
+
+    It covers the run's id, the head of its log, its tree, its comments, the checklist, the verdict and the name.
+
+    Parameters
+    ----------
+    author : str
+        Who signs.
+    verdict : {"accept", "return"}
+    done : collection of str
+        Keys of `CHECKLIST` that were done, or ``all``.
+
+    Raises
+    ------
+    UsageError
+        No name, an unknown verdict or key, a run without a probability, or an acceptance with open points.
+    """
+    if verdict not in ("accept", "return"):
+        raise UsageError(f"a verdict is accept or return, not {verdict!r:.40}")
+    name = _line(author, "an author")
+    if not name:
+        raise UsageError("a sign-off needs a name: --author NAME")
+    unknown = [key for key in done if key not in (*CHECKLIST, "all")]
+    if unknown:
+        raise UsageError(f"{unknown[0]!r:.40} is not on the checklist: {', '.join(CHECKLIST)}, or all")
+    checklist = {key: "all" in done or key in done for key in CHECKLIST}
+    left = [key for key, is_done in checklist.items() if not is_done]
+    if verdict == "accept" and left:
+        options = " ".join(f"--done {key}" for key in left)
+        raise UsageError(f"to accept, every point is done: {options} is missing; or --verdict return")
+    with store.transaction():
+        state = load_state(store, run_id)
+        _require_finished(state)
+        signed = {
+            "author": name,
+            "verdict": verdict,
+            "checklist": checklist,
+            "head": store.log_head(run_id),
+            "tree": _hash(state.tree.to_json()),
+            "comments": _comments_hash(state),
+        }
+        attested = _attested(run_id, signed)
+        store.append(run_id, ev.ReviewSigned.model_validate({**signed, "attested": attested}))
+    return attested
+
+
+def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
+    """Return every sign-off of a run, with whether it still holds: ``workbench show``, the note, the page.
+
+    ``fault`` says what contradicts it, null if nothing does; ``later`` what was added after it, one word each, which it
+    does not cover; ``package`` is null, or the hash of the package in which it came back from another home.
+    """
+    said = state.annotations
+    if not said.sign_offs and not said.returned:
+        return []
+    stream = store.events(state.run_id)
+    rows = [_sign_off_row(store, state, stored, stream) for stored in said.sign_offs]
+    return rows + [row for stored in said.returned for row in _returned_rows(state, stored, stream)]
+
+
+def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEvent]) -> list[dict[str, Any]]:
+    """Sign-offs that were made in another home: over the events that both logs have, and what the reviewer said there."""
+    event = stored.event
+    assert isinstance(event, ev.ReviewReturned)
+    after = [item for item in stream[event.shared :] if item.seq != stored.seq]
+    tree_moved = any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after)
+    rows = []
+    for each in event.sign_offs:
+        content = each.model_dump(include=set(_SIGNED), mode="json")
+        fault = None
+        if _attested(state.run_id, content) != each.attested:
+            fault = "its hash does not fit what it says"
+        elif not tree_moved and _hash(state.tree.to_json()) != each.tree:
+            fault = "the tree is not the tree that was signed"
+        rows.append(_row(each, at_utc=each.at_utc, fault=fault, later=after, package=event.package))
+    return rows
+
+
+#: What a sign-off says, and its hash covers.
+_SIGNED = ("author", "verdict", "checklist", "head", "tree", "comments")
+
+
+def _row(
+    signed: ev.ReviewSigned | ev.ReturnedSignOff,
+    *,
+    at_utc: str,
+    fault: str | None,
+    later: Sequence[StoredEvent],
+    package: str | None,
+) -> dict[str, Any]:
+    # An import in another home and the sign-off of a colleague take nothing away from this one.
+    kinds = [
+        item.event.kind for item in later if not isinstance(item.event, ev.ReviewSigned | ev.RunImported)
+    ]
+    return {
+        "author": signed.author,
+        "verdict": signed.verdict,
+        "at_utc": at_utc,
+        "checklist": dict(signed.checklist),
+        "attested": signed.attested,
+        "fault": fault,
+        "later": list(dict.fromkeys(kinds)),
+        "package": package,
+    }
+
+
+def _sign_off_row(
+    store: Store, state: RunState, stored: StoredEvent, stream: list[StoredEvent]
+) -> dict[str, Any]:
+    event = stored.event
+    assert isinstance(event, ev.ReviewSigned)
+    after = [item for item in stream if item.seq > stored.seq]
+    content = event.model_dump(include=set(_SIGNED), mode="json")
+    fault = None
+    if _attested(state.run_id, content) != event.attested:
+        fault = "its hash does not fit what it says"
+    elif store.log_head(state.run_id, before=stored.seq) != event.head:
+        fault = "the log before it is not the log that was signed"
+    elif not any(isinstance(item.event, ev.TreeEdited | ev.TreePlanned) for item in after) and (
+        _hash(state.tree.to_json()) != event.tree
+    ):
+        fault = "the tree is not the tree that was signed"
+    return _row(event, at_utc=stored.at_utc, fault=fault, later=after, package=None)
+
+
+def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
+    return _hash(["analyst-workbench sign-off", 1, run_id, dict(signed)])
+
+
+def _comments_hash(state: RunState) -> str:
+    # without the number of the event, which another home gives anew
+    return _hash([[each.node, each.author, each.at_utc, each.text] for each in state.annotations.comments])
+
+
+def _hash(value: Any) -> str:
+    return sha256_of(canonical_json(value))
+
+
+def _require_finished(state: RunState) -> None:
+    if state.tree.root.p is None or not state.finished:
+        raise UsageError(
+            f"run {state.run_id} has no probability yet: `workbench resume {state.run_id}` first"
+        )
+
+
+def _day(text: str | None) -> str:
+    if text is None:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None
+
+
+def _text(text: str, what: str) -> str:
+    # As every screen will print it: a package with characters that steer a terminal is refused at its import.
+    plain = printable(text.replace("\t", " "), keep="\n").strip()
+    if not plain:
+        raise UsageError(f"{what} needs a text")
+    if len(plain) > _LONGEST_TEXT:
+        raise UsageError(f"{what} has at most {_LONGEST_TEXT} characters, this has {len(plain)}")
+    return plain
+
+
+def _line(text: str, what: str) -> str:
+    plain = printable(" ".join(text.split()), keep="")
+    if len(plain) > _LONGEST_LINE:
+        raise UsageError(f"{what} has at most {_LONGEST_LINE} characters, this has {len(plain)}")
+    return plain
+
+
+def _tag(text: str) -> str:
+    tag = _line(text, "a tag").casefold()
+    if not tag or "," in tag:
+        raise UsageError(f"a tag is a word or a few, without commas, not {text!r:.40}")
+    return tag

@@ -1,0 +1,506 @@
+"""One run as a caller has it: numbers, what-ifs, proofs, remarks and exports."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from workbench.annotations import entries as annotating
+from workbench.annotations.entries import add_comment, add_note, record_outcome, resolve_from_series
+from workbench.api.current_home import names_of, resumed
+from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
+from workbench.blocking import run_blocking
+from workbench.engine.assembly import open_gateway
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
+from workbench.errors import UsageError
+from workbench.output_files import write_output
+from workbench.propositions.scenario_set import Action
+from workbench.store import Store, utc_now
+from workbench.synthesis.rules.normalise import check_normaliser
+from workbench.terminal import printable
+from workbench.views import run_documents as documents
+from workbench.views.run_view import RunView, view
+from workbench.views.wording import run_lines
+from workbench.whatif.run_edits import EditRequest, edits_on, parse_override, what_if
+from workbench.whatif.saved_scenarios import change_scenario, save_scenario
+from workbench.widgets.tree_widget import tree_html
+
+
+class Proof:
+    """A proof notebook: its path, its cells, and a sanitised view in a notebook."""
+
+    def __init__(self, path: Path, *, run: "RunView | None" = None, node: str = "") -> None:
+        self.path = path
+        self._run, self._node = run, node
+
+    def notebook(self) -> Any:
+        """Return the notebook as an ``nbformat`` node."""
+        import nbformat
+
+        return nbformat.read(self.path, as_version=4)  # type: ignore[no-untyped-call]
+
+    def __repr__(self) -> str:
+        return f"proof notebook {self.path}"
+
+    def _repr_html_(self) -> str:
+        from workbench.widgets.proof_view import proof_html, trail_of
+
+        return proof_html(self.path, trail=trail_of(self._run, self._node) if self._run else None)
+
+
+class Analysis:
+    """One run: its numbers, what-ifs, proofs and exports. No method changes the run itself; scenarios are saved beside it."""
+
+    def __init__(self, run: RunView) -> None:
+        self._run = run
+
+    @property
+    def run(self) -> RunView:
+        """The run behind this analysis."""
+        return self._run
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+        return self._run.run_id
+
+    @property
+    def p(self) -> float | None:
+        """Probability of the root, in [0, 1]; None while it has none."""
+        belief = self._run.tree.root.belief
+        return belief.p if belief else None
+
+    @property
+    def base_rate(self) -> float | None:
+        """Base rate of the root known at the cutoff; None if the grounding reports none."""
+        return self._run.base_rate
+
+    def show(self) -> dict[str, Any]:
+        """Return the run with all its nodes, probabilities in [0, 1] or None, costs in US dollars or None where unknown."""
+        return self._run.document()
+
+    def to_frame(self) -> Any:
+        """Return the nodes as a pandas DataFrame, one row each, by id."""
+        import pandas as pd
+
+        return pd.DataFrame(self.show()["nodes"]).set_index("id")
+
+    def what_if(
+        self,
+        values: Mapping[str, float] | None = None,
+        *,
+        add: Sequence[tuple[str, str] | tuple[str, str, str]] = (),
+        remove: Sequence[str] = (),
+        pin: Sequence[str] = (),
+        unpin: Sequence[str] = (),
+        restate: Mapping[str, str] | None = None,
+        same_meaning: bool = False,
+        weights: Mapping[str, float] | None = None,
+        rules: Mapping[str, Mapping[str, Any]] | None = None,
+        reports: Mapping[str, tuple[str, str]] | None = None,
+        polarities: Mapping[str, str] | None = None,
+        full: bool = False,
+        scenario: str | None = None,
+        author: str = "",
+        reason: str = "",
+        expires: str | None = None,
+        rationale: str = "",
+        probability: float | None = None,
+        base_seq: int | None = None,
+    ) -> WhatIfView:
+        """Return what edits do to the root; the run itself is not changed, and unless ``full`` no model is asked.
+
+        They are made in the order unpin, restate, add, remove, polarities, rules, weights, pin, values, whatever the order of the
+        arguments, as by ``workbench whatif``.
+
+        Parameters
+        ----------
+        values : mapping
+            Probability in [0, 1] by node; an inner node is pinned at it.
+        add : sequence of tuples
+            ``(parent, statement)``, or with ``"Negative"`` or ``"Positive"`` as a third, of new propositions.
+        remove, pin, unpin : sequence of str
+            Nodes to leave out with what is below, to hold at the value they have, to give back to the model.
+        restate : mapping
+            Other words by node; with ``same_meaning`` their values stay.
+        weights : mapping
+            Weight in [-1, 1] by node, in the rule of its parent.
+        rules : mapping
+            Rule by node with children, as its JSON: ``{"name": "linear", "intercept": 0.1, "weights": {"P1": 0.5}}``.
+        reports : mapping
+            Key factor and report by node, in place of its own.
+        polarities : mapping
+            ``"Positive"`` or ``"Negative"`` by node: how it bears on its parent, whose rule turns with it.
+        full : bool
+            Ask the synthesizer again for the ancestors; its price is said on stderr first.
+        scenario, rationale, probability, base_seq
+            Keep the edits under a name on top of what it holds already, with why and how likely it is held; ``base_seq`` is
+            the record they were made on, from ``scenarios()``.
+        author, reason, expires
+            Who holds the values that are set, why, and until when (a date or an instant).
+
+        Raises
+        ------
+        UsageError
+            Nothing is edited, an edit does not fit the tree, or the run has no root probability yet.
+        EditConflict
+            The scenario has changed since ``base_seq``.
+        """
+        request = EditRequest(
+            values=dict(values or {}),
+            adds=[added(*each) for each in add],
+            removes=names_of(remove),
+            pins=names_of(pin),
+            unpins=names_of(unpin),
+            restatements=dict(restate or {}),
+            same_meaning=same_meaning,
+            weights=dict(weights or {}),
+            rules=dict(rules or {}),
+            reports=dict(reports or {}),
+            polarities=sides_of(polarities or {}),
+        )
+        return self.what_if_of(
+            request,
+            full=full,
+            scenario=scenario,
+            author=author,
+            reason=reason,
+            expires=expires,
+            rationale=rationale,
+            probability=probability,
+            base_seq=base_seq,
+        )
+
+    def what_if_of(
+        self,
+        request: "EditRequest",
+        *,
+        full: bool = False,
+        scenario: str | None = None,
+        author: str = "",
+        reason: str = "",
+        expires: str | None = None,
+        rationale: str = "",
+        probability: float | None = None,
+        base_seq: int | None = None,
+    ) -> "WhatIfView":
+        """Return what ``what_if`` returns, of edits that were read already; ``%whatif`` calls this."""
+        now = utc_now()
+        override = parse_override(author if request.values else "", reason, expires, now=now)
+        if not full and scenario is None:
+            edits, _ = edits_on(self._run.state, request, None, override)
+            return WhatIfView(what_if(self._run.state, edits, now=now))
+        with closing(self._home_store()) as store:
+            # Read anew, not from the view: the scenario may have been saved to since this analysis was opened.
+            state = load_state(store, self.run_id)
+            edits, fresh = edits_on(state, request, scenario, override)
+            # Before saving: an edit that the tree refuses must not reach the store.
+            result = what_if(state, edits, now=now)
+            if full:
+                result = ask_again(store, state, edits)
+            if scenario is not None:
+                save_scenario(
+                    store,
+                    self.run_id,
+                    scenario,
+                    (*fresh, *result.answer_edits),
+                    author=author,
+                    rationale=rationale,
+                    probability=probability,
+                    base_seq=base_seq,
+                )
+        return WhatIfView(result)
+
+    def scenarios(
+        self,
+        *names: str,
+        undo: str | None = None,
+        redo: str | None = None,
+        close: str | None = None,
+        author: str = "",
+    ) -> dict[str, Any]:
+        """Return the saved what-ifs side by side, all or those named; undo, redo or close one before.
+
+        ``root`` of each is in [0, 1] or None; ``mix`` weighs them by how likely each is held, the rest going to the base.
+        """
+        changes: list[tuple[Action, str | None]] = [("undo", undo), ("redo", redo), ("close", close)]
+        with closing(self._home_store()) as store:
+            # One transaction: if the second change is refused, the first is not kept either.
+            with store.transaction():
+                for action, name in changes:
+                    if name is not None:
+                        change_scenario(store, self.run_id, action, name, author=author)
+            return documents.scenarios(load_state(store, self.run_id), names)
+
+    def sensitivity(self, reference: str = "zero") -> list[dict[str, Any]]:
+        """Return what each leaf does to the root, the widest swing first.
+
+        ``low`` and ``high`` are the root's least and greatest probability over all values of the leaf, ``path_weight`` the
+        root's change per unit of the leaf's p (paper A, Proposition 1: docs/papers.md), each None where a rule on the path
+        has no function. ``contribution`` is path weight times (p - reference): ``zero``, ``half``, ``base-rate``, ``market``
+        or a probability.
+        """
+        return documents.sensitivity(self._run.state, reference)
+
+    def two_way(self, first: str, second: str) -> dict[str, Any]:
+        """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""
+        return documents.two_way_sensitivity(self._run.state, f"{first},{second}")
+
+    def ways_to_reach(self, p: float) -> dict[str, Any]:
+        """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
+        return documents.ways_to_reach(self._run.tree, str(p))
+
+    def sensitivity_report(self, *, seed: int = 0) -> dict[str, Any]:
+        """Return the rows of ``sensitivity``, the reachable range, the root's band, and what to ground next.
+
+        The same ``seed`` gives the same draws of the band.
+        """
+        with closing(self._home_store()) as store:
+            return documents.sensitivity_report(store, self._run.state, seed=seed)
+
+    def noise(
+        self, kind: str = "normal", level: float = 0.1, *, seed: int = 0, draws: int = 200
+    ) -> dict[str, Any]:
+        """Return the root's distribution when the leaves are disturbed; no model is asked (paper A, section 5.3).
+
+        Parameters
+        ----------
+        kind : {"normal", "uncertain", "reverse"}
+            p + N(0, level) held inside [0, 1]; 0.5, or 1 - p, with probability ``level``.
+        level : float
+            In [0, 1]; 0 disturbs nothing.
+        seed : int
+            The same seed gives the same draws.
+        draws : int
+            Disturbed copies of the tree; ``values`` holds the root's p of each.
+        """
+        return documents.noise(self._run.state, kind, level, seed=seed, draws=draws)
+
+    def refit(self, k: int = 5, *nodes: str) -> dict[str, Any]:
+        """Ask the synthesizer ``k`` times per inner node, all or those named, and return how far its weights spread.
+
+        Raises ``UsageError`` for ``k`` below 2, a leaf, or a run that no model made.
+        """
+        from workbench.whatif.run_refits import refit_nodes
+
+        async def work() -> dict[str, Any]:
+            with closing(self._home_store()) as store:
+                state = load_state(store, self.run_id)
+                chosen = refit_nodes(state, nodes)
+                return await documents.refits(store, state, chosen, k, open_gateway(store, state))
+
+        return run_blocking(work())
+
+    def audit(self) -> dict[str, Any]:
+        """Return the checks of the run against its own records; ``passed`` is True if all hold."""
+        with closing(self._home_store()) as store:
+            return documents.audit(store, self.run_id)
+
+    def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
+        """Compare proofs with their records and with a re-run, offline, and return what differs.
+
+        Of one leaf if ``node`` names it. ``isolation`` is the level of the re-run's kernels, the best sealed one that works
+        here unless given; it is null in the answer if nothing was re-run.
+        """
+
+        async def work() -> dict[str, Any]:
+            with closing(self._home_store()) as store:
+                return await documents.verification(store, self.run_id, node, isolation=isolation)
+
+        return run_blocking(work())
+
+    def resolve(
+        self, outcome: str | float | None = None, *, on: str | None = None, author: str = ""
+    ) -> "Analysis":
+        """Record how the claim turned out, or revise it, and return the run as it is then.
+
+        ``outcome`` is ``yes``, ``no`` or a share in [0, 1]; without it the claim's own series is asked. ``on`` is an ISO date,
+        today unless named. Raises ``UsageError`` for a run without a probability, or where the data cannot tell.
+        """
+        with closing(self._home_store()) as store:
+            if outcome is not None:
+                record_outcome(store, self.run_id, str(outcome), on=on, author=author)
+            elif not run_blocking(resolve_from_series(store, self.run_id)):
+                raise UsageError("the embedded data do not decide this claim (yet): name the outcome")
+            return Analysis(view(store, self.run_id))
+
+    def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
+        """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
+        with closing(self._home_store()) as store:
+            add_comment(store, self.run_id, node, text, author=author)
+            return Analysis(view(store, self.run_id))
+
+    def note(
+        self,
+        text: str = "",
+        *,
+        node: str | None = None,
+        tags: Sequence[str] = (),
+        untag: Sequence[str] = (),
+        author: str = "",
+    ) -> "Analysis":
+        """Keep a note on the run or on one proposition, set tags or take them off, and return the run with it."""
+        with closing(self._home_store()) as store:
+            add_note(
+                store,
+                self.run_id,
+                text,
+                node=node,
+                tags=names_of(tags),
+                untagged=names_of(untag),
+                author=author,
+            )
+            return Analysis(view(store, self.run_id))
+
+    def sign_off(
+        self, author: str, *, verdict: str = "accept", done: Sequence[str] = ()
+    ) -> list[dict[str, Any]]:
+        """Sign the run off and return all its sign-offs, each with what contradicts it (``fault``).
+
+        ``done`` holds points of ``workbench.annotations.entries.CHECKLIST``, or ``all``; to accept, every point is done.
+        """
+        with closing(self._home_store()) as store:
+            annotating.sign_off(store, self.run_id, author=author, verdict=verdict, done=names_of(done))
+            return annotating.sign_off_rows(store, load_state(store, self.run_id))
+
+    def take_review(self, package: str | Path) -> "Analysis":
+        """Take in the comments and sign-offs that a package of this run brings back, and return the run with them.
+
+        What ``workbench import FILE --review`` does. Raises ``UsageError`` where the package is of another log or holds nothing new.
+        """
+        from workbench.packages.returned_review import take_review
+
+        with closing(self._home_store()) as store:
+            take_review(store, Path(package), run_id=self.run_id)
+            return Analysis(view(store, self.run_id))
+
+    async def reground(
+        self,
+        node: str,
+        *,
+        full: bool = False,
+        author: str = "",
+        reason: str = "",
+        isolation: str | None = None,
+        quiet: bool = False,
+    ) -> "Analysis":
+        """Ground one leaf again in a new attempt and return the run as it is then; the old value stays on record.
+
+        The nodes above follow by their stored rules, or with ``full`` by asking the synthesizer again. Its price is said on
+        stderr first. Raises what ``resume`` raises, and ``UsageError`` for what is no leaf with a value.
+        """
+        with closing(self._home_store()) as store:
+            line = regrounding_line(load_state(store, self.run_id), node, full=full)
+            if not quiet:
+                sys.stderr.write(line + "\n")
+            reopen_leaf(store, self.run_id, node, full=full, author=author, reason=reason)
+        return Analysis(await resumed(self.run_id, isolation=isolation, quiet=quiet))
+
+    def export(
+        self,
+        path: str | Path,
+        *,
+        to: str | None = None,
+        project: bool = False,
+        normalise: str = "scale",
+        note: str | Path | None = None,
+    ) -> Path:
+        """Write the note (html, pdf, docx, md), the package (zip) or another program's format; return the path.
+
+        The file's suffix says which unless ``to`` names one. ``note`` is a file for the note beside a package, which holds none.
+
+        Anything that had to be changed to fit the format is reported on stderr, one line each. ``project`` brings rules that
+        are no table of a Bayes net to the nearest ones that are, by ``normalise``: ``scale``, ``softmax`` or ``min-max``.
+        """
+        from workbench.packages.package import export_run, format_of, note_beside
+
+        file = Path(path)
+        to = format_of(file, to)
+        with closing(self._home_store()) as store:
+            data, notes = export_run(
+                store,
+                self.run_id,
+                to,
+                misfit="project" if project else "refuse",
+                normalise=check_normaliser(normalise),
+                environ=os.environ,
+            )
+            beside = note_beside(store, self.run_id, to, Path(note), os.environ) if note is not None else None
+        for line in notes:
+            sys.stderr.write(printable(line) + "\n")
+        if note is not None and beside is not None:
+            write_output(Path(note), beside)
+        write_output(file, data)
+        return file
+
+    def explorer(self) -> Any:
+        """Return the tree as a widget in which every probability can be edited; edits are kept as the scenario ``draft``."""
+        from workbench.widgets.cell_views import explorer
+
+        return explorer(self._run)
+
+    def dashboard(self) -> Any:
+        """Return the whole page of ``workbench serve`` as a widget, with the edits of the run's other cells."""
+        from workbench.widgets.run_page import whole_page
+
+        return whole_page(self._run)
+
+    def scenario_view(self) -> Any:
+        """Return the saved what-ifs and the tree's edits as a widget; ``scenarios`` returns the former as values.
+
+        It does what the page of ``workbench serve`` does: save, open, rename, annotate, weigh, duplicate, close.
+        """
+        from workbench.widgets.cell_views import ScenarioView, one_view
+
+        return one_view(ScenarioView, self._run)
+
+    def driver_view(self) -> Any:
+        """Return the tornado as a widget, with what it would take for the root to be elsewhere and two leaves at once."""
+        from workbench.widgets.cell_views import DriverView, one_view
+
+        return one_view(DriverView, self._run)
+
+    def export_view(self) -> Any:
+        """Return a choice of the note's forms and the package as a widget whose files the browser saves."""
+        from workbench.widgets.cell_views import ExportView, one_view
+
+        return one_view(ExportView, self._run)
+
+    def live_view(self) -> Any:
+        """Return the run as a widget that follows its log, with stop and resume; the run goes on without it."""
+        from workbench.widgets.cell_views import LiveView, one_view
+
+        return one_view(LiveView, self._run)
+
+    def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
+        """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""
+        with closing(self._home_store()) as store:
+            return documents.evidence(store, self.run_id, node, trial)
+
+    def evidence_view(self, node: str | None = None) -> Any:
+        """Return the evidence of a proposition as a widget, with a choice of the others."""
+        from workbench.widgets.cell_views import EvidenceView
+
+        return EvidenceView(self._run, node)
+
+    def proof(self, node: str) -> Proof:
+        """Return a leaf's proof notebook; raises ``UnknownNode``, or ``LookupError`` if the node has none."""
+        path = self._run.notebook(node)
+        if path is None:
+            raise LookupError(
+                f"{node} has no proof notebook: proofs belong to grounded leaves ({', '.join(self._run.tree.leaves())})"
+            )
+        return Proof(path, run=self._run, node=node)
+
+    def _home_store(self) -> Store:
+        """Open the store that holds this run, also after WORKBENCH_HOME has changed: its folder is HOME/runs/ID."""
+        return Store(self._run.home)
+
+    def __repr__(self) -> str:
+        return "\n".join(run_lines(self._run))
+
+    def _repr_html_(self) -> str:
+        return tree_html(self._run.tree, self._run.without_data)

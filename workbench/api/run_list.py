@@ -1,0 +1,191 @@
+"""Runs as a caller has them: analyze a claim, resume, open or take in a run, list runs and hold them against each other."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from workbench.api.current_home import names_of, open_home, resumed
+from workbench.api.run_handle import Analysis
+from workbench.blocking import refuse_running_loop, run_blocking
+from workbench.engine.fold import load_state
+from workbench.engine.run_settings import with_preset
+from workbench.engine.worker_place import worker_place
+from workbench.errors import UsageError
+from workbench.views import run_documents as documents
+from workbench.views.run_view import view
+
+
+async def analyze(
+    statement: str,
+    *,
+    cutoff: str,
+    preset: str = "product",
+    quiet: bool = False,
+    plan_only: bool = False,
+    workers: str | int | None = None,
+    trust_cluster: bool = False,
+    **options: Any,
+) -> Analysis:
+    """Break a claim into a tree, ground every leaf in a sealed notebook, and return the finished analysis.
+
+    Parameters
+    ----------
+    statement : str
+        A proposition that will turn out true or false.
+    cutoff : str
+        Knowledge cutoff: a date (start of that day in New York), an instant, or ``"now"``.
+    preset : str
+        Named set of defaults.
+    quiet : bool
+        Show no progress: in a notebook an output of the cell, elsewhere lines on stderr.
+    plan_only : bool
+        Stop after the tree; ``resume`` grounds it.
+    workers : str or int, optional
+        Ground elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
+    trust_cluster : bool
+        Needed with ``dask://``: whoever holds the cluster's certificate can run code in this process.
+    **options
+        Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
+        ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
+
+    Raises
+    ------
+    UsageError
+        A mistake of the caller, in one line that says how to mend it.
+    ProviderError
+        A model or source failed for good; ``resume`` goes on where it stopped.
+    """
+    # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
+    from proxies.asof.clock import Cutoff
+    from workbench.annotations.entries import resolve_when_finished
+    from workbench.engine.assembly import open_engine
+    from workbench.engine.opening import new_run
+    from workbench.reports.note_page import write_report
+    from workbench.widgets.cell_progress import progress_listener
+    from workbench.workers.worker_opening import workers_at
+
+    settings = with_preset(preset, **options)
+    place = worker_place(workers, trust_cluster=trust_cluster)
+    instant = Cutoff.parse(cutoff)
+    with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
+        async with open_engine(
+            store,
+            settings,
+            environ=os.environ,
+            isolation=settings.isolation,
+            listener=listener,
+            workers=workers_at(place),
+            note=write_report,
+        ) as engine:
+            await engine.check(statement, instant, settings)
+            run_id = new_run(store, statement, instant, replace(settings, keyed=engine.keyed))
+            await engine.work(run_id, plan_only=plan_only)
+        await resolve_when_finished(store, run_id)
+        return Analysis(view(store, run_id))
+
+
+def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> Analysis:
+    """Return what ``analyze`` returns, for a plain script; takes the same options.
+
+    Raises ``UsageError`` if an event loop runs already, as it does in a notebook; write ``await wb.analyze(...)`` there.
+    """
+    refuse_running_loop("analyze_sync", "await wb.analyze(...)")
+    return run_blocking(analyze(statement, cutoff=cutoff, **options))
+
+
+async def resume(
+    run_id: str = "last",
+    *,
+    isolation: str | None = None,
+    quiet: bool = False,
+    workers: str | int | None = None,
+    rebuy: bool = False,
+    trust_cluster: bool = False,
+) -> Analysis:
+    """Go on with a run that was stopped and return it; nothing that reached the ledger is asked again.
+
+    Parameters
+    ----------
+    run_id : str
+        An id, the beginning of one, or ``last``.
+    isolation : str, optional
+        ``namespaces``, ``landlock`` or ``none``; the best sealed level that works here unless given.
+    workers, trust_cluster : optional
+        As for ``analyze``; the run may have begun elsewhere.
+    rebuy : bool
+        Whether replies on record may be bought again whose requests cannot be made any more: they held text of after the cutoff,
+        or what they are made of has changed.
+
+    Raises
+    ------
+    UsageError
+        No such run, a part of it is not installed here, or it is a tree from a file, which no model made.
+    IsolationUnavailable
+        A kernel is needed and the level does not work here.
+    ProviderError
+        A model or source failed for good; ``resume`` goes on where it stopped.
+    """
+    place = worker_place(workers, trust_cluster=trust_cluster)
+    return Analysis(await resumed(run_id, isolation=isolation, quiet=quiet, workers=place, rebuy=rebuy))
+
+
+def open_run(run_id: str = "last") -> Analysis:
+    """Return an earlier run of this home; ``run_id`` may be the beginning of an id, or ``last``.
+
+    Raises ``UnknownRun``, or ``StoreCorrupt`` for a run whose records cannot be read.
+    """
+    with closing(open_home()) as store:
+        return Analysis(view(store, store.resolve_run(run_id)))
+
+
+def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = False) -> Analysis:
+    """Take in an exported run or a tree and return it, as ``workbench import`` does.
+
+    ``cutoff`` is a date or an instant for a tree that states none. Raises ``PackageAltered`` for a package whose evidence
+    contradicts itself, unless ``anyway``; it is marked then. What is left out of a package is said on stderr.
+    """
+    from workbench.packages.package import import_run as take_in
+
+    def tell(line: str) -> None:
+        sys.stderr.write(line + "\n")
+
+    with closing(open_home()) as store:
+        return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
+
+
+def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
+    """Return the runs of this home, the newest last; one that cannot be read says why under ``unreadable``.
+
+    Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
+    """
+    with closing(open_home()) as store:
+        return documents.runs(store, tags=names_of(tags), search=search, limit=limit)
+
+
+def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
+    """Return where the probabilities of several runs contradict each other; all finished runs unless some are named.
+
+    ``exclusive`` holds groups of runs of which exactly one comes true. ``findings`` have a ``gap``: by how much the
+    probabilities, in [0, 1], are apart from what logic asks. Only runs of one cutoff are compared.
+    """
+    with closing(open_home()) as store:
+        return documents.coherence(store, runs, exclusive)
+
+
+def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
+    """Return the probabilities of exclusive options, one run each, and the one to take.
+
+    The probabilities sum to 1. ``threshold`` in [0, 1] is above which the first of two options is taken; that of the first
+    run's preset unless given: 0.5, and 0.7 in the paper's (A, appendix C.1: docs/papers.md).
+    """
+    if not runs:
+        raise UsageError(
+            "nothing to decide between: name a run per option, or one that stands against its negation"
+        )
+    with closing(open_home()) as store:
+        states = [load_state(store, store.resolve_run(run)) for run in runs]
+        return documents.decision(states, threshold)

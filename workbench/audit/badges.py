@@ -1,0 +1,48 @@
+"""How sure one can be of a run, as three marks that open: its proofs, its data before the cutoff, its coherence."""
+
+from dataclasses import dataclass
+
+from workbench.audit.data_read import DATA_READ
+from workbench.audit.run_audit import Check, Verdict, last_checks
+from workbench.engine.state import RunState
+from workbench.store import Store
+
+#: The checks of the audit by the question that they answer.
+_QUESTIONS = {
+    "Verified": (
+        "stored bodies",
+        DATA_READ,
+        "proof notebooks",
+        "proofs verified",
+        "anchored journals",
+        "origin",
+    ),
+    "Leak audit": ("one cutoff", "dates in answers", "residual risk of the data", "isolation", "hindsight"),
+    "Coherence": ("root recomputed", "trials pooled", "coherence"),
+}
+_WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Badge:
+    """One question with the worst verdict of its checks: ``ok``, ``warn`` (a person should look) or ``bad``; and when they were made."""
+
+    name: str
+    verdict: Verdict
+    checks: tuple[Check, ...]
+    checked_utc: str
+
+
+def run_badges(store: Store, state: RunState) -> list[Badge]:
+    """Return the marks of a run, out of the audit's checks; a question without a check is left out.
+
+    A run whose checks were made in this home since its records last changed is not audited for it (`kept_checks`).
+    """
+    last = last_checks(store, state)
+    badges = []
+    for name, wanted in _QUESTIONS.items():
+        answers = tuple(check for check in last.checks if check.name in wanted)
+        if answers:
+            worst = max((check.verdict for check in answers), key=_WORSE.__getitem__)
+            badges.append(Badge(name=name, verdict=worst, checks=answers, checked_utc=last.checked_utc))
+    return badges

@@ -1,0 +1,176 @@
+"""What kind of run is audited, what a check reads of it, and what it answers. A check is a total function of the kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any, Literal
+
+from proxies.asof.clock import Cutoff
+from proxies.ledger import LedgerRow
+from workbench.audit.data_read import leaves_without_data
+from workbench.engine.state import RunState
+from workbench.propositions import NodeId
+from workbench.search.leak_filter import STAGE, recorded_verdicts
+from workbench.store import ApiLedger, ModelLedger, Store
+
+
+def web_verdicts(store: Store, run_id: str) -> list[dict[str, Any]]:
+    """Return every result that the filter judged, oldest first: ``node, trial, title, url, keep, reason, model``.
+
+    What layer 1 left out stands, counted by reason, with each data call; what was blocked or removed by rule follows again from
+    the recorded answers.
+    """
+    return [
+        {
+            "node": node,
+            "trial": trial,
+            "title": title,
+            "url": url,
+            "keep": verdict.keep,
+            "reason": verdict.reason,
+            "model": verdict.model,
+        }
+        for node, trial, prompt, reply in ModelLedger(store).exchanges(run_id, STAGE)
+        for title, url, verdict in recorded_verdicts(prompt, reply.text, model=reply.model)
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunKind:
+    """What is special of a run; a dated run of this home that ran to its end has none of these, and several may hold.
+
+    Attributes
+    ----------
+    live : bool
+        Its cutoff is ``now``: every call is clamped at its own instant.
+    clairvoyant : bool
+        It may look up the answer, as an upper bound.
+    imported : bool
+        It came out of a package: its records are its sender's.
+    no_kernel : bool
+        No kernel was started.
+    no_tree : bool
+        The claim was not broken down, or not yet.
+    stopped : bool
+        It has not ended.
+    no_data : bool
+        No data call is on record.
+    """
+
+    live: bool = False
+    clairvoyant: bool = False
+    imported: bool = False
+    no_kernel: bool = False
+    no_tree: bool = False
+    stopped: bool = False
+    no_data: bool = False
+
+    @classmethod
+    def of(cls, state: RunState, rows: Sequence[LedgerRow]) -> RunKind:
+        """Return the kind of a run from its log and its data calls."""
+        return cls(
+            live=Cutoff.parse(state.cutoff).live,
+            clairvoyant=_clairvoyant(state.settings.options.get("grounder")),
+            imported=state.imported is not None,
+            no_kernel=state.isolation is None,
+            no_tree=not state.tree.root.children,
+            stopped=not state.finished,
+            no_data=not rows,
+        )
+
+    def names(self) -> tuple[str, ...]:
+        """Return what holds, in words."""
+        return tuple(item.name.replace("_", " ") for item in fields(self) if getattr(self, item.name))
+
+
+def _clairvoyant(options: Any) -> bool:
+    """Whether a grounder's settings, or those of one that a router opens, make it clairvoyant."""
+    if not isinstance(options, Mapping):
+        return False
+    return options.get("clairvoyant") is True or any(map(_clairvoyant, options.values()))
+
+
+Verdict = Literal["ok", "warn", "bad"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check:
+    """One question and its answer."""
+
+    name: str
+    verdict: Verdict
+    found: str
+
+
+class Records:
+    """A run's log and ledgers, each read when the first check wants it."""
+
+    def __init__(self, store: Store, state: RunState) -> None:
+        self.store, self.state = store, state
+
+    @cached_property
+    def rows(self) -> list[LedgerRow]:
+        """The data calls, in the order they were made."""
+        return ApiLedger(self.store).rows(self.state.run_id)
+
+    @cached_property
+    def kind(self) -> RunKind:
+        """The kind of the run."""
+        return RunKind.of(self.state, self.rows)
+
+    @cached_property
+    def web(self) -> list[dict[str, Any]]:
+        """Verdicts of the filter of web results."""
+        return web_verdicts(self.store, self.state.run_id)
+
+    @cached_property
+    def without_data(self) -> Mapping[NodeId, str]:
+        """Leaves that read no data, with what their values rest on instead."""
+        return leaves_without_data(self.store, self.state)
+
+    @cached_property
+    def spending(self) -> list[dict[str, Any]]:
+        """What each proposition's calls took, in the tree's order; calls for nodes that are gone come last."""
+        place = {node: number for number, node in enumerate(self.state.tree.ids())}
+        rows = ModelLedger(self.store).spending(self.state.run_id)
+        return sorted(rows, key=lambda row: place.get(row["node"], len(place)))
+
+
+#: A verdict with what was found; a check answers with one, with one for each finding, or with none where there is nothing to say.
+Answer = tuple[Verdict, str]
+Look = Callable[[Records], list[Answer]]
+
+
+def says(words: str, verdict: Verdict = "ok") -> Look:
+    """Return what a check does with a kind of run in which there is nothing to look at: it says so."""
+    return lambda records: [(verdict, words)]
+
+
+def says_nothing(records: Records) -> list[Answer]:
+    """Answer nothing: the question does not arise for such a run."""
+    return []
+
+
+@dataclass(frozen=True, slots=True)
+class AuditQuestion:
+    """A check as a total function of the kind of run.
+
+    Attributes
+    ----------
+    look : callable
+        What is done with a run.
+    where : mapping
+        What is done instead, by the name of a kind (a field of ``RunKind``); of several that hold the first counts.
+    """
+
+    name: str
+    look: Look
+    where: Mapping[str, Look] = field(default_factory=dict)
+
+    def answers(self, records: Records) -> list[Check]:
+        """Return the check's answers for a run."""
+        looks = (look for kind, look in self.where.items() if getattr(records.kind, kind))
+        look = next(looks, self.look)
+        return [Check(name=self.name, verdict=verdict, found=words) for verdict, words in look(records)]

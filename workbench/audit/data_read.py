@@ -1,0 +1,116 @@
+"""Which leaves read no data: told by the ledger alone, which lies outside the kernel, and never by a cell, a report or a proof.
+
+A cell can redefine what it is handed, and a list can be typed in from memory; neither leaves a row with an answer.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from workbench.engine.state import RunState, TrialState
+from workbench.propositions import NodeId
+from workbench.store import ApiLedger, Store, StoreCorrupt
+
+#: The check of the audit that names these leaves, and their word in documents.
+DATA_READ = "data read"
+#: Answers of more bytes than an empty one can have are not opened.
+_EMPTY_AT_MOST = 1_000
+#: Leaves that one line names.
+_NAMED = 12
+
+
+def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
+    """Return, for each leaf with a value that no data stand behind, what its value rests on instead, as words.
+
+    Of several trials each is looked at. Search results and pages are data, read from a cache or not; the catalogue's own
+    documentation is none, nor is an answer without rows.
+    """
+    calls = _answers(store, state.run_id)
+    words = {}
+    for leaf in state.tree.leaves():
+        if state.tree[leaf].belief is None:
+            continue
+        concluded = [
+            (number, trial)
+            for number, trial in enumerate(state.trials_of(leaf), 1)
+            if trial.belief is not None
+        ]
+        if not concluded:
+            words[leaf] = "its value was set by a person or came from a file, and nothing was read for it"
+            continue
+        unread = [
+            (number, trial) for number, trial in concluded if not any(_rows(calls, leaf, number, trial))
+        ]
+        if unread:
+            number, trial = unread[0]
+            what = _instead(state, trial, has_calls=bool(_rows(calls, leaf, number, trial)))
+            some = ", ".join(str(each) for each, _ in unread)
+            words[leaf] = what if len(unread) == len(concluded) else f"trial {some}: {what}"
+    return words
+
+
+def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
+    """Return the sentences for the screens, one for each reason; none where every leaf read data."""
+    by_words: dict[str, list[NodeId]] = {}
+    for node, words in without_data.items():
+        by_words.setdefault(words, []).append(node)
+    return [f"READ NO DATA: {_named(nodes)}: {words}" for words, nodes in by_words.items()]
+
+
+def findings(without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
+    """Return what a run's JSON documents say of these leaves under ``findings``."""
+    return [{"node": node, "check": DATA_READ, "words": words} for node, words in without_data.items()]
+
+
+def _named(nodes: list[NodeId]) -> str:
+    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
+    return f"{', '.join(nodes[:_NAMED])}{more}"
+
+
+def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
+    if has_calls:
+        return "each of its data calls was refused or brought no row"
+    kind = trial.evidence.kind if trial.evidence is not None else ""
+    if kind == "notebook":
+        return "no cell made a data call, so its figures were typed in or remembered"
+    if kind == "trace":
+        beside = " beyond the background it was given" if state.settings.context.background else ""
+        return f"the model's own judgement, nothing was looked up{beside}"
+    return "no data call of its is on record"
+
+
+def _rows(
+    calls: Mapping[tuple[NodeId, int, int], list[bool]], leaf: NodeId, number: int, trial: TrialState
+) -> list[bool]:
+    """Whether each call brought rows: those of the attempt that concluded, and of the rejected ones that it goes on from."""
+    attempts = (trial.concluded, *trial.rejected)
+    return [brought for attempt in attempts for brought in calls.get((leaf, number, attempt), ())]
+
+
+def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bool]]:
+    # The catalogue takes 60 ms to import, and every command imports the views, which import this.
+    from proxies.catalogue.docs import READING
+
+    calls: dict[tuple[NodeId, int, int], list[bool]] = {}
+    for node, trial, attempt, path, answer, size in ApiLedger(store).answers(run_id):
+        if path not in READING:
+            brought = answer is not None and (size > _EMPTY_AT_MOST or _holds_rows(store, answer))
+            calls.setdefault((node, trial, attempt), []).append(brought)
+    return calls
+
+
+def _holds_rows(store: Store, answer: str) -> bool:
+    try:
+        data = orjson.loads(store.body(answer))
+    except (StoreCorrupt, ValueError):  # the check of the stored bodies names it
+        return False
+    lists = list(_lists(data))
+    return any(lists) if lists else bool(data)
+
+
+def _lists(value: Any) -> list[list[Any]]:
+    """The lists of an answer that no other list holds."""
+    if isinstance(value, list):
+        return [value]
+    return [each for item in value.values() for each in _lists(item)] if isinstance(value, dict) else []

@@ -1,0 +1,147 @@
+"""How this home's own forecasts did: the roots of its resolved runs as a table of events, and their Brier score over time.
+
+A forecast made before its outcome was known to anyone is ``live``, one that was made later under a cutoff is a ``back-test``: the
+two are never to be read as one, since nobody can prove what a model had read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.own_record import counts_for, topic_of
+from workbench.engine.state import RunState
+from workbench.errors import UsageError, WorkbenchError
+from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.documents import score_document
+from workbench.science.event_tables import Events, Forecasts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from workbench.science.comparing.score_intervals import Resampling
+    from workbench.science.recipe import Recipe
+    from workbench.store import Store
+
+#: Columns that ``score --own --by`` knows.
+OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset")
+_METHOD = "own"
+
+
+def _row(state: RunState) -> dict[str, Any] | str:
+    """Facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
+    outcome, belief = state.annotations.outcome, state.tree.root.belief
+    if outcome is None:
+        return ""
+    if state.imported is not None:
+        return "imported: somebody else's forecast"
+    if belief is None:
+        return "no probability of its root"
+    if outcome.p not in (0.0, 1.0):
+        return f"came out as a share ({outcome.p:g}): only yes and no are scored"
+    known = state.parsed_cutoff()
+    if not counts_for(known, outcome.day):
+        return f"decided on {outcome.day}, before its cutoff"
+    return {
+        "run_id": state.run_id,
+        "statement": state.statement,
+        "topic": topic_of(state.statement),
+        "cutoff": state.cutoff,
+        "known": known.last_visible_day.isoformat(),
+        "day": outcome.day,
+        "p": belief.p,
+        "outcome": outcome.p,
+        "brier": outcome.brier(belief.p),
+        "made": "live" if state.started_utc[:10] <= outcome.day else "back-test",
+        "model": state.settings.model,
+        "grounder": state.settings.grounder,
+        "rule": state.settings.rule,
+        "preset": state.settings.preset,
+        "month": outcome.day[:7],
+    }
+
+
+def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Return the resolved runs of this home by day of outcome, and those that have an outcome but do not count, with the reason."""
+    rows, left_out = [], []
+    for run_id in store.run_ids():
+        if not store.events(run_id, kinds=("outcome.recorded",)):
+            continue
+        try:
+            row = _row(load_state(store, run_id))
+        except WorkbenchError as error:
+            row = f"cannot be read: {' '.join(str(error).split())[:120]}"
+        if isinstance(row, str):
+            if row:
+                left_out.append({"run_id": run_id, "reason": row})
+            continue
+        rows.append(row)
+    return sorted(rows, key=lambda row: (row["day"], row["run_id"])), left_out
+
+
+def own_document(
+    store: Store,
+    recipe: Recipe,
+    *,
+    metrics: Sequence[str],
+    by: str = "",
+    resampling: Resampling | None = None,
+) -> dict[str, Any]:
+    """Return scores of the own record, with each run and the Brier score month by month: ``score --own``.
+
+    Runs of one claim are one question, and claims about one series (`topic_of`) in one stretch of time one cluster: intervals flip those.
+
+    Raises
+    ------
+    UsageError
+        No run that counts, or a column that runs do not have.
+    """
+    if by and by not in OWN_COLUMNS:
+        raise UsageError(f"--own --by is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}")
+    rows, left_out = own_runs(store)
+    if not rows:
+        why = (
+            f"; {len(left_out)} have an outcome that does not count: {left_out[0]['reason']}"
+            if left_out
+            else ""
+        )
+        raise UsageError(
+            f"no run of this home is resolved yet{why}: `workbench resolve RUN yes|no --on DATE`"
+        )
+    events = Events.of(
+        [row["outcome"] for row in rows],
+        kind=_METHOD,
+        question=np.array([row["statement"] for row in rows], dtype=str),
+        source=_METHOD,
+        series=np.array([row["topic"] for row in rows], dtype=str),
+        forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
+        resolution_date=np.array([row["day"] for row in rows], dtype=str),
+        **{name: np.array([row[name] for row in rows], dtype=str) for name in OWN_COLUMNS},
+    )
+    forecasts = Forecasts.of(events, {_METHOD: {"forecast": [row["p"] for row in rows]}}, keyed_by="variant")
+    document = score_document(
+        events, forecasts, recipe, metrics=metrics, by=by, baselines=["0.5"], resampling=resampling or PLAIN
+    )
+    return {**document, "runs": rows, "over_time": _over_time(rows), "left_out": left_out}
+
+
+def _over_time(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Brier score of each month's outcomes, and of all up to its end."""
+    months: dict[str, list[float]] = {}
+    for row in rows:
+        months.setdefault(row["month"], []).append(row["brier"])
+    seen: list[float] = []
+    lines = []
+    for month, scores in sorted(months.items()):
+        seen += scores
+        lines.append(
+            {
+                "month": month,
+                "n": len(scores),
+                "brier": sum(scores) / len(scores),
+                "brier_so_far": sum(seen) / len(seen),
+            }
+        )
+    return lines

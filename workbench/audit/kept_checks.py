@@ -1,0 +1,106 @@
+"""What the checks of an audit found when they were last made in this home: ``checks.json`` beside the run, for the page.
+
+No record: it can be made anew, no package carries it (`archive.is_member`), and it counts only for the records that it was
+made of. At a look those are compared but for the bytes of stored bodies: whoever reads a body hashes it, and an audit all.
+"""
+
+from dataclasses import asdict, dataclass
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import Any, get_args
+
+import orjson
+
+from workbench.audit.check import Check, Verdict
+from workbench.engine.hindsight import hindsight
+from workbench.engine.run_files import write_atomically
+from workbench.engine.state import RunState
+from workbench.store import Store
+from workbench.version import __version__
+
+_FILE = "checks.json"
+#: Events that no check reads: what people say of a run, and try on it while they look at it.
+_UNREAD = frozenset(
+    {
+        "scenario.recorded",
+        "comment.added",
+        "note.added",
+        "outcome.recorded",
+        "review.signed",
+        "review.returned",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptChecks:
+    """What the checks found, and when they looked."""
+
+    checks: list[Check]
+    checked_utc: str
+
+
+def checks_key(store: Store, state: RunState) -> str:
+    """Return one hash over all that the checks of a run look at, but for the bytes of bodies, and over the checks."""
+    folder = store.folder(state.run_id)
+    looked_at = [
+        _version(),
+        store.log_head(state.run_id, before=state.seq + 1, without=_UNREAD),
+        store.ledger_head(state.run_id),
+        # Of files the checks ask only whether they are there; what is in them is for `verify`.
+        sorted(
+            f"{kind}/{path.name}" for kind in ("proofs", "sessions") for path in (folder / kind).glob("*")
+        ),
+        # What else they say stands in tables and settings of this machine: packages, trusted keys, ends of training.
+        state.missing,
+        state.imported.line() if state.imported is not None else None,
+        hindsight(state.settings, state.parsed_cutoff()),
+    ]
+    return sha256(repr(looked_at).encode()).hexdigest()
+
+
+@cache
+def _version() -> str:
+    """One hash over the workbench's version and the source of the checks, the same wherever they are installed."""
+    digest = sha256(__version__.encode())
+    for source in sorted(files(__package__).iterdir(), key=lambda file: file.name):
+        if source.name.endswith(".py"):
+            digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def kept_checks(store: Store, run_id: str, key: str) -> KeptChecks | None:
+    """Return what was kept under this very key, or None."""
+    try:
+        document = orjson.loads((store.folder(run_id) / _FILE).read_bytes())
+    except (OSError, ValueError):  # none yet, or half of one: the checks are made
+        return None
+    if not isinstance(document, dict) or document.get("key") != key:
+        return None
+    rows, checked = document.get("checks"), document.get("checked_utc")
+    if not isinstance(rows, list) or not all(map(_is_check, rows)) or not isinstance(checked, str):
+        return None
+    return KeptChecks(checks=[Check(**row) for row in rows], checked_utc=checked)
+
+
+def _is_check(row: Any) -> bool:
+    return (
+        isinstance(row, dict)
+        and row.keys() == {"name", "verdict", "found"}
+        and all(isinstance(value, str) for value in row.values())
+        and row["verdict"] in get_args(Verdict)
+    )
+
+
+def keep_checks(store: Store, run_id: str, key: str, result: KeptChecks) -> None:
+    """Write what the checks found beside the run; the newest counts, whoever else writes."""
+    if not store.folder(run_id).is_dir():
+        return  # the run was removed meanwhile, or has no file: no folder is made for this
+    rows = [asdict(check) for check in result.checks]
+    try:
+        write_atomically(
+            store.folder(run_id) / _FILE, {"key": key, "checked_utc": result.checked_utc, "checks": rows}
+        )
+    except OSError:
+        return  # a disk that is full or only read: every page makes the checks for itself, as without this file

@@ -1,0 +1,118 @@
+"""What a model wrote in a run that it cannot have from the run: later facts out of its own memory (BLF, App. B.3: parametric leakage).
+
+By rule alone, so it costs nothing and misses a late fact that names no day. A sentence counts where the date rules call it late and
+either its later day or a figure in it stands in nothing that the model was shown before: what was shown is a leak of the sources, and is
+counted by ``leaks`` among the results.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.later_text import later_dates, without_later
+from workbench.agents.grounders.quoted_numbers import unprinted
+from workbench.agents.loop.quoted_lines import one_line
+from workbench.agents.replies.json_reply import every_text
+from workbench.engine.state import RunState
+from workbench.models.base import ModelReply
+from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
+from workbench.store import ModelLedger, Store
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
+#: Sentences that are looked at in one reply; a flood of them says nothing more.
+_MOST = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LateSentence:
+    """A sentence of a model that speaks of a later day as past; ``own`` where nothing that it was shown holds it."""
+
+    run_id: str
+    node: str
+    trial: int
+    stage: str
+    step: int
+    sentence: str
+    own: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as JSON values."""
+        return asdict(self)
+
+
+def late_sentences(text: str, shown: str, cutoff: Cutoff) -> Iterator[tuple[str, bool]]:
+    """Yield the late sentences of a text, each with whether it is the writer's own: its day, or a figure in it, was not shown.
+
+    >>> cutoff = Cutoff.parse("2018-06-30")
+    >>> list(late_sentences("It fell to 2,507 on December 31, 2018.", "Up by December 31, 2018?", cutoff))
+    [('It fell to 2,507 on December 31, 2018.', True)]
+    """
+    for sentence in _SENTENCES.split(text)[:_MOST]:
+        if without_later(sentence, cutoff) == sentence:
+            continue
+        days = [sentence[start:end] for start, end in later_dates(sentence, cutoff)]
+        own = any(day.lower() not in shown for day in days) or bool(unprinted(sentence, [shown]))
+        yield sentence.strip(), own
+
+
+def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
+    """Return the late sentences in what the model wrote for the leaves of a run, oldest first; none for a live run.
+
+    Raises ``StoreCorrupt`` for an altered reply.
+    """
+    cutoff = state.parsed_cutoff()
+    if cutoff.live:
+        return []
+    return [
+        LateSentence(
+            run_id=state.run_id,
+            node=place.node,
+            trial=place.trial,
+            stage=where.stage,
+            step=where.step,
+            sentence=one_line(sentence),
+            own=own,
+        )
+        for place in ModelLedger(store).attempts(state.run_id)
+        for where, messages, reply in ModelLedger(store).dialogue(place)
+        # what the web's filter writes judges others' texts
+        if where.stage != "filter"
+        for sentence, own in late_sentences(_written(reply), _shown(messages), cutoff)
+    ]
+
+
+def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
+    """Return how many leaves hold a late sentence of the model's own, with Wilson's interval and one from drawing whole runs.
+
+    ``leaks RUN... --memory`` prints it. BLF found 2 of 113 questions for one model whose training ended after their forecast dates.
+    """
+    rows = {state.run_id: scan_memory(store, state) for state in states}
+    n = [sum(1 for _ in state.tree.leaves()) for state in states]
+    late = [len({row.node for row in rows[state.run_id] if row.own}) for state in states]
+    wilson = wilson_interval(sum(late), sum(n))
+    drawn = bootstrap_rate(late, n) if len(states) > 1 else None
+    return {
+        "runs": [state.run_id for state in states],
+        "leaves": sum(n),
+        "late": sum(late),
+        "rate": wilson.rate,
+        "wilson": [wilson.low, wilson.high],
+        "bootstrap_over_runs": None if drawn is None else [drawn.low, drawn.high],
+        "sentences": [row.to_json() for several in rows.values() for row in several],
+    }
+
+
+def _written(reply: ModelReply) -> str:
+    """A reply's words: its text, and those in the arguments of its calls (reasoning, evidence, notes)."""
+    return "\n".join(
+        [reply.text, *(text for call in reply.tool_calls for text in every_text(call.arguments))]
+    )
+
+
+def _shown(messages: Sequence[Mapping[str, Any]]) -> str:
+    """All that the model was shown, its own earlier words left out: to repeat oneself is no source."""
+    return "\n".join(str(each["content"]) for each in messages if each["role"] != "assistant").lower()

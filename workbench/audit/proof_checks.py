@@ -1,0 +1,181 @@
+"""Checks of what a run made of its data: values that follow, proofs that hold, seals, hindsight, where the run comes from."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from workbench.annotations.second_opinions import both_late, leak_table, stored_findings
+from workbench.audit.check import Answer, Records
+from workbench.engine.access.looked_up import look_up_faults, look_up_nodes, node_look_up
+from workbench.engine.hindsight import hindsight
+from workbench.engine.proof_check import combined_faults, rule_faults
+from workbench.engine.run_files import journal_name
+from workbench.formatting import sent_tokens
+from workbench.propositions import natural_order
+from workbench.store import ModelLedger
+from workbench.synthesis.coherence.findings import check_tree
+
+_SPENDERS = 12  # propositions that the line on cost names; the document has all
+
+
+def root_recomputed(records: Records) -> list[Answer]:
+    """Whether every inner node follows from its children by its stored rule."""
+    tree = records.state.tree
+    if tree.root.p is None:
+        return [("warn", "the root has no probability yet")]
+    if off := rule_faults(records.state):
+        return [("bad", f"the stored p of {', '.join(off)} is not what the rule gives")]
+    return [("ok", f"all {len(tree.inner())} inner nodes follow from their children by their stored rules")]
+
+
+def root_alone(records: Records) -> list[Answer]:
+    """The same of a claim without propositions below it: nothing is combined."""
+    if records.state.tree.root.p is None:
+        return [("warn", "the root has no probability yet")]
+    return [("ok", "the claim was not broken down, so no value is combined from others")]
+
+
+def trials_pooled(records: Records) -> list[Answer]:
+    """What leaves count as, against their trials; nothing where no leaf was grounded."""
+    state = records.state
+    if not state.trials:
+        return []
+    off = [item for item in combined_faults(records.store, state) if item.check in ("pooled", "root")]
+    if off:
+        return [("bad", "; ".join(f"{item.node}: {item.what}" for item in off[:5]))]
+    return [("ok", f"all {len(state.pooled)} leaves count as their trials say")]
+
+
+def look_ups(records: Records) -> list[Answer]:
+    """What synthesizers looked up for inner nodes, against the records; nothing where none did."""
+    store, state = records.store, records.state
+    nodes = look_up_nodes(store, state)
+    if not nodes:
+        return []
+    if faults := look_up_faults(store, state):
+        return [("bad", "; ".join(f"{node}: {what}" for node, what in faults[:5]))]
+    listed = []
+    for node, record in nodes.items():
+        stored = node_look_up(store, state, node, record)
+        assert stored is not None, "the log names it"
+        searched = sum(len(step.calls) for step in stored.look_up.trace.steps)
+        listed.append(
+            f"{node}: {searched} tool calls, {len(stored.look_up.notes)} notes from {len(stored.look_up.trace.sources)} sources"
+        )
+    return [("ok", "; ".join(listed))]
+
+
+def coherence(records: Records) -> list[Answer]:
+    """Contradictions among the propositions, a warning each."""
+    contradictions = check_tree(records.state.tree)
+    if contradictions:
+        return [("warn", f"{item.kind}: {item.message}") for item in contradictions]
+    return [("ok", "no contradiction among the propositions, polarity agrees with every sign")]
+
+
+def isolation(records: Records) -> list[Answer]:
+    """How the kernels were sealed."""
+    level = records.state.isolation
+    if level == "none":
+        return [("warn", "kernels ran UNSEALED")]
+    word = ", by its sender's word" if records.kind.imported else ""
+    return [("ok", f"kernels were sealed by {level}{word}")]
+
+
+def without_kernel(records: Records) -> list[Answer]:
+    """The same of a run whose log names no seal: no proof may be of cells then."""
+    held = records.state.trials.items()
+    cells = natural_order(
+        {node for (node, _), trial in held if trial.evidence and trial.evidence.kind == "notebook"}
+    )
+    if cells:
+        return [
+            ("warn", f"the log names no seal, and there are cells that ran somewhere: {', '.join(cells)}")
+        ]
+    return [("ok", "no kernel was started, so no cell ran")]
+
+
+def known_outcome(records: Records) -> list[Answer]:
+    """A warning per model that may know the outcome; one line where none does."""
+    lines = hindsight(records.state.settings, records.state.parsed_cutoff())
+    return [("warn", line) for line in lines] or [("ok", "no model of the run was trained after the cutoff")]
+
+
+def second_opinions(records: Records) -> list[Answer]:
+    """What a model of another family found in the kept texts; nothing where none was asked (``workbench leaks``)."""
+    stored = stored_findings(records.store, records.state)
+    if stored is None:
+        return []
+    model, findings = stored
+    table = leak_table(findings)
+    counted = ", ".join(f"{sum(table[verdict].values())} {verdict}" for verdict in table)
+    line = f"{model} read {len(findings)} kept texts: {counted}"
+    if late := both_late(findings):
+        places = ", ".join(dict.fromkeys(f"{row['where']} ({row['node']})" for row in late[:5]))
+        return [("bad", f"{line}; {len(late)} late by the date rules too: {places}")]
+    doubtful = len(findings) - sum(table["no leak"].values())
+    return [("warn" if doubtful else "ok", line)]
+
+
+def origin(records: Records) -> list[Answer]:
+    """A warning for a run that came out of a package."""
+    imported = records.state.imported
+    assert imported is not None, "asked of imported runs"
+    differing = "".join(f"; {line}" for line in imported.differing)
+    return [("warn", imported.line() + differing)]
+
+
+def proof_notebooks(records: Records) -> list[Answer]:
+    """Whether every leaf that was proved has its notebook."""
+    state = records.state
+    folder = records.store.folder(state.run_id) / "proofs"
+    grounded = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded"]
+    missing = [leaf for leaf in grounded if not (folder / f"{leaf}.ipynb").is_file()]
+    # A tree that was imported as JSON or CSV has values without trials: nothing was proved, so nothing is missing.
+    if missing and any(key[0] in missing for key in state.trials):
+        return [("bad", f"missing: {', '.join(missing)}")]
+    return [("ok", f"{len(grounded) - len(missing)} of {len(grounded)} grounded leaves have one")]
+
+
+def proofs_verified(records: Records) -> list[Answer]:
+    """Whether the check of every concluded proof is on record, and none says that the proof differs."""
+    state = records.state
+    concluded = {key: trial for key, trial in state.trials.items() if trial.belief}
+    if differing := [f"{node} (trial {trial})" for node, trial in state.unverified()]:
+        return [("bad", f"NOT VERIFIED: {', '.join(differing)} differ from their records")]
+    unchecked = [f"{node} (trial {n})" for (node, n), trial in concluded.items() if trial.verified is None]
+    if unchecked:
+        return [("warn", f"not checked yet: {', '.join(unchecked)}; `workbench verify` does it")]
+    return [("ok", f"{len(concluded)} proofs were checked when they were concluded")]
+
+
+def anchored_journals(records: Records) -> list[Answer]:
+    """A warning that names the leaves whose journals the log holds no head of; nothing where no leaf has a journal."""
+    sessions = records.store.folder(records.state.run_id) / "sessions"
+    heads = {
+        (node, trial): held.journal_head
+        for (node, trial), held in records.state.trials.items()
+        if held.belief is not None and (sessions / journal_name(node, trial, held.concluded)).is_file()
+    }
+    loose = natural_order({node for (node, _), head in heads.items() if head is None})
+    if loose:
+        return [("warn", f"not anchored, one written anew whole would pass: {', '.join(loose)}")]
+    return [("ok", f"the log holds the head of all {len(heads)} journals")] if heads else []
+
+
+def cost(records: Records) -> list[Answer]:
+    """What the run's replies cost."""
+    models, state = ModelLedger(records.store), records.state
+    dollars = models.cost(state.run_id)
+    text = "price unknown" if dollars is None else f"${dollars:.4f}"
+    said = f"{models.count(state.run_id)} replies of {state.settings.model}, {text}"
+    return [("ok", said + tokens(records.spending))]
+
+
+def tokens(spending: Sequence[Mapping[str, Any]]) -> str:
+    """Return input tokens with the share that came from a cache, in all and per node, as far as the provider counted them."""
+    counted = [row for row in spending if row["input_tokens"]]
+    if not counted:
+        return ""
+    each = ", ".join(f"{row['node']} {sent_tokens([row])}" for row in counted[:_SPENDERS])
+    more = f" and {len(counted) - _SPENDERS} more" if len(counted) > _SPENDERS else ""
+    return f"; input tokens {sent_tokens(counted)}: {each}{more}"

@@ -1,0 +1,125 @@
+"""The audit page of a run: checks that anybody can repeat from the database alone, each with what it found.
+
+A check is ``ok``, ``warn`` (a person should look) or ``bad`` (the run does not hold what it claims).
+"""
+
+from dataclasses import asdict
+from typing import Any
+
+from workbench.audit import data_checks as asked_text
+from workbench.audit import data_checks as data
+from workbench.audit import proof_checks as proofs
+from workbench.audit.check import AuditQuestion, Check, Records, Verdict, says, says_nothing
+from workbench.audit.cost_breakdown import time_and_money
+from workbench.audit.data_read import DATA_READ
+from workbench.audit.kept_checks import KeptChecks, checks_key, keep_checks, kept_checks
+from workbench.engine.fold import load_state
+from workbench.engine.run_files import run_manifest
+from workbench.engine.state import RunState
+from workbench.store import Store, utc_now
+
+__all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
+
+_BODIES = AuditQuestion("stored bodies", data.stored_bodies)
+#: Every check, and what it does with each kind of run (``RunKind``) that it would judge wrongly otherwise.
+QUESTIONS = (
+    _BODIES,
+    AuditQuestion(
+        "one cutoff",
+        data.clamped_at_cutoff,
+        {"no_data": says("no data call is on record"), "live": data.clamped_when_made},
+    ),
+    AuditQuestion(
+        "dates in answers",
+        data.dated_before_cutoff,
+        {
+            "no_data": says("no answer is on record"),
+            "live": says("the run is live: nothing is later than now"),
+        },
+    ),
+    AuditQuestion(
+        "residual risk of the data",
+        data.residual_risk,
+        {"no_data": says("nothing to rate: no answer is on record")},
+    ),
+    AuditQuestion(DATA_READ, data.leaves_read_data),
+    AuditQuestion("root recomputed", proofs.root_recomputed, {"no_tree": proofs.root_alone}),
+    AuditQuestion("trials pooled", proofs.trials_pooled),
+    AuditQuestion("looked up by the synthesizer", proofs.look_ups),
+    AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one proposition contradicts nothing")}),
+    AuditQuestion("web results", data.web_results),
+    AuditQuestion("cut texts", asked_text.cut_texts),
+    AuditQuestion(
+        "prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}
+    ),
+    AuditQuestion("isolation", proofs.isolation, {"no_kernel": proofs.without_kernel}),
+    AuditQuestion(
+        "hindsight",
+        proofs.known_outcome,
+        {
+            "clairvoyant": says(
+                "CLAIRVOYANT: it may look up the answer, an upper bound and no forecast", "warn"
+            ),
+            "live": says("the cutoff is now: nothing that a model was trained on is later"),
+        },
+    ),
+    AuditQuestion("second reading", proofs.second_opinions),
+    AuditQuestion("origin", says_nothing, {"imported": proofs.origin}),
+    AuditQuestion("proof notebooks", proofs.proof_notebooks),
+    AuditQuestion("proofs verified", proofs.proofs_verified),
+    AuditQuestion("anchored journals", proofs.anchored_journals),
+    AuditQuestion("cost", proofs.cost),
+)
+
+
+def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[str, Any]:
+    """Return the audit: the checks, whether all hold, where time and money went, and the manifest.
+
+    The checks are made whatever an earlier audit found. ``kind`` names what is special of the run. ``state`` where the caller has folded the run's log as it stands now.
+    """
+    state = state or load_state(store, run_id)
+    records = Records(store, state)
+    checks = _check_anew(records).checks
+    readable = not _damaged(checks)
+    return {
+        "run_id": state.run_id,
+        "statement": state.statement,
+        "cutoff": state.cutoff,
+        "kind": list(records.kind.names()) if readable else [],
+        "passed": all(check.verdict != "bad" for check in checks),
+        "checks": [asdict(check) for check in checks],
+        "spending": records.spending if readable else [],
+        "time_and_money": time_and_money(store, state) if readable else None,
+        "web": records.web if readable else [],
+        "manifest": run_manifest(store, state) if readable else None,
+    }
+
+
+def audit_checks(store: Store, state: RunState) -> list[Check]:
+    """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
+    return _check_anew(Records(store, state)).checks
+
+
+def last_checks(store: Store, state: RunState) -> KeptChecks:
+    """Return the checks as they were last made in this home of these very records; they are made where they were not."""
+    return kept_checks(store, state.run_id, checks_key(store, state)) or _check_anew(Records(store, state))
+
+
+def _check_anew(records: Records) -> KeptChecks:
+    """Make the checks and keep what they found for the next page."""
+    store, state = records.store, records.state
+    key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
+    result = KeptChecks(checks=_answers(records), checked_utc=utc_now())
+    keep_checks(store, state.run_id, key, result)
+    return result
+
+
+def _answers(records: Records) -> list[Check]:
+    bodies = _BODIES.answers(records)
+    if _damaged(bodies):
+        return bodies
+    return [*bodies, *(check for question in QUESTIONS[1:] for check in question.answers(records))]
+
+
+def _damaged(checks: list[Check]) -> bool:
+    return checks[0].name == _BODIES.name and checks[0].verdict == "bad"

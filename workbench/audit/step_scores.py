@@ -1,0 +1,185 @@
+"""How agents worked in this home's own runs, and whether their later beliefs were better than their first: ``score --own --steps``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from workbench.agents.evidence.routed_evidence import RoutedEvidence
+from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.grounders.loop_parts import SAME
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.own_record import counts_for
+from workbench.engine.proof_check import stored_evidence
+from workbench.engine.state import RunState
+from workbench.errors import UsageError, WorkbenchError
+from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.comparing.trajectories import step_scores
+
+if TYPE_CHECKING:
+    from workbench.science.comparing.score_intervals import Resampling
+    from workbench.store import Store
+
+#: Columns of BLF, Table 19, by the names that a trace counts them under.
+STATISTICS = ("steps", "input tokens", "output tokens", "characters a step", "pieces of evidence")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoopTrial:
+    """One concluded trial of an agent's loop: who worked, what its trace holds, and how its leaf came out (None: not resolved)."""
+
+    run_id: str
+    node: str
+    arm: str
+    trace: TraceEvidence
+    outcome: float | None
+
+    @property
+    def beliefs(self) -> list[float | None]:
+        """Belief after each step of the loop."""
+        return [step.p for step in self.trace.steps]
+
+    @property
+    def states_beliefs(self) -> bool:
+        """Whether its steps hold beliefs: a loop without a belief state has its conclusion alone."""
+        return any(step.belief is not None for step in self.trace.steps)
+
+
+def loop_trials(store: Store) -> tuple[list[LoopTrial], list[dict[str, str]]]:
+    """Return the concluded trials of loops in this home's own runs, and the runs and leaves that do not count, with the reason."""
+    trials: list[LoopTrial] = []
+    left_out: list[dict[str, str]] = []
+    for run_id in store.run_ids():
+        # A run without a trace is not even folded: most of a home's runs are of other grounders.
+        if not any(
+            _may_hold_loops(stored.event) for stored in store.events(run_id, kinds=("leaf.grounded",))
+        ):
+            continue
+        try:
+            state = load_state(store, run_id)
+            if state.imported is not None:
+                left_out.append({"run_id": run_id, "reason": "imported: somebody else's work"})
+                continue
+            trials += _of_run(store, state, left_out)
+        except WorkbenchError as error:
+            reason = f"cannot be read: {' '.join(str(error).split())[:120]}"
+            left_out.append({"run_id": run_id, "reason": reason})
+    return trials, left_out
+
+
+def _may_hold_loops(event: Any) -> bool:
+    return event.evidence.kind in (TraceEvidence.kind, RoutedEvidence.kind)
+
+
+def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> Iterator[LoopTrial]:
+    notes, known = state.annotations, state.parsed_cutoff()
+    outcomes = dict(notes.leaf_outcomes)
+    if notes.outcome is not None and not state.tree.root.children:
+        outcomes.setdefault("P0", notes.outcome)
+    counted: dict[str, float] = {}
+    for node, outcome in outcomes.items():
+        if outcome.p not in (0.0, 1.0):
+            why = f"{node} came out as a share ({outcome.p:g})"
+        elif not counts_for(known, outcome.day):
+            why = f"{node} was decided on {outcome.day}, before the cutoff"
+        else:
+            counted[node] = outcome.p
+            continue
+        left_out.append({"run_id": state.run_id, "reason": why})
+    for (node, number), trial in state.trials.items():
+        if trial.belief is None or trial.evidence is None:
+            continue
+        for grounder, trace in _traces(store, state, node, number):
+            arm = f"{grounder} / {state.settings.models.get('grounder', state.settings.model)}"
+            if grounder == "belief" and all(step.belief is None for step in trace.steps):
+                arm = f"belief off (NoBel) / {arm.partition(' / ')[2]}"
+            yield LoopTrial(run_id=state.run_id, node=node, arm=arm, trace=trace, outcome=counted.get(node))
+
+
+def _traces(store: Store, state: RunState, node: str, trial: int) -> Iterator[tuple[str, TraceEvidence]]:
+    evidence = stored_evidence(store, state, node, trial)
+    parts: list[tuple[str, Any]] = [(state.settings.grounder, evidence)]
+    if isinstance(evidence, RoutedEvidence):
+        parts = [(part.grounder, part.evidence) for part in evidence.parts]
+    for grounder, part in parts:
+        if isinstance(part, TraceEvidence) and part.submission is not None:
+            yield grounder, part
+
+
+def steps_document(store: Store, resampling: Resampling | None = None) -> dict[str, Any]:
+    """Return step statistics and the Brier score by step for each grounder and model: ``score --own --steps``.
+
+    ``statistics`` are medians over all concluded trials (BLF, Table 19), ``consistent`` how many submitted what they believed (App. E).
+    ``steps`` hold the Brier score of the mean-over-trials belief after each step on leaves with an outcome (Fig. 12), step 0 being 0.5; a
+    trial that has submitted counts with its last belief. Intervals draw whole runs; a single run gives none.
+
+    Raises
+    ------
+    UsageError
+        No own run has a trial of a loop.
+    """
+    resampling = resampling or PLAIN
+    trials, left_out = loop_trials(store)
+    if not trials:
+        raise UsageError(
+            "no own run has a leaf by an agent's loop yet: `workbench analyze ... --grounder belief` (or search, deep_research)"
+        )
+    arms = sorted({trial.arm for trial in trials})
+    return {
+        "arms": {arm: _arm([trial for trial in trials if trial.arm == arm], resampling) for arm in arms},
+        **resampling.note(),
+        "left_out": left_out,
+    }
+
+
+def _arm(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any]:
+    stated = [
+        trial.trace.submission
+        for trial in trials
+        if trial.trace.submission is not None and trial.trace.submission.gap is not None
+    ]
+    return {
+        "n": len(trials),
+        "statistics": {
+            name: median(trial.trace.statistics.get(name, 0.0) for trial in trials) for name in STATISTICS
+        },
+        "consistent": {
+            "n": len(stated),
+            "same": sum(submission.gap is not None and submission.gap <= SAME for submission in stated),
+        },
+        "by_step": _by_step([trial for trial in trials if trial.states_beliefs], resampling),
+    }
+
+
+def _by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any] | None:
+    leaves: dict[tuple[str, str], list[LoopTrial]] = {}
+    for trial in trials:
+        if trial.outcome is not None:
+            leaves.setdefault((trial.run_id, trial.node), []).append(trial)
+    if not leaves:
+        return None
+    scores = step_scores(
+        [[trial.beliefs for trial in several] for several in leaves.values()],
+        [several[0].outcome or 0.0 for several in leaves.values()],
+        [run_id for run_id, _ in leaves],
+        resamples=resampling.resamples,
+        seed=resampling.seed,
+        level=resampling.level,
+    )
+    return {
+        "n": scores.n,
+        "runs": scores.clusters,
+        "steps": [
+            {
+                "step": step,
+                "brier": brier,
+                "interval": None if bounds is None else list(bounds),
+                "working": working,
+            }
+            for step, (brier, bounds, working) in enumerate(
+                zip(scores.brier, scores.intervals, scores.working, strict=True)
+            )
+        ],
+    }

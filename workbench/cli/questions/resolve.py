@@ -1,0 +1,121 @@
+"""``questions resolve`` and ``score``: how questions came out, and how forecasts of them did."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
+from workbench.cli.science.science_options import ForecastsFile, Methods, Variant, listed
+from workbench.cli.table import show_table
+from workbench.errors import UsageError
+from workbench.questions import question_sets as book
+from workbench.questions.formats.format_registry import read_resolutions
+from workbench.questions.question_sets import load_set
+
+
+@command
+def resolve_questions(
+    name: Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")],
+    question: Annotated[str | None, typer.Argument(help="Id of a question; with its answer.")] = None,
+    answer: Annotated[
+        str | None,
+        typer.Argument(help="yes, no, a share, an option, a number or a day, as the question asks."),
+    ] = None,
+    on: Annotated[str | None, typer.Option(help="Day of the outcome; today unless named.")] = None,
+    horizon: Annotated[str, typer.Option(help="Which resolution day of a question with several.")] = "",
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", help="File of outcomes: a ForecastBench resolution set, CSV, or questions."),
+    ] = None,
+    author: Annotated[str, typer.Option(help="Who says so: a typed name, not proved.")] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."""
+    store = open_store()
+    if question is not None and answer is not None:
+        resolved = book.resolve_question(
+            store, name, question, answer, horizon=horizon, day=on, author=author
+        )
+        count = len(resolved.outcomes)
+    elif question is not None:
+        raise UsageError(
+            f"what came of {question}? `workbench questions resolve {name} {question} yes|no|ANSWER`"
+        )
+    elif source is not None:
+        events = {event.id for event in book.load_set(store, name).events()}
+        final = read_resolutions(source, book.load_set(store, name).questions)
+        own = [each for each in final if each.event in events]
+        if len(own) < len(final):
+            say(f"{len(final) - len(own)} outcomes of events that are not in set {name} were passed over")
+        count = book.record_outcomes(
+            store,
+            name,
+            {each.event: each.p for each in own},
+            day=on,
+            days={each.event: each.day for each in own if each.day},
+            author=author,
+            source="file",
+        )
+    else:
+        from workbench.studies.rounds.resolution import resolve_from_series
+
+        count = asyncio.run(resolve_from_series(store, name))
+    entry = book.load_set(store, name)
+    left = entry.unscored()
+    if as_json:
+        emit_json(
+            {
+                "set": name,
+                "recorded": count,
+                "scored": len(entry.scored_events()),
+                "unscored": [{"id": each.id, "reason": each.reason} for each in left],
+            }
+        )
+        return
+    echo(
+        f"set {name}: {count} outcomes recorded, {len(entry.scored_events())} of {len(entry.events())} events can be scored"
+    )
+
+
+@command
+def score_questions(
+    name: Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")],
+    forecasts: ForecastsFile,
+    method: Methods = "",
+    variant: Variant = "forecast",
+    metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
+    baseline: Annotated[
+        str, typer.Option("--baseline", help="Add baselines, by comma: 0.5, crowd, ...")
+    ] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Score a file of forecasts on a set; what cannot be scored is listed with its reason."""
+    from workbench.questions.set_scores import score_set
+    from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
+
+    columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
+    document = score_set(
+        load_set(open_store(), name),
+        forecasts,
+        metrics=columns,
+        methods=listed(method),
+        variant=variant,
+        by=by,
+        baselines=listed(baseline),
+    )
+    if as_json:
+        emit_json(document)
+        return
+    show_table(
+        ["method", "n", *columns],
+        [
+            [label, entry["n"]["overall"], *[entry.get(metric, {}).get("overall") for metric in columns]]
+            for label, entry in document["methods"].items()
+        ],
+    )
+    say(
+        f"{document['scored']} events scored; {len(document['unscored'])} entries are not, `questions show {name}` says why"
+    )

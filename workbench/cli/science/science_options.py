@@ -1,0 +1,154 @@
+"""What the science commands share: options, lists of words and numbers, and reading the two files."""
+
+import csv
+import gzip
+import io
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.environment import home_from
+from workbench.errors import UsageError
+from workbench.output_files import write_output
+from workbench.questions.exams import Exam, find_exam
+from workbench.science.event_tables import Events, Forecasts, read_events, read_forecasts
+from workbench.spreadsheet import guard_formula
+from workbench.terminal import printable
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write text by an atomic rename, gzipped when the name ends in ``.gz``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     write_whole(Path(folder) / "a.txt", "x")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['a.txt']
+    """
+    data = text.encode()
+    if path.suffix == ".gz":
+        # Without the time of writing equal results are equal bytes.
+        data = gzip.compress(data, mtime=0)
+    try:
+        path.parent.stat()  # a folder that is missing is a mistyped path: it is not made
+        write_output(path, data)
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Rows as CSV with a header, no text a formula; lines end in a plain newline on every platform."""
+    lines = []
+    for row in (header, *rows):
+        text = io.StringIO()
+        # \r\n, because the writer quotes only the line ends that it writes itself, and a lone \r would end a row
+        guarded = [guard_formula(value) if isinstance(value, str) else value for value in row]
+        csv.writer(text, lineterminator="\r\n").writerow(guarded)
+        lines.append(text.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)
+
+
+def print_csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Print rows as CSV on stdout: as they are for another program, harmless for a terminal."""
+    text = csv_text(header, rows)
+    sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
+
+
+def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write rows as CSV, gzipped when the name ends in ``.gz``; the file appears whole or not at all."""
+    write_whole(path, csv_text(header, rows))
+
+
+EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip too) or parquet.")]
+ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
+Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
+Variant = Annotated[
+    str, typer.Option("--variant", help="Which published forecast of a file that has several.")
+]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+Resamples = Annotated[
+    int, typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.")
+]
+ExamName = Annotated[
+    str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
+]
+Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
+
+
+def listed(text: str) -> list[str]:
+    """Words separated by commas, in order, without repetition.
+
+    Examples
+    --------
+    >>> listed("a, b,a")
+    ['a', 'b']
+    """
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
+
+
+def numbers(text: str, *, option: str) -> list[float]:
+    """Numbers separated by commas.
+
+    Examples
+    --------
+    >>> numbers("0,0.25", option="--risk-aversion")
+    [0.0, 0.25]
+    """
+    try:
+        values = [float(word) for word in listed(text)]
+    except ValueError as error:
+        raise UsageError(f"{option} wants numbers separated by commas, not {text!r}") from error
+    if not values:
+        raise UsageError(f"{option} wants at least one number")
+    return values
+
+
+def with_half_width(value: float | None, interval: Sequence[float] | None) -> str | float | None:
+    """A number of a table with half the width of its interval, in one word so that a pipe can cut the table up.
+
+    Examples
+    --------
+    >>> with_half_width(0.25, [0.2, 0.3]), with_half_width(0.25, None)
+    ('0.2500±0.0500', 0.25)
+    """
+    if value is None or interval is None:
+        return value
+    return f"{value:.4f}±{(interval[1] - interval[0]) / 2:.4f}"
+
+
+def exams_folder(home: Path | None) -> Path:
+    """Where `exam build` puts its files and ``--exam`` looks for them."""
+    return (home or home_from(os.environ)) / "exams"
+
+
+def load(
+    events: Path, forecasts: Path, *, exam: str | None = None, home: Path | None = None
+) -> tuple[Events, Forecasts, Exam | None]:
+    """Both files, checked against each other and cut down to the events of an exam if one is named.
+
+    Forecasts are checked against the whole file of events first: an exam chooses among good rows, it does not hide bad
+    ones. Only the events that are scored need an outcome.
+    """
+    if exam is None:
+        table = read_events(events)
+        return table, read_forecasts(forecasts, table), None
+
+    chosen = find_exam(exams_folder(home), exam)
+    # With an exam only the chosen events are scored, so the others may still be unresolved.
+    table = read_events(events, unresolved=True)
+    rows = chosen.rows(table)
+    return table.take(rows), read_forecasts(forecasts, table).take(rows), chosen
+
+
+def with_exam(document: dict[str, object], exam: Exam | None) -> dict[str, object]:
+    """The document, and which exam its numbers are of."""
+    return document if exam is None else {**document, "exam": exam.summary()}

@@ -1,0 +1,471 @@
+"""How an agent's question reaches the model: ledger first, then the budget, then the wire, then the ledger again."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol, runtime_checkable
+
+from proxies.fetch.pacing import Pace
+from proxies.ledger import Address
+from workbench.engine.access.budget import Budget, BudgetLimits
+from workbench.engine.access.outage import Outage, Timing
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_texts import Rebuy, RebuyNeeded, price_of_replies
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
+from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
+from workbench.models.errors import ModelError, ModelUnavailable
+from workbench.models.model_options import OFFLINE
+from workbench.models.roles import model_names, name_for, names_for
+from workbench.prompts import TODAY, PromptSet
+from workbench.store import Event, ModelLedger, Store
+from workbench.store import events as ev
+from workbench.store.writer import BatchWriter
+
+
+@runtime_checkable
+class ReportsLimits(Protocol):
+    """A model whose provider states its limits in headers."""
+
+    def report_limits(self, listener: Callable[[Mapping[str, str]], None]) -> None:
+        """Call ``listener`` with the headers of every answer, in lower case."""
+        ...
+
+
+@dataclass(slots=True)
+class ModelGateway:
+    """The one way from a run's agents to its model; it counts what is paid for.
+
+    Parameters
+    ----------
+    model, ledger, budget
+    names : sequence of str
+        Models that the run asked in earlier sittings: what they replied is not asked again of another one.
+    prices : mapping
+        A person's own prices per million tokens, by model.
+    pace, outage
+        The limits of the provider, and what is done while it does not answer.
+    announce : Store, optional
+        Where a request is put on record before it is sent; None for a model that costs nothing.
+    writer : BatchWriter, optional
+        Writes for a run whose leaves ask side by side; without it each write is a commit of its own.
+    prompts : PromptSet
+        What agents of the run render with.
+    rebuy : bool
+        Whether a changed request may be asked at an address where another's reply is on record.
+    """
+
+    model: Model
+    ledger: ModelLedger
+    budget: Budget
+    names: Sequence[str] = ()
+    prices: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    pace: Pace = field(default_factory=lambda: Pace(1000))
+    outage: Outage | None = None
+    announce: Store | None = None
+    writer: BatchWriter | None = None
+    prompts: PromptSet = TODAY
+    rebuy: bool = True
+    #: Set where a request had changed: nothing more is bought then.
+    blocked: RebuyNeeded | None = field(default=None, init=False)
+    #: Where this sitting has asked: an agent may ask two things in one place, and then the second is no changed one.
+    _met: set[Address] = field(default_factory=set, init=False)
+    calls: int = field(default=0, init=False)
+    _prices: dict[str, Price | None] = field(default_factory=dict, init=False)
+    _longest: dict[str, int] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        # The list of prices takes a second to load, so it is looked at only where it decides something.
+        if self.budget.needs_price or self.prices:
+            self._prices = {name: price_of(name, self.prices) for name in model_names(self.model)}
+        if self.budget.bounded:
+            self._longest = {name: longest_reply(name) for name in model_names(self.model)}
+
+    def require_price(self) -> None:
+        """Raise ``UsageError`` where a limit in dollars cannot be kept; called before the first request of a run."""
+        for name in model_names(self.model):
+            if self.budget.needs_price and self._prices.get(name) is None:
+                raise UsageError(unknown_price(name))
+
+    def asker(
+        self,
+        *,
+        run: str,
+        node: str,
+        trial: int,
+        attempt: int,
+        role: ModelRole | None = None,
+        on_reply: Callable[[Address, ModelReply], None] | None = None,
+        earlier: Sequence[int] = (),
+        renewed: bool = False,
+    ) -> "AttemptAsker":
+        """Return the asker of one dialogue's place in the run.
+
+        ``role`` says whose model answers; ``on_reply`` is called with each reply that was paid for, not with recalled ones.
+        ``earlier`` are attempts that this one goes on from: the same request at the same place in them is not asked again.
+        ``renewed``: a person wanted this asked anew, so what is on record here may be of another request.
+        """
+        return AttemptAsker(self, run, node, trial, attempt, role, on_reply, tuple(earlier), renewed)
+
+    async def ask(
+        self,
+        address: Address,
+        request: ModelRequest,
+        *,
+        on_reply: Callable[[Address, ModelReply], None] | None = None,
+        complete: Callable[[ModelRequest], Awaitable[ModelReply]] | None = None,
+        earlier: Sequence[int] = (),
+        renewed: bool = False,
+    ) -> ModelReply:
+        """Return the recorded reply at this address, or ask for one and record it before it is used.
+
+        ``complete`` sends the request in place of this gateway's own model: a worker does, with its own keys.
+
+        Raises
+        ------
+        BudgetStop
+            A limit of the run, or (``LeafBudgetSpent``) of the leaf, would be passed.
+        ProviderDown
+            The provider has answered nobody for as long as is allowed.
+        ModelError
+            The model refuses this request, or fails at it while it answers others.
+        RebuyNeeded
+            Another request's reply is on record here: what this one is made of has changed since, and nobody has allowed to buy
+            it and what follows again.
+        """
+        model_name = name_for(self.model, request)
+        digest = request.canonical_hash(model_name)
+        recorded = self._recall(address, request, model_name, earlier)
+        if recorded is None and not self.rebuy and not renewed and address not in self._met:
+            self._keep_from_rebuying(address, request)
+        self._met.add(address)
+        if recorded is not None:
+            return recorded
+
+        async def send() -> ModelReply:
+            reply = await self._send(address, request, digest, model_name, complete or self.model.complete)
+            if on_reply is not None:
+                on_reply(address, reply)
+            return reply
+
+        # After the ledger, so a resumed run replays what it paid for even with the budget used up or the provider down.
+        reply = await (send() if self.outage is None else self.outage.call(send))
+        # A model that answers without waiting would otherwise never let another leaf run. A cancellation may come here.
+        await asyncio.sleep(0)
+        return reply
+
+    def _recall(
+        self, address: Address, request: ModelRequest, model_name: str, earlier: Sequence[int]
+    ) -> ModelReply | None:
+        """The reply on record to this request, at its place in this attempt or in one that this goes on from."""
+        # The name is a part of the hash. A run that goes on with another model keeps what the first one was paid for.
+        names = dict.fromkeys((model_name, *self.names))
+        places = [address, *(replace(address, attempt=attempt) for attempt in reversed(earlier))]
+        # Asked first: most places are new, and a leaf has a dozen of them.
+        held = [place for place in places if self.ledger.holds(place)]
+        for place in held:
+            for name in names:
+                recorded = self.ledger.recall(place, request.canonical_hash(name))
+                if recorded is not None:
+                    return recorded
+        return self.ledger.recall_otherwise(address, request, names) if address in held else None
+
+    def _keep_from_rebuying(self, address: Address, request: ModelRequest) -> None:
+        # The filter of web results is exempt: it numbers what it has not judged yet, and finds its verdicts by their content.
+        if (
+            self.blocked is None
+            and request.role != "filter"
+            and self.ledger.holds(address)
+            and not self._announced(address, request)
+        ):
+            calls, usd = price_of_replies(self.ledger.following(address))
+            if calls:
+                why = f"would ask {address.node} something else than is on record, since what its request is made of has changed"
+                self.blocked = Rebuy(run_id=address.run, why=why, calls=calls, usd=usd).refusal()
+        if self.blocked is not None:
+            raise self.blocked
+
+    def _announced(self, address: Address, request: ModelRequest) -> bool:
+        """Whether this very request was sent here before and got no reply: too long, refused, or cut off."""
+        if self.announce is None:
+            return False
+        names = (name_for(self.model, request), *self.names)
+        places = [_place(address, request.canonical_hash(name)) for name in names]
+        events = (stored.event for stored in self.announce.events(address.run, kinds=("call.asked",)))
+        return any(
+            all(getattr(event, key) == value for key, value in place.items())
+            for event in events
+            for place in places
+        )
+
+    async def _send(
+        self,
+        address: Address,
+        request: ModelRequest,
+        digest: str,
+        model_name: str,
+        complete: Callable[[ModelRequest], Awaitable[ModelReply]],
+    ) -> ModelReply:
+        """Send a request once, within the limits of provider and budget, and put its reply on record."""
+        names = names_for(self.model, request)
+        price, longest = self._worst_price(names), max(self._longest.get(name, 0) for name in names)
+        worst_input = worst_input_tokens(request)
+        async with self.pace.slot(worst_input // 2):
+            hold = await self.budget.reserve(
+                address.node,
+                address.trial,
+                address.stage,
+                price=price,
+                input_tokens=worst_input,
+                output_tokens=request.max_tokens or longest,
+            )
+            sent = request
+            if self.budget.bounded and hold.output_tokens != request.max_tokens:
+                # Not a part of the hash: the same address must be found again when a resumed run has more to spend.
+                sent = replace(request, max_tokens=hold.output_tokens)
+            under_way = False
+            try:
+                await self._announce(
+                    address,
+                    digest,
+                    model_name,
+                    worst_usd=hold.usd if price is not None else None,
+                    worst_tokens=hold.input_tokens + hold.output_tokens,
+                )
+                under_way = True
+                reply = await complete(sent)
+            # Every exception, and cancellation: whatever ends a call, its reservation must go, or the budget never frees it.
+            except BaseException as error:
+                refused = isinstance(error, ModelError | UsageError) and not (
+                    isinstance(error, ModelUnavailable) and error.billed
+                )
+                if under_way and not refused:  # also cancelled, or a bug: it may have been billed
+                    self.budget.charge_worst(hold)
+                else:
+                    self.budget.settle(hold, usd=None, tokens=0, calls=0)
+                    self._unbilled(address, digest, error)
+                raise
+            if self.announce is not None:
+                own = self._prices.get(model_name)
+                reply = with_sound_usage(reply, request, own, own_price=model_name in self.prices)
+            # The reply is paid for: no cancellation may come between it and what writes it.
+            if self.writer is None:
+                self.ledger.record(address, request, digest, reply)
+            else:
+                self.writer.put(lambda store: ModelLedger(store).record(address, request, digest, reply))
+            self.calls += 1
+            usage = reply.usage
+            self.budget.settle(
+                hold, usd=reply.cost_usd, tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0)
+            )
+        if self.writer is not None:  # the next call need not wait for this one's commit
+            await self.writer.committed()
+        return reply
+
+    def _worst_price(self, names: Sequence[str]) -> Price | None:
+        """The price that no model of these exceeds; None where one is unknown."""
+        prices = [price for name in names if (price := self._prices.get(name)) is not None]
+        if len(prices) < len(names):
+            return None
+        return Price(max(price.input for price in prices), max(price.output for price in prices))
+
+    async def _announce(
+        self, address: Address, digest: str, model: str, *, worst_usd: float | None, worst_tokens: int
+    ) -> None:
+        """Put a call on record; on disk when this returns, so that a kill cannot hide what it may have cost."""
+        if self.announce is None:
+            return
+        self._append(
+            address.run,
+            ev.CallAsked(
+                **_place(address, digest),
+                model=model,
+                worst_usd=worst_usd,
+                worst_tokens=worst_tokens,
+            ),
+        )
+        if self.writer is not None:
+            await self.writer.committed()
+
+    def _unbilled(self, address: Address, digest: str, error: BaseException) -> None:
+        if self.announce is not None:
+            event = ev.CallUnbilled(**_place(address, digest), reason=str(error)[:300])
+            self._append(address.run, event)
+
+    def _append(self, run_id: str, event: Event) -> None:
+        if self.writer is not None:
+            self.writer.put(lambda store: store.append(run_id, event))
+        elif self.announce is not None:
+            self.announce.append(run_id, event)
+
+
+def _place(address: Address, digest: str) -> dict[str, object]:
+    return {
+        "node": address.node,
+        "trial": address.trial,
+        "attempt": address.attempt,
+        "stage": address.stage,
+        "step": address.step,
+        "retry": address.retry,
+        "request_hash": digest,
+    }
+
+
+def require_price(settings: RunSettings, model: str) -> None:
+    """Raise ``UsageError`` if these settings limit the dollars of a model whose price is unknown."""
+    limited = settings.budget_usd is not None or settings.leaf_budget_usd is not None
+    if limited and price_of(model, settings.prices) is None:
+        raise UsageError(unknown_price(model))
+
+
+def unknown_price(model: str) -> str:
+    """Return the sentence for a limit in dollars on a model whose price nobody knows."""
+    return (
+        f"the price of {model} is unknown, so a budget in dollars cannot be kept: state it with --price {model}=IN,OUT"
+        " (US dollars per million input and output tokens), or leave the budget out"
+    )
+
+
+def run_gateway(
+    store: Store,
+    state: RunState,
+    model: Model,
+    *,
+    on_outage: Callable[[bool, str, float], None] = lambda down, reason, seconds: None,
+    timing: Timing | None = None,
+    writer: BatchWriter | None = None,
+    prompts: PromptSet = TODAY,
+    rebuy: bool = True,
+) -> ModelGateway:
+    """Return the gateway of a run to its model, with the limits of its settings and what it has spent so far."""
+    settings, ledger = state.settings, ModelLedger(store)
+    free = model_names(model) == (OFFLINE,)
+    spent = spending(store, state.run_id)
+
+    def leaf_spent(node: str) -> tuple[float, int, int]:
+        part = spending(store, state.run_id, node)
+        return part.usd, part.tokens, part.calls
+
+    timing = timing or Timing()
+    rates = settings.limits.get(model.name.partition("/")[0], {})
+    pace = Pace(settings.concurrency, **rates, clock=timing.clock, sleep=timing.sleep)
+    if isinstance(model, ReportsLimits):
+        model.report_limits(pace.learn)
+    where = f" at {settings.api_base}" if settings.api_base else ""
+    return ModelGateway(
+        model,
+        ledger,
+        Budget(
+            BudgetLimits(usd=settings.budget_usd, tokens=settings.budget_tokens, calls=settings.budget_calls),
+            leaf_limits=BudgetLimits(
+                usd=settings.leaf_budget_usd,
+                tokens=settings.leaf_budget_tokens,
+                calls=settings.leaf_budget_calls,
+            ),
+            usd=spent.usd,
+            tokens=spent.tokens,
+            calls=spent.calls,
+            leaf_spent=leaf_spent,
+        ),
+        names=state.models,
+        prices=settings.prices,
+        pace=pace,
+        outage=Outage(
+            f"{model.name}{where}", patience=settings.patience, pace=pace, on_change=on_outage, timing=timing
+        ),
+        announce=None if free else store,
+        writer=writer,
+        prompts=prompts,
+        rebuy=rebuy or free,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spending:
+    """What a run or a leaf has spent. ``unanswered`` calls are those that were sent and never answered, at their worst case."""
+
+    usd: float
+    tokens: int
+    calls: int
+    unanswered: int
+    unanswered_usd: float
+
+
+def spending(store: Store, run_id: str, node: str | None = None) -> Spending:
+    """Return what a run has spent, or one leaf in its trials; calls that were cut off by a kill are counted at their worst."""
+    ledger = ModelLedger(store)
+    usd, tokens, answered = ledger.spent(run_id, node)
+    open_calls: dict[tuple[object, ...], list[ev.CallAsked]] = {}
+    for stored in store.events(run_id, kinds=("call.asked", "call.unbilled")):
+        event = stored.event
+        assert isinstance(event, ev.CallAsked | ev.CallUnbilled)
+        if node is not None and (event.node != node or event.trial == 0):
+            continue
+        key = (
+            event.node,
+            event.trial,
+            event.attempt,
+            event.stage,
+            event.step,
+            event.retry,
+            event.request_hash,
+        )
+        if isinstance(event, ev.CallAsked):
+            open_calls.setdefault(key, []).append(event)
+        elif open_calls.get(key):
+            open_calls[key].pop()
+    if open_calls:
+        for place, count in ledger.answered(run_id).items():
+            if place in open_calls:
+                del open_calls[place][:count]
+    lost = [event for events in open_calls.values() for event in events]
+    lost_usd = sum(event.worst_usd or 0.0 for event in lost)
+    return Spending(
+        usd=usd + lost_usd,
+        tokens=tokens + sum(event.worst_tokens for event in lost),
+        calls=answered + len(lost),
+        unanswered=len(lost),
+        unanswered_usd=lost_usd,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptAsker:
+    """The ``Asker`` of one agent.
+
+    Agents know only (stage, step, retry); this adapter fills in (run, node, trial, attempt), so the reply is stored and
+    replayed under its full ledger address.
+    """
+
+    gateway: ModelGateway
+    run: str
+    node: str
+    trial: int
+    attempt: int
+    role: ModelRole | None = None
+    on_reply: Callable[[Address, ModelReply], None] | None = None
+    earlier: tuple[int, ...] = ()
+    renewed: bool = False
+
+    @property
+    def prompts(self) -> PromptSet:
+        """What the agent renders with."""
+        return self.gateway.prompts
+
+    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        """Return the model's reply at (run, node, trial, attempt, stage, step, retry)."""
+        address = Address(
+            run=self.run,
+            node=self.node,
+            trial=self.trial,
+            attempt=self.attempt,
+            stage=stage,
+            step=step,
+            retry=retry,
+        )
+        # An agent may hand a request to another role (a reader, a judge); without a word it is its own.
+        request = request if request.role is not None else replace(request, role=self.role)
+        return await self.gateway.ask(
+            address, request, on_reply=self.on_reply, earlier=self.earlier, renewed=self.renewed
+        )

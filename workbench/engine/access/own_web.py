@@ -1,0 +1,143 @@
+"""A person's own look at the web as of a cutoff, outside any run: ``workbench search`` and ``page``, and whoever serves the same.
+
+Calls and replies are kept in the ledgers under a run of their own, ``search``, that no event log belongs to; the raw answers of
+engines lie in the raw cache. So every result stands on record with what became of it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from proxies.catalogue import Availability
+from proxies.ledger import Address
+from workbench.engine.access.budget import Budget, BudgetLimits
+from workbench.environment import proxy_settings
+from workbench.errors import UsageError
+from workbench.models.base import NodeRef
+from workbench.models.roles import open_models
+from workbench.search.engines import usable_engines
+from workbench.search.leaf_web import LeafWeb, open_web
+from workbench.search.leak_filter import Verdicts
+from workbench.search.web_options import WebOptions
+from workbench.store import ApiLedger, ModelLedger, Store
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from proxies.ledger import Answer
+    from workbench.models.base import Asker, ModelReply, ModelRequest
+
+#: The run under which a person's searches are kept.
+RUN = "search"
+
+
+@asynccontextmanager
+async def open_own_web(
+    store: Store,
+    cutoff: Cutoff,
+    *,
+    question: str,
+    environ: Mapping[str, str],
+    options: WebOptions | None = None,
+    model: str | None = None,
+    api_base: str | None = None,
+) -> AsyncIterator[LeafWeb]:
+    """Yield a web at a cutoff; broker and connections are closed when the block ends.
+
+    Parameters
+    ----------
+    question : str
+        What the filter's model is told that is researched.
+    options : WebOptions, optional
+        Without engines of its own: those that work with the keys and the network at hand.
+    model : str, optional
+        Reads results and pages (layer 2). Without it rules alone do.
+
+    Raises
+    ------
+    UsageError
+        The question is empty, or no model answers to the name.
+    """
+    from proxies.broker import open_broker
+
+    if not question.strip():
+        raise UsageError("say what is looked for: workbench search WORDS --cutoff DATE")
+    settings = proxy_settings(environ, store.home)
+    broker = open_broker(settings)
+    options = options or WebOptions()
+    if options.engines is None:
+        setting = Availability.of(settings.keys, cutoff, network=settings.network)
+        options = replace(options, engines=usable_engines(broker.catalogue, setting))
+    ledger = ApiLedger(store)
+    session = broker.session(cutoff, ledger)
+    # a new step for each look, so that a person gets a fresh answer and never one from the ledger
+    begun = ledger.count(RUN)
+
+    async def call_api(path: str, params: Mapping[str, Any], *, step: int, retry: int = 0) -> Answer:
+        return await session.call(path, params, _address("tool", begun + step, retry))
+
+    try:
+        yield open_web(
+            call_api=call_api,
+            ask=own_asker(store, model, api_base) if model else None,
+            node=NodeRef(id="-", statement=question),
+            cutoff=cutoff,
+            options=options,
+            verdicts=Verdicts(model=model or ""),
+        )
+    finally:
+        await broker.aclose()
+
+
+def own_asker(
+    store: Store,
+    name: str,
+    api_base: str | None,
+    *,
+    run: str = RUN,
+    budget_usd: float | None = None,
+    spent_usd: float = 0.0,
+    prices: Mapping[str, Sequence[float]] | None = None,
+) -> Asker:
+    """The way to a model by a person's own key, outside any run. What it was asked before, word for word, it is not asked again.
+
+    Parameters
+    ----------
+    run : str
+        Under which the replies are kept.
+    budget_usd : float, optional
+        Most that this asker may spend, with ``spent_usd``, what was spent of it before.
+
+    Raises
+    ------
+    UsageError
+        No model answers to the name, or a budget is set and the price is not known.
+    """
+    from workbench.engine.access.model_gateway import ModelGateway
+
+    budget = Budget(BudgetLimits(usd=budget_usd), usd=spent_usd)
+    if run != RUN:
+        budget.run.name = run.replace(":", " ", 1)  # as the message names whose budget it is
+    gateway = ModelGateway(
+        open_models(name, api_base=api_base),
+        ModelLedger(store),
+        budget,
+        prices=prices or {},
+        # Charged by the person's own prices, and at worst where a kill left a request unanswered. No log belongs to RUN.
+        announce=None if run == RUN else store,
+    )
+    gateway.require_price()
+
+    async def ask(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        digest = hashlib.sha256(f"{request.canonical_hash(name)} {retry}".encode()).digest()
+        place = replace(_address(stage, 0, int.from_bytes(digest[:6])), run=run)
+        return await gateway.ask(place, request)
+
+    return ask
+
+
+def _address(stage: str, step: int, retry: int) -> Address:
+    return Address(run=RUN, node="-", trial=0, attempt=0, stage=stage, step=step, retry=retry)

@@ -1,0 +1,161 @@
+"""Runs in processes of their own: started, planned and ended from a screen, which may close meanwhile.
+
+The command line and the page start runs only through this, so a run never depends on who looks at it.
+"""
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from proxies.atomic import private_folder
+from workbench.engine.ownership import owner_of
+from workbench.engine.worker_place import WorkerPlace
+from workbench.errors import UsageError
+from workbench.propositions import NodeId
+from workbench.store import Store
+
+#: Seconds in which a detached process must have taken its run.
+_TAKES_IN = 60.0
+#: Seconds in which a run that was told to stop must have ended its kernels.
+_ENDS_IN = 120.0
+#: Seconds that a plan may take: one or a few requests to a model.
+_PLANS_IN = 600.0
+#: Tells a process that its questions (``--approve``) are answered through the log.
+ANSWERED_ELSEWHERE = {"WORKBENCH_APPROVALS": "log"}
+_COMMAND = (sys.executable, "-m", "workbench.cli.main")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detached:
+    """A process that was started for a run.
+
+    ``exit_code`` is None while it works; ``line`` is the last line that it printed before it ended early.
+    """
+
+    pid: int
+    exit_code: int | None = None
+    line: str = ""
+    in_time: bool = True
+
+
+def resume_detached(
+    store: Store,
+    run_id: str,
+    *,
+    isolation: str | None = None,
+    workers: WorkerPlace | None = None,
+    leaves: Sequence[NodeId] = (),
+    rebuy: bool = False,
+) -> Detached:
+    """Start a process that goes on with a run, or with these leaves of it, and return when it has taken the run or ended.
+
+    ``rebuy`` as of ``Engine.work``.
+
+    It is its own session, so neither a closed terminal nor Ctrl-C here reaches it. What it would print is in ``run.log``.
+    """
+    folder = store.folder(run_id)
+    private_folder(folder)
+    words = [*_COMMAND, "resume", run_id]
+    if isolation is not None:
+        words += ["--isolation", isolation]
+    if workers is not None:
+        words += workers.words()
+    for leaf in leaves:
+        words += ["--leaf", leaf]
+    if rebuy:
+        words.append("--yes")
+    log = folder / "run.log"
+    # Whoever starts it is a person at a terminal or a page, and answers what it asks through the log (`approve`).
+    environ = {**os.environ, "WORKBENCH_HOME": str(store.home), **ANSWERED_ELSEWHERE}
+    pid = _spawn(words, log, environ)
+    patience = time.monotonic() + _TAKES_IN
+    while True:
+        owner = owner_of(folder)
+        if owner is not None and owner.pid == pid:
+            return Detached(pid=pid)
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            lines = log.read_text(errors="replace").strip().splitlines()
+            return Detached(
+                pid=pid, exit_code=os.waitstatus_to_exitcode(status), line=lines[-1] if lines else ""
+            )
+        if time.monotonic() > patience:
+            return Detached(pid=pid, in_time=False)
+        time.sleep(0.05)
+
+
+def _spawn(words: list[str], log: Path, environ: dict[str, str]) -> int:
+    """Start a process in a session of its own, its messages in a file, and return its number."""
+    # Not subprocess.Popen, which wants its process waited for: this one is to outlive us.
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 2, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+    ]
+    return os.posix_spawn(words[0], words, environ, file_actions=actions, setsid=True)
+
+
+def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[str] = ()) -> str:
+    """Break a claim into its tree in another process, ground nothing, and return the id of the planned run.
+
+    ``options`` are further words of ``workbench analyze``, such as ``--model NAME``.
+
+    Raises
+    ------
+    UsageError
+        The claim, the cutoff or an option is refused, or the plan failed; the message is the command's own line.
+    """
+    # The claim after "--": a statement that begins with a dash is no option.
+    words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--plan-only", "--json", "--", statement]
+    try:
+        ended = subprocess.run(
+            words,
+            env={**os.environ, "WORKBENCH_HOME": str(home), **ANSWERED_ELSEWHERE},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_PLANS_IN,
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"no plan after {_PLANS_IN:.0f} s: ask again, or another model") from None
+    if ended.returncode == 0:
+        return str(json.loads(ended.stdout)["run_id"])
+    lines = [line for line in ended.stderr.splitlines() if line.strip()]
+    last = lines[-1] if lines else f"the plan ended with exit code {ended.returncode}"
+    raise UsageError(last.removeprefix("workbench: "))
+
+
+def stop_run(store: Store, run_id: str) -> bool:
+    """End the process that works on a run and return when it has; False if nobody works on it.
+
+    Raises
+    ------
+    UsageError
+        It works on another machine, is not ours to stop, or has not ended in two minutes.
+    """
+    folder = store.folder(run_id)
+    owner = owner_of(folder)
+    if owner is None:
+        return False
+    if owner.pid is None or owner.host != socket.gethostname():
+        raise UsageError(f"run {run_id} is in work: {owner.line()}; it can be stopped there only")
+    try:
+        # The lock is held, so the number is that of a living process and not of a later one.
+        os.kill(owner.pid, signal.SIGTERM)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        raise UsageError(f"run {run_id} is in work: {owner.line()}, which is not yours to stop") from None
+    patience = time.monotonic() + _ENDS_IN
+    while owner_of(folder) == owner:
+        if time.monotonic() > patience:
+            raise UsageError(f"{owner.line()} was told to stop and has not ended in {_ENDS_IN:.0f} s")
+        time.sleep(0.1)
+    return True

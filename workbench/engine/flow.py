@@ -1,0 +1,394 @@
+"""The main job: a statement becomes a tree, its leaves are grounded side by side, every parent follows its last child.
+
+This file has the order of the steps; ``planning``, ``tree_grounding`` and ``grounding`` have the steps themselves. All that
+happens goes through the ``Recorder``: it is appended to the log and only then shown. A leaf that fails is a value;
+its siblings go on. What stops a run for good (no isolation, no model, a used-up budget, Ctrl-C) leaves it resumable.
+"""
+
+import asyncio
+import gc
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import Broker
+from proxies.catalogue import Catalogue
+from sandbox import Limits, Sandbox
+from sandbox.errors import AnotherWriter, IsolationUnavailable, SandboxError
+from workbench.agents.base import Brief
+from workbench.engine.access.catalogue_guide import CatalogueGuide
+from workbench.engine.access.model_gateway import require_price, run_gateway
+from workbench.engine.access.outage import ProviderDown, Timing
+from workbench.engine.access.web_access import NodeLookUps, run_verdicts
+from workbench.engine.approvals import PATIENT_CELL_SECONDS, Approvals, check_answerable
+from workbench.engine.leaves.grounding import LeafGrounding, TrialGrounding
+from workbench.engine.leaves.job import Workers
+from workbench.engine.leaves.leaf_notebook import KernelSlots
+from workbench.engine.leaves.single_node import require_due
+from workbench.engine.leaves.traversal import LeavesLeft, TreeGrounding
+from workbench.engine.opening import Agents, check_claim
+from workbench.engine.ownership import RunInWork, own_run
+from workbench.engine.plan import Planning
+from workbench.engine.recorder import Listener, Recorder
+from workbench.engine.run_prompts import adopt_prompts
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_texts import RebuyNeeded, adopt_cut
+from workbench.engine.state import RunState
+from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.models.base import Model
+from workbench.models.roles import model_names
+from workbench.prompts import PromptSet
+from workbench.prompts.prompt_set import PREVIOUS
+from workbench.propositions import NodeId
+from workbench.resources import ResourceStop, is_resource_error, resource_line
+from workbench.store import Store, StoreFull
+from workbench.store import events as ev
+from workbench.store.removal import sweep
+
+#: Writes the note of a run, ``reports.note_page.write_report``.
+NoteWriter = Callable[[Store, RunState], object]
+
+
+class Engine:
+    """Works on runs of one store with one broker, one sandbox and one model; one run at a time.
+
+    Parameters
+    ----------
+    store : Store
+    broker : Broker
+        The only way to data; every session of a run reads through it at the run's cutoff.
+    catalogue : Catalogue
+        What the broker can be asked, for the prompts.
+    sandbox : Sandbox
+        Where notebooks run.
+    model : Model
+    listener : callable, optional
+        Called with the new state and the event, after the event is on disk.
+    limits : Limits, optional
+        Bounds of a kernel session.
+    timing : Timing, optional
+        How the run waits for its provider.
+    workers : Workers, optional
+        Who grounds the leaves; this process if there are none.
+    answered : bool
+        Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
+    note : callable, optional
+        Writes what people read of a finished run into its folder; called in a thread when the run has ended.
+    previous_prompts : Path, optional
+        Where earlier files of changed prompts are kept.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        *,
+        broker: Broker,
+        catalogue: Catalogue,
+        sandbox: Sandbox,
+        model: Model,
+        listener: Listener | None = None,
+        limits: Limits | None = None,
+        timing: Timing | None = None,
+        workers: Workers | None = None,
+        answered: bool = False,
+        note: NoteWriter | None = None,
+        previous_prompts: Path = PREVIOUS,
+    ) -> None:
+        self._previous_prompts = previous_prompts
+        self._answered = answered
+        self._note = note
+        self._timing = timing
+        self._workers = workers
+        self._store = store
+        self._broker = broker
+        self._catalogue = catalogue
+        self._sandbox = sandbox
+        self._model = model
+        self._listener = listener or (lambda state, event: None)
+        self._limits = limits or Limits()
+
+    @property
+    def keyed(self) -> tuple[str, ...]:
+        """Names of the sources whose keys are set; on record when a run is opened (``RunSettings.keyed``)."""
+        return tuple(sorted(self._broker.settings.keys))
+
+    async def check(self, statement: str, cutoff: Cutoff, settings: RunSettings) -> None:
+        """Refuse a claim before a run is opened for it; raises ``UsageError``."""
+        check_answerable(settings, answered=self._answered, workers=self._workers is not None)
+        await check_claim(statement, cutoff, settings, self._model)
+        for name in model_names(self._model):
+            require_price(settings, name)
+
+    async def work(
+        self, run_id: str, *, plan_only: bool = False, only: Collection[NodeId] = (), rebuy: bool = False
+    ) -> RunState:
+        """Work on a new or resumed run until it is finished, or planned with ``plan_only``, and return its state.
+
+        ``only`` keeps the sitting to these nodes and what follows above them: the others stay as they are. ``rebuy`` allows to ask
+        again for replies on record whose requests cannot be made any more: they held text of after the cutoff, or something that
+        they rest on has changed.
+
+        Raises
+        ------
+        LeavesLeft
+            The nodes of ``only`` are done, and others still have no value.
+        ProviderError
+            A leaf, a synthesis or the analyzer failed for good; all else is kept, the run can be resumed.
+        BudgetStop
+            The budget is used up.
+        UsageError
+            A part that the run needs is not installed, or a claim that the model refuses.
+        IsolationUnavailable
+            The sandbox cannot be made at the level the run asks for.
+        RunInWork
+            Another process works on the run.
+        ResourceStop
+            The disk is full, or no descriptors are left.
+        """
+        with own_run(self._store.folder(run_id)), _objects_at_rest():
+            sweep(self._store.folder(run_id))  # a kill in the middle of a write leaves half a file
+            return await self._session(run_id, plan_only=plan_only, only=only, rebuy=rebuy)
+
+    async def _session(
+        self, run_id: str, *, plan_only: bool, only: Collection[NodeId], rebuy: bool
+    ) -> RunState:
+        # Read only now: whoever owned the run before has written its last event.
+        async with Recorder(self._store, run_id, self._listener) as recorder:
+            if recorder.state.finished:
+                return recorder.state
+            adopt_cut(recorder, allowed=rebuy)
+            prompts = adopt_prompts(recorder, self._previous_prompts, allowed=rebuy)
+            return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
+
+    async def _advance(
+        self,
+        recorder: Recorder,
+        plan_only: bool,
+        only: Collection[NodeId],
+        prompts: PromptSet,
+        *,
+        rebuy: bool,
+    ) -> RunState:
+        state = recorder.state
+        for node in only:
+            require_due(state, node)
+        if only:  # what a person wants renewed is part of any sitting: the run's end closes it
+            renewed = (leaf for leaf in state.reopened if state.due(leaf))
+            only = tuple(dict.fromkeys((*only, *renewed)))
+        state.require_installed()
+        state.require_sources()
+        state.require_own_server()
+        check_answerable(state.settings, answered=self._answered, workers=self._workers is not None)
+        agents = Agents(state.settings)
+        gateway = run_gateway(
+            self._store,
+            state,
+            self._model,
+            on_outage=_outage_on_record(recorder, self._model.name),
+            timing=self._timing,
+            writer=recorder.writer,
+            prompts=prompts,
+            rebuy=rebuy,
+        )
+        gateway.require_price()
+        keyed = state.settings.keyed if state.settings.keyed is not None else self.keyed
+        guide = CatalogueGuide.for_run(
+            self._catalogue,
+            state.settings,
+            state.parsed_cutoff(),
+            keyed,
+            network=self._broker.settings.network,
+        )
+        brief = Brief(
+            context=state.settings.context.as_of(state.parsed_cutoff()),
+            overview=guide.overview,
+            asks_critic="critic" in state.settings.models,
+        )
+        if state.stopped is not None or state.seq > state.started_seq:
+            recorder.record(ev.RunResumed(only=tuple(only)))
+        async with _stop_on_record(recorder), _time_limit(recorder.state):
+            if not recorder.state.planned:
+                await Planning(recorder, agents.analyzer, gateway, brief).plan()
+            if plan_only:
+                recorder.record(
+                    ev.RunStopped(why="plan-only", detail="the tree stands; `workbench resume` grounds it")
+                )
+                return recorder.state
+            await asyncio.sleep(0)
+            # The pauses around this let other tasks run between two stretches of synchronous work on the log: a run of a
+            # thousand leaves must not hold the event loop for long (benchmarks/engine_scale.py measures it).
+            seal = Seal(self._sandbox, recorder)
+            waiting = any(
+                leaf not in recorder.state.pooled
+                for leaf in recorder.state.tree.leaves()
+                if not only or leaf in only
+            )
+            if waiting and getattr(agents.grounder, "opens_notebook", False):
+                await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
+            await asyncio.sleep(0)
+            slots = KernelSlots()
+            approvals = None if state.settings.approve == "none" else Approvals(recorder)
+            verdicts = run_verdicts(self._store, state, self._model, prompts)
+            trials = TrialGrounding(
+                recorder,
+                grounder=agents.grounder,
+                gateway=gateway,
+                broker=self._broker,
+                guide=guide,
+                sandbox=self._sandbox,
+                level=seal.level,
+                limits=_limits_of(self._limits, recorder.state),
+                slots=slots,
+                keyed=keyed,
+                workers=self._workers,
+                approvals=approvals,
+                verdicts=verdicts,
+            )
+            look_ups = NodeLookUps(
+                recorder=recorder,
+                broker=self._broker,
+                guide=guide,
+                slots=slots,
+                keyed=keyed,
+                approvals=approvals,
+                verdicts=verdicts,
+            )
+            leaves = LeafGrounding(recorder, trials)
+            await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
+            root = recorder.state.tree.root
+            assert root.belief is not None
+            recorder.record(ev.RunFinished(p=root.belief.p))
+        if self._note is not None:
+            # 0.2 s for a thousand leaves; the note audits the run, and what the checks found is kept for its page
+            await asyncio.to_thread(self._note, self._store, recorder.state)
+        return recorder.state
+
+
+class Seal:
+    """The level at which kernels start in this sitting: found out by trying when the first is needed, and put on record.
+
+    A run whose grounder opens no notebook never tries, so it also runs where nothing can be sealed. The level is the
+    sandbox's, which has it from this command line; what the run's own log says is only shown.
+    """
+
+    def __init__(self, sandbox: Sandbox, recorder: Recorder) -> None:
+        self._sandbox = sandbox
+        self._recorder = recorder
+        self._level: str | None = None
+        self._lock = asyncio.Lock()
+
+    async def level(self) -> str:
+        """Return the level; raises ``IsolationUnavailable``."""
+        async with self._lock:  # leaves ask side by side: one record, not one each
+            if self._level is None:
+                report = await self._sandbox.probe()
+                level = await self._sandbox.level()
+                self._recorder.record(ev.RunSealed(isolation=level, refused=tuple(report.refused)))
+                self._level = level
+        return self._level
+
+
+@contextmanager
+def _objects_at_rest() -> Iterator[None]:
+    """Leave what exists already out of the garbage collector's full passes while a run is in work.
+
+    Such a pass walks every object of every imported module: 90 to 130 ms in the event loop, several times in a run of a
+    thousand leaves; without them the longest is 35 ms.
+    """
+    gc.freeze()
+    try:
+        yield
+    finally:
+        gc.unfreeze()
+
+
+def _limits_of(limits: Limits, state: RunState) -> Limits:
+    seconds = state.settings.cell_timeout
+    if state.settings.approve in (
+        "calls",
+        "pages",
+    ):  # the clock of a cell must not run out while a person reads
+        seconds = PATIENT_CELL_SECONDS
+    return limits if seconds is None else replace(limits, cell_seconds=seconds)
+
+
+@asynccontextmanager
+async def _stop_on_record(recorder: Recorder) -> AsyncIterator[None]:
+    """Record why a run stops before its end, and pass the error on."""
+    try:
+        yield
+        await recorder.settled()
+    except BaseException as error:
+        why = _why(error)
+        if why is None:  # a bug of ours: its traceback says more than an event could
+            raise
+        detail = "stopped by hand" if why == "interrupt" else str(error)
+        stop: BaseException = error
+        if why == "resources" and not isinstance(error, StoreFull):
+            stop = ResourceStop(resource_line(error))
+            detail = str(stop)
+        # What else went wrong meanwhile has the same cause, mostly: it must not keep the stop off the log.
+        with suppress(OSError, WorkbenchError):
+            await asyncio.shield(recorder.settled())
+        # A disk that is full takes no event either; the run is resumable without it.
+        with suppress(OSError, WorkbenchError):
+            recorder.record(ev.RunStopped(why=why, detail=detail))
+            await asyncio.shield(recorder.settled())
+        if stop is error:
+            raise
+        raise stop from error
+
+
+def _why(error: BaseException) -> ev.StopReason | None:
+    """Return the word of ``run.stopped`` for an error; None where none is recorded: nothing was begun, or it is a bug."""
+    match error:
+        case RunInWork() | AnotherWriter():
+            return "other-writer"
+        case IsolationUnavailable():
+            return None
+        case RebuyNeeded():
+            return "rebuy"
+        case UsageError():
+            return "refused"
+        case StoreFull() | ResourceStop():
+            return "resources"
+        case LeavesLeft():
+            return "leaves-left"
+        case BudgetStop():
+            return "budget"
+        case ProviderDown():
+            return "outage"
+        case ProviderError() | SandboxError():
+            return "resources" if is_resource_error(error) else "failure"
+        case asyncio.CancelledError() | KeyboardInterrupt():
+            return "interrupt"
+        case _:
+            return "resources" if is_resource_error(error) else None
+
+
+@asynccontextmanager
+async def _time_limit(state: RunState) -> AsyncIterator[None]:
+    """End the block when the run has worked for as long as it may, all sittings counted; raises ``BudgetStop``."""
+    limit = state.settings.budget_seconds
+    if limit is None:
+        yield
+        return
+    try:
+        async with asyncio.timeout(max(0.0, limit - state.worked_seconds)):
+            yield
+    except TimeoutError:
+        raise BudgetStop(f"the budget of {limit:g} seconds is used up: --budget-seconds") from None
+
+
+def _outage_on_record(recorder: Recorder, provider: str) -> Callable[[bool, str, float], None]:
+    """Return what puts the beginning and the end of an outage on the log."""
+
+    def record(down: bool, reason: str, seconds: float) -> None:
+        if down:
+            recorder.record(ev.RunWaiting(provider=provider, reason=reason[:500]))
+        else:
+            recorder.record(ev.RunContinued(provider=provider, seconds=seconds))
+
+    return record

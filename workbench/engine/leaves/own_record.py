@@ -1,0 +1,236 @@
+"""What this home's own leaves came to: resolved before a cutoff, they tell how to pool the next ones and which grounder does well.
+
+A leaf counts for a claim only if `counts_for` says so: its run knew no more than the claim may, and its outcome was decided after
+what the run knew and before what the claim may know. Runs of other homes do not count, since nobody here knows how they were chosen.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import orjson
+
+from proxies.asof.clock import Cutoff
+from workbench.engine.fold import load_state
+from workbench.engine.leaves.aggregation import IMPUTED
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
+from workbench.errors import WorkbenchError
+from workbench.questions.grammar import series_named
+from workbench.science.arrays import logit
+from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.own_correction import learn_correction
+from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+
+_FIGURES = re.compile(
+    r"[\d.,]*\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
+)
+
+
+def counts_for(known: Cutoff, day: str, cutoff: Cutoff | None = None) -> bool:
+    """Whether a forecast may be scored by an outcome, and teach what is forecast at a cutoff: one rule for runs, nights and scores.
+
+    Parameters
+    ----------
+    known : Cutoff
+        What the forecast knew. Of a live one (``now``, parsed at its instant) the day it was made on counts as known.
+    day : str
+        On which the outcome was decided, as YYYY-MM-DD: after what the forecast knew, or it may have read it.
+    cutoff : Cutoff, optional
+        Of what would learn from it: only from outcomes that it can see, and so from no forecast that knew more than it does.
+    """
+    last_known = known.last_moment_day if known.live else known.last_visible_day
+    return last_known.isoformat() < day and (cutoff is None or day <= cutoff.last_visible_day.isoformat())
+
+
+def topic_of(statement: str) -> str:
+    """What a claim is about, whatever its dates and figures: the series of a claim in the grammar, else its words without them.
+
+    Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
+    """
+    return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResolvedLeaf:
+    """A leaf of an earlier run with its outcome.
+
+    Parameters
+    ----------
+    trials : tuple of float
+        Beliefs of its concluded trials.
+    dead : int
+        Its trials without one.
+    parts : tuple of (grounder, p)
+        Who said what, one entry per trial and grounder.
+    outcome : float
+        In [0, 1].
+    day : str
+        Day on which the outcome was decided, as YYYY-MM-DD.
+    cost_usd : float or None
+        Of one trial; None where a price is unknown.
+    claim : str
+        Of its run; leaves of one claim count as one question, those of a run when not given.
+    known : str
+        Last day that its run knew, as YYYY-MM-DD.
+    """
+
+    run_id: str
+    node: str
+    trials: tuple[float, ...]
+    dead: int
+    parts: tuple[tuple[str, float], ...]
+    outcome: float
+    day: str
+    cost_usd: float | None
+    claim: str = ""
+    known: str = ""
+
+
+def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[ResolvedLeaf]:
+    """Yield the resolved leaves of this home's own runs that count, in the order of runs; with a cutoff those that may teach it."""
+    for run_id in store.run_ids():
+        if not store.events(run_id, kinds=("outcome.recorded",)):
+            continue
+        try:
+            state = load_state(store, run_id)
+        except WorkbenchError:
+            continue  # a run that this version cannot read teaches nothing, and ends no other
+        if state.imported is None:
+            known = state.parsed_cutoff()
+            yield from (leaf for leaf in _of_run(store, state) if counts_for(known, leaf.day, before))
+
+
+def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
+    notes = state.annotations
+    outcomes = dict(notes.leaf_outcomes)
+    if notes.outcome is not None and not state.tree.root.children:
+        outcomes.setdefault("P0", notes.outcome)
+    if not outcomes:
+        return
+    grounded: dict[tuple[str, int], ev.LeafGrounded] = {}
+    pooled: dict[str, ev.LeafPooled] = {}
+    for stored in store.events(state.run_id, kinds=("leaf.grounded", "leaf.pooled")):
+        if isinstance(stored.event, ev.LeafGrounded):
+            grounded[stored.event.node, stored.event.trial or 1] = stored.event
+        elif isinstance(stored.event, ev.LeafPooled):
+            pooled[stored.event.node] = stored.event
+    costs = ModelLedger(store).trial_costs(state.run_id)
+    for node, outcome in outcomes.items():
+        if node not in pooled:
+            continue
+        events = [event for (leaf, _), event in sorted(grounded.items()) if leaf == node]
+        yield ResolvedLeaf(
+            run_id=state.run_id,
+            node=node,
+            trials=pooled[node].trials,
+            dead=pooled[node].dead,
+            parts=tuple(part for event in events for part in grounders_of(store, state, event)),
+            outcome=outcome.p,
+            day=outcome.day,
+            # A leaf without a call in the ledger cost nothing.
+            cost_usd=costs.get(node, 0.0 if ModelLedger(store).spent(state.run_id, node)[2] == 0 else None),
+            claim=state.statement,
+            known=state.parsed_cutoff().last_visible_day.isoformat(),
+        )
+
+
+def grounders_of(store: Store, state: RunState, event: ev.LeafGrounded) -> list[tuple[str, float]]:
+    """Return which grounders a concluded trial rests on, with the p of each."""
+    if event.evidence.kind != "routed" or event.evidence.body is None:
+        return [(state.settings.grounder, event.p)]
+    body = orjson.loads(store.body(event.evidence.body))
+    return [(str(part["grounder"]), float(part["belief"]["p"])) for part in body["parts"]]
+
+
+def records_of(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
+    """Return by grounder how many resolved leaves it has, its mean Brier score there, and its mean cost; the router takes them.
+
+    Several trials of a leaf count as one: its grounder's mean squared error.
+    """
+    scores: dict[str, list[float]] = {}
+    costs: dict[str, list[float | None]] = {}
+    for leaf in leaves:
+        by_name: dict[str, list[float]] = {}
+        for name, p in leaf.parts:
+            by_name.setdefault(name, []).append((p - leaf.outcome) ** 2)
+        for name, errors in by_name.items():
+            scores.setdefault(name, []).append(float(np.mean(errors)))
+            costs.setdefault(name, []).append(leaf.cost_usd)
+    return {
+        name: {
+            "n": len(values),
+            "brier": float(np.mean(values)),
+            "cost_usd": None
+            if any(cost is None for cost in costs[name])
+            else float(np.mean([cost for cost in costs[name] if cost is not None])),
+        }
+        for name, values in sorted(scores.items())
+    }
+
+
+def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
+    """Return settings whose prior, shrinkage and calibration are those that fit the own record (BLF, App. C.9 and C.11).
+
+    Outcomes that are shares count as the side they lie on. Nothing changes where too few questions are resolved, or where the fit is not
+    shown to help those left out (`learn_correction`); a question is a claim, and claims about one series in one stretch of time are one.
+    """
+    aggregation = replace(
+        settings.aggregation,
+        floor=1.0,
+        slope=0.0,
+        calibration_slope=1.0,
+        calibration_offset=0.0,
+        learned_from=0,
+    )
+    if leaves:
+        trials = trial_logits_of(leaves, aggregation.dead)
+        raw = [aggregation.combine(leaf.trials, dead=leaf.dead) for leaf in leaves]
+        correction = learn_correction(
+            TrialLogits(mean=logit(np.array(raw)), spread=trials.spread, count=trials.count),
+            np.full(len(leaves), np.nan),
+            np.array([float(leaf.outcome > 0.5) for leaf in leaves]),
+            clusters_of(
+                [leaf.claim or leaf.run_id for leaf in leaves],
+                series=[topic_of(leaf.claim) if leaf.claim else "" for leaf in leaves],
+                start=[leaf.known for leaf in leaves],
+                end=[leaf.day for leaf in leaves],
+            ).tolist(),
+            shrinks=aggregation.pool == "logit-mean",
+        )
+        if not correction.reason:
+            aggregation = replace(
+                aggregation,
+                prior=correction.base_rate,
+                floor=correction.floor,
+                slope=correction.slope,
+                calibration_slope=correction.calibration_slope,
+                calibration_offset=correction.calibration_offset,
+                learned_from=len(leaves),
+            )
+    return replace(settings, aggregation=aggregation)
+
+
+def trial_logits_of(leaves: list[ResolvedLeaf], dead: str) -> TrialLogits:
+    """Return the logits of leaves with unequal numbers of trials; dead ones count as 0.5 under ``impute``."""
+    rows = [[*leaf.trials, *([IMPUTED] * leaf.dead if dead == "impute" else [])] for leaf in leaves]
+    width = max(map(len, rows))
+    return trial_logits([row + [float("nan")] * (width - len(row)) for row in rows])
+
+
+def with_record(store: Store, cutoff: Cutoff, settings: RunSettings) -> RunSettings:
+    """Return the settings of a new run with what the own record teaches; only where the run is to learn, or routes its leaves."""
+    routed = settings.grounder == "auto"
+    if not (settings.aggregation.learn or routed):
+        return settings
+    leaves = list(resolved_leaves(store, cutoff))
+    if settings.aggregation.learn:
+        settings = learn(settings, leaves)
+    own = settings.options.get("grounder", {})
+    if routed and "record" not in own and (records := records_of(leaves)):
+        settings = replace(settings, options={**settings.options, "grounder": {**own, "record": records}})
+    return settings

@@ -1,0 +1,218 @@
+"""All leaves side by side, and each inner node the moment its last child is ready."""
+
+import asyncio
+from collections.abc import Collection, Mapping
+
+from proxies.errors import ProxyError
+from workbench.agents.base import Synthesizer
+from workbench.agents.errors import AgentGaveUp
+from workbench.agents.evidence.look_up import LookUp
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.access.web_access import LooksUp, NodeLookUps, look_up_record
+from workbench.engine.leaves.grounding import LeafGrounding
+from workbench.engine.recorder import Recorder
+from workbench.engine.run_texts import RebuyNeeded
+from workbench.errors import ProviderError, WorkbenchError
+from workbench.models.errors import ModelError
+from workbench.plug_points import RULES, package_of
+from workbench.propositions import NodeId
+from workbench.store import events as ev
+from workbench.synthesis import RuleError, evaluate
+
+
+class LeavesLeft(WorkbenchError):
+    """A sitting that was kept to some nodes has done them, and the claim still waits for others: resumable."""
+
+    exit_code = 3
+
+
+class TreeGrounding:
+    """Grounds and combines the planned tree of one run; with ``only`` these nodes and what follows above them."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        leaves: LeafGrounding,
+        synthesizer: Synthesizer,
+        gateway: ModelGateway,
+        look_ups: NodeLookUps,
+        *,
+        only: Collection[NodeId] = (),
+    ) -> None:
+        self._only = frozenset(only)
+        tree = recorder.state.tree
+        #: What this sitting may touch, where it is kept to some nodes.
+        self._reached = self._only.union(*(tree.ancestors(node) for node in self._only))
+        self._recorder = recorder
+        self._leaves = leaves
+        self._synthesizer = synthesizer
+        self._gateway = gateway
+        self._look_ups = look_ups
+
+    async def ground(self) -> None:
+        """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
+
+        Raises
+        ------
+        ProviderError
+            Some node failed for good; the others are kept.
+        LeavesLeft
+            None did, but this sitting was kept to some nodes and others have no value.
+        RebuyNeeded
+            A request has changed to which a reply is on record; leaves in work were brought to their next request.
+        """
+        tasks: dict[NodeId, asyncio.Task[bool]] = {}
+        try:
+            async with asyncio.TaskGroup() as group:
+                # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
+                for node in reversed(list(self._recorder.state.tree.ids())):
+                    tasks[node] = group.create_task(self._node(node, tasks), name=node)
+        except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
+            raise first_error(group) from None
+        if not tasks["P0"].result():
+            if self._gateway.blocked is not None:
+                raise self._gateway.blocked
+            if self._only and (line := self._left_line()) is not None:
+                raise LeavesLeft(line)
+            raise ProviderError(self._failure_line())
+
+    async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
+        """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
+        state = self._recorder.state
+        proposition = state.tree[node]
+        if self._only and node not in self._reached:
+            return proposition.belief is not None
+        if not proposition.children:
+            return await self._leaves.leaf(node) if state.due(node) else True
+        renewed = [leaf for leaf in state.reopened if node in state.tree.ancestors(leaf)]
+        if proposition.belief is not None and not renewed:
+            return True
+        # One after another is as fast as all at once: the children's tasks run already, this only collects them.
+        ready = [await tasks[child] for child in proposition.children]
+        if not all(ready):
+            return False
+        full = any(state.reopened[leaf] == "full" for leaf in renewed)
+        if proposition.belief is not None and proposition.rule is not None and not full:
+            # Read anew: the children's values have moved while they were waited for.
+            value = evaluate(self._recorder.state.tree).values.get(node)
+            if value is not None:
+                self._recompute(node, value)
+                return True
+        return await self._synthesize(node)
+
+    def _recompute(self, node: NodeId, value: float) -> None:
+        """Let a node follow a leaf that was grounded again, by the rule that it has: no model is asked."""
+        proposition = self._recorder.state.tree[node]
+        belief, rule = proposition.belief, proposition.rule
+        assert belief is not None and rule is not None
+        if value == belief.p:
+            return
+        data = rule.to_json()
+        self._recorder.record(
+            lambda put: ev.NodeSynthesized(
+                node=node,
+                rule=data,
+                package=package_of(RULES, str(data.get("name"))),
+                p=value,
+                key_factor=belief.key_factor,
+                report=put(belief.report),
+            )
+        )
+
+    async def _synthesize(self, node: NodeId) -> bool:
+        state = self._recorder.state
+        # Each failure moves the attempt on, so a resumed run asks anew instead of replaying replies that were no use.
+        attempt = 1 + len(state.failures.get(node, ()))
+        # Leaves that a person had grounded again change what a node above is asked.
+        ask = self._gateway.asker(
+            run=state.run_id,
+            node=node,
+            trial=0,
+            attempt=attempt,
+            role="synthesizer",
+            renewed=any(node in state.tree.ancestors(leaf) for leaf in state.reopened),
+        )
+        looked_up: LookUp | None = None
+        try:
+            if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
+                looked_up = await self._look_ups.look_up(self._synthesizer, node, attempt, ask)
+            rule, belief = await self._synthesizer.synthesize(
+                state.tree[node],
+                [state.tree[child] for child in state.tree[node].children],
+                cutoff=state.parsed_cutoff(),
+                ask=ask,
+                **({} if looked_up is None else {"looked_up": looked_up}),
+            )
+        except AgentGaveUp as error:
+            self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
+            return False
+        except (ModelError, ProxyError, RebuyNeeded) as error:
+            # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
+            self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
+            return False
+        data = rule.to_json()
+        if (
+            looked_up is not None
+        ):  # before the event that vouches for it: a kill between them leaves a file that is written again
+            await asyncio.to_thread(self._look_ups.write, looked_up, node, attempt)
+        try:
+            self._recorder.record(
+                lambda put: ev.NodeSynthesized(
+                    node=node,
+                    rule=data,
+                    package=package_of(RULES, str(data.get("name"))),
+                    p=belief.p,
+                    key_factor=belief.key_factor,
+                    report=put(belief.report),
+                    looked_up=None if looked_up is None else look_up_record(looked_up, attempt, put),
+                )
+            )
+        except RuleError as error:
+            # A synthesizer of another package may bring a rule that nobody registered: its result cannot be read back.
+            reason = f"the {state.settings.rule} synthesizer's rule cannot be recorded: {error}"
+            self._recorder.record(ev.NodeFailed(node=node, reason=reason))
+            return False
+        return True
+
+    def _left_line(self) -> str | None:
+        """Return which nodes were left out of this sitting; None where one of its own, or a node above, failed."""
+        state = self._recorder.state
+        failed = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
+        if not self._reached.isdisjoint(failed) or any(
+            state.tree[node].belief is None for node in self._only
+        ):
+            return None
+        left = [*(leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None), *failed]
+        verb = "has its value" if len(self._only) == 1 else "have their values"
+        return (
+            f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without:"
+            f" `workbench resume {state.run_id}` does the rest"
+        )
+
+    def _failure_line(self) -> str:
+        state = self._recorder.state
+        leaves = [leaf for leaf in state.tree.leaves() if state.node_status(leaf) == "failed"]
+        inner = [node for node in state.tree.inner() if state.node_status(node) == "failed"]
+        first = next(
+            (t.failure for (n, _), t in state.trials.items() if n in leaves and t.failure),
+            next((state.waiting.get(n) or state.failures[n][-1] for n in inner), "no reason on record"),
+        )
+        done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")
+        return (
+            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} leaves are kept:"
+            f" `workbench resume {state.run_id}` tries the rest again"
+        )
+
+
+def first_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one exception of a group that matters most: ours before a stranger's, each in the order raised."""
+    flat: list[BaseException] = []
+    pending = list(reversed(group.exceptions))
+    while pending:
+        error = pending.pop()
+        if isinstance(error, BaseExceptionGroup):
+            pending.extend(reversed(error.exceptions))
+        else:
+            flat.append(error)
+    # min() returns the first of equals, so among errors of one kind the order raised decides.
+    return min(flat, key=lambda error: not isinstance(error, WorkbenchError))

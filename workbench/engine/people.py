@@ -1,0 +1,140 @@
+"""What people said of a run: comments, notes, tags, the outcome, sign-offs. A fold over events, part of the run's state.
+
+No agent is shown any of it: prompts are built from the tree and the settings, so a known outcome cannot reach a model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from workbench.propositions import NodeId
+from workbench.questions.worded_answers import share_of
+from workbench.store import StoredEvent
+from workbench.store import events as ev
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """A comment on a proposition, or a note on the run (``node`` None) or a proposition."""
+
+    seq: int
+    at_utc: str
+    node: NodeId | None
+    text: str
+    author: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {
+            "seq": self.seq,
+            "node": self.node,
+            "text": self.text,
+            "author": self.author,
+            "at_utc": self.at_utc,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """How the claim turned out: ``p`` 1 for yes, 0 for no, between them for a share; ``revised`` counts earlier answers."""
+
+    p: float
+    day: str
+    source: str
+    author: str
+    at_utc: str
+    revised: int = 0
+
+    def brier(self, forecast: float) -> float:
+        """Return the squared error of a forecast, 0 to 1, lower is better: the Brier score of one event.
+
+        >>> round(Outcome(p=0.0, day="2018-12-31", source="series", author="", at_utc="").brier(0.66916), 3)
+        0.448
+        """
+        # Not the scores of workbench.science: they load numpy, and every screen asks this.
+        return (forecast - self.p) ** 2
+
+    def to_json(self, forecast: float | None) -> dict[str, Any]:
+        """Plain JSON object, with the Brier score of a forecast in [0, 1] if there is one."""
+        return {
+            "p": self.p,
+            "day": self.day,
+            "source": self.source,
+            "author": self.author,
+            "at_utc": self.at_utc,
+            "revised": self.revised,
+            "brier": None if forecast is None else self.brier(forecast),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """All annotations of a run in the order they were made; ``tags`` are those that stand.
+
+    ``outcome`` is the claim's, ``leaf_outcomes`` those of single leaves, from which grounders and calibration learn.
+    """
+
+    comments: tuple[Remark, ...] = ()
+    notes: tuple[Remark, ...] = ()
+    tags: tuple[str, ...] = ()
+    outcome: Outcome | None = None
+    leaf_outcomes: Mapping[NodeId, Outcome] = field(default_factory=dict)
+    sign_offs: tuple[StoredEvent, ...] = ()
+    #: Reviews that came back from other homes; their comments stand among ``comments``.
+    returned: tuple[StoredEvent, ...] = ()
+    leak_audits: tuple[ev.LeaksAudited, ...] = ()
+
+    def apply(self, stored: StoredEvent) -> "Annotations":
+        """Return the annotations after one more event of theirs; any other event is a bug of the caller."""
+        event = stored.event
+        match event:
+            case ev.CommentAdded():
+                return replace(self, comments=(*self.comments, _remark(stored, event)))
+            case ev.NoteAdded():
+                standing = [tag for tag in (*self.tags, *event.tags) if tag not in event.untagged]
+                notes = (*self.notes, _remark(stored, event)) if event.text else self.notes
+                return replace(self, notes=notes, tags=tuple(dict.fromkeys(standing)))
+            case ev.OutcomeRecorded():
+                before = self.leaf_outcomes.get(event.node) if event.node is not None else self.outcome
+                outcome = Outcome(
+                    p=event.p,
+                    day=event.day,
+                    source=event.source,
+                    author=event.author,
+                    at_utc=stored.at_utc,
+                    revised=0 if before is None else before.revised + 1,
+                )
+                if event.node is not None:
+                    return replace(self, leaf_outcomes={**self.leaf_outcomes, event.node: outcome})
+                return replace(self, outcome=outcome)
+            case ev.ReviewSigned():
+                return replace(self, sign_offs=(*self.sign_offs, stored))
+            case ev.ReviewReturned():
+                comments = [
+                    Remark(
+                        seq=stored.seq, at_utc=each.at_utc, node=each.node, text=each.text, author=each.author
+                    )
+                    for each in event.comments
+                ]
+                return replace(self, comments=(*self.comments, *comments), returned=(*self.returned, stored))
+            case ev.LeaksAudited():
+                return replace(self, leak_audits=(*self.leak_audits, event))
+        raise AssertionError(f"{event.kind} is no annotation")
+
+    def words(self) -> str:
+        """Return all of it as one text in lower case, for a search."""
+        parts = [text for each in (*self.comments, *self.notes) for text in (each.text, each.author)]
+        return "\n".join([*self.tags, *parts]).casefold()
+
+
+def _remark(stored: StoredEvent, event: ev.CommentAdded | ev.NoteAdded) -> Remark:
+    return Remark(seq=stored.seq, at_utc=stored.at_utc, node=event.node, text=event.text, author=event.author)
+
+
+def outcome_of(text: str) -> float:
+    """Return what ``yes``, ``no`` or a share (``0.3``, ``30%``) stands for, in [0, 1]; raises ``UsageError``.
+
+    >>> outcome_of("yes"), outcome_of("No"), outcome_of("30%")
+    (1.0, 0.0, 0.3)
+    """
+    return share_of(text)

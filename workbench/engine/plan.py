@@ -1,0 +1,201 @@
+"""From a claim to a planned tree: the analyzer's rounds, and its further analyses of leaves."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from workbench.agents.base import Analyzer, Brief
+from workbench.agents.errors import AgentGaveUp
+from workbench.agents.routing import FREE
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.leaves.traversal import first_error
+from workbench.engine.recorder import Recorder
+from workbench.engine.run_files import tree_body
+from workbench.engine.run_texts import RebuyNeeded
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.models.costs import CostForecast, forecast_cost
+from workbench.propositions import NodeId, Tree
+from workbench.propositions.growth import next_leaves, recursion_round
+from workbench.store import events as ev
+
+
+class Planning:
+    """Plans the tree of one run."""
+
+    def __init__(self, recorder: Recorder, analyzer: Analyzer, gateway: ModelGateway, brief: Brief) -> None:
+        self._recorder = recorder
+        self._analyzer = analyzer
+        self._gateway = gateway
+        self._brief = brief
+
+    async def plan(self) -> None:
+        """Let the analyzer build the tree, then deepen it: n - 1 more rounds over all leaves, or leaf by leaf to a target.
+
+        Depth is Analytica^n (paper A, section 4.4), the target its leaf scaling (section 5.3). Each further analysis sees
+        one proposition as its root and answers in local ids; a leaf that cannot be broken down further stays a leaf.
+
+        Raises
+        ------
+        AgentGaveUp
+            The analyzer gave no usable tree for the claim itself.
+        """
+        state = self._recorder.state
+        try:
+            tree = await self._analyze(Tree.root_only(state.statement), "P0")
+        except AgentGaveUp as error:
+            self._recorder.record(ev.NodeFailed(node="P0", reason=str(error)))
+            raise
+        analyzed: set[NodeId] = set()
+        for _ in range(1, state.settings.depth):
+            leaves = list(recursion_round(tree, analyzed))
+            analyzed.update(leaves)
+            tree = await self._deepen(tree, leaves)
+        if state.settings.leaf_target is not None:
+            # The tree is that of one after another; side by side go those whose turn comes whatever the others give.
+            most = state.settings.agent.max_leaves
+            while following := next_leaves(tree, state.settings.leaf_target, most, analyzed):
+                analyzed.update(following)
+                tree = await self._deepen(tree, following)
+        self._recorder.record(lambda put: ev.TreePlanned(tree=put(tree_body(tree))))
+
+    async def _deepen(self, tree: Tree, leaves: Sequence[NodeId]) -> Tree:
+        """Return the tree with these leaves analyzed side by side, each as the root of its own analysis.
+
+        They are grafted in the order of the leaves, whichever is ready first: a resumed run must come to the same tree. A leaf
+        whose analysis is refused, or repeats what the tree holds already, stays a leaf.
+        """
+        growing = _Growing(tree)
+        outcomes: dict[NodeId, Tree | str] = {}
+
+        async def analyze(leaf: NodeId) -> None:
+            try:
+                outcomes[leaf] = await self._analyze(
+                    Tree.root_only(tree[leaf].statement), leaf, growing=growing
+                )
+            except RebuyNeeded:
+                raise
+            except (AgentGaveUp, UsageError) as error:
+                # A model may know no more of an elementary proposition.
+                growing.parts.pop(leaf, None)
+                outcomes[leaf] = str(error)
+
+        try:
+            async with asyncio.TaskGroup() as group:
+                for leaf in leaves:
+                    group.create_task(analyze(leaf), name=leaf)
+        except BaseExceptionGroup as failures:
+            raise first_error(failures) from None
+        for leaf in leaves:
+            outcome = outcomes[leaf]
+            if isinstance(outcome, Tree):
+                try:
+                    tree = tree.graft(leaf, outcome)
+                    continue
+                except UsageError as error:  # it repeats a proposition that an earlier leaf has got
+                    outcome = str(error)
+            self._recorder.record(ev.LeafKept(node=leaf, reason=outcome))
+        return tree
+
+    async def _analyze(self, local: Tree, node: NodeId, *, growing: "_Growing | None" = None) -> Tree:
+        rounds = 0
+
+        async def on_round(tree: Tree) -> None:
+            nonlocal rounds
+            rounds += 1
+            body = tree_body(tree if growing is None else growing.with_part(node, tree))
+            await asyncio.sleep(
+                0
+            )  # to write a tree of a thousand leaves as text takes 15 ms, to read it back 40
+            number = rounds  # of this round, whenever the event is made
+            self._recorder.record(lambda put: ev.TreeExpanded(node=node, tree=put(body), round=number))
+            await asyncio.sleep(0)
+
+        state = self._recorder.state
+        # The attempt counts the failures of the claim itself: they alone end the planning, and the next sitting asks anew.
+        # Further analyses of leaves use the same number.
+        ask = self._gateway.asker(
+            run=state.run_id,
+            node=node,
+            trial=0,
+            attempt=1 + len(state.failures.get("P0", ())),
+            role="analyzer",
+        )
+        more = {}
+        if getattr(self._analyzer, "takes_brief", False):
+            brief = self._brief
+            more["brief"] = brief if node == "P0" else replace(brief, context=brief.context.below())
+        return await self._analyzer.analyze(
+            local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
+        )
+
+
+class _Growing:
+    """A tree whose leaves are being analyzed side by side, for the event after each round."""
+
+    def __init__(self, base: Tree) -> None:
+        self._base = base
+        self._whole = base
+        self.parts: dict[NodeId, Tree] = {}
+
+    def with_part(self, node: NodeId, part: Tree) -> Tree:
+        """Return the whole tree with what is known of every leaf by now, ``part`` being the newest."""
+        self._base.graft(node, part)  # raises for a part that can never stand
+        again = node in self.parts
+        self.parts[node] = part
+        # Most leaves are analyzed in one round: the part is added, and the whole is not built anew for each of a thousand.
+        if again:
+            self._whole = self._base
+        for leaf, tree in self.parts.items() if again else [(node, part)]:
+            with suppress(UsageError):  # two repeat each other: only one will stand in the end
+                self._whole = self._whole.graft(leaf, tree)
+        return self._whole
+
+
+#: Who asks models once the tree stands.
+_ROLES = ("grounder", "synthesizer")
+
+
+def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
+    """Return what the rest of a planned run will take; with ``whole`` what all of it was expected to."""
+    tree = state.tree
+    leaves = sum(1 for leaf in tree.leaves() if whole or tree[leaf].belief is None)
+    return forecast_cost(
+        state.settings.model,
+        # Of a routed tree nobody knows before its leaves are looked at: the most it can take is said.
+        leaves=0 if state.settings.grounder in FREE else leaves,
+        inner=sum(1 for node in tree.inner() if whole or tree[node].belief is None),
+        trials=state.settings.trials,
+        prices=state.settings.prices,
+        roles=state.settings.models,
+        grounder=state.settings.grounder,
+    )
+
+
+def cost_line(state: RunState) -> str:
+    """Return the cost forecast as one line: calls, and US dollars where the price of a token is known, with a range."""
+    expected = forecast(state)
+    roles = {role: name for role, name in state.settings.models.items() if role in _ROLES}
+    models = dict.fromkeys(roles.get(role, state.settings.model) for role in _ROLES)
+    line = f"grounding will take about {expected.model_calls} calls to {' and '.join(models)}"
+    few, many = expected.range_of(expected.model_calls)
+    if expected.spread > 1:
+        line += f" ({few:.0f} to {many:.0f})"
+    if expected.cost_usd is None:
+        return f"{line} ({expected.input_tokens + expected.output_tokens:,} tokens), whose price is unknown"
+    low, high = expected.range_of(expected.cost_usd)
+    between = f" (${low:.2f} to ${high:.2f})" if expected.spread > 1 else ""
+    return f"{line}, about ${expected.cost_usd:.2f}{between}"
+
+
+def error_line(state: RunState, calls: int, cost_usd: float | None) -> str | None:
+    """Return how far off the forecast of a finished run was; None for a model that costs nothing."""
+    expected = forecast(state, whole=True)
+    if expected.spread == 1:
+        return None
+    off = calls / expected.model_calls - 1
+    line = f"forecast {expected.model_calls} calls for the tree, {calls} were made ({off:+.0%})"
+    if not expected.cost_usd or cost_usd is None:
+        return line
+    return f"{line}; forecast ${expected.cost_usd:.2f}, cost ${cost_usd:.2f} ({cost_usd / expected.cost_usd - 1:+.0%})"

@@ -1,0 +1,387 @@
+"""Does a run's evidence still stand? Each proof is compared with its records and checked by its own evidence, offline."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from sandbox import Limits, Sandbox
+from sandbox.errors import JournalBroken
+from sandbox.record.journal import ends_at
+from sandbox.record.proof_verification import Difference, Verification, verify_proof
+from workbench.agents.evidence.base import (
+    Evidence,
+    EvidenceBroken,
+    MissingEvidence,
+    ProofContext,
+    package_errors,
+    read_evidence,
+)
+from workbench.engine.access.looked_up import look_up_faults
+from workbench.engine.attempt_records import attempt_context
+from workbench.engine.fold import load_state
+from workbench.engine.imported_run import signature_fault
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.run_files import journal_name, packages
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions import NodeId
+from workbench.store import Store, StoreCorrupt
+from workbench.store import events as ev
+from workbench.synthesis import evaluate
+
+#: How far a stored p may be from the one that it follows from: the last bits of a sum.
+TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Combined:
+    """A node whose stored belief does not follow; ``check`` is ``pooled``, ``rule``, ``look-up`` or ``root``."""
+
+    node: NodeId
+    check: str
+    what: str
+
+
+def combined_faults(store: Store, state: RunState) -> list[Combined]:
+    """Return every leaf that is not its trials, every node that is not its rule or its look-up, and an end that is not the root's.
+
+    Read up to where the state stands, so that who may see a run only as it once stood is told nothing of later.
+    """
+    rows = store.events(state.run_id, until=state.seq)
+    return [
+        *_pooled_faults((row.event for row in rows), state.settings.aggregation),
+        *(
+            Combined(node=node, check="rule", what="the stored p is not what its rule gives")
+            for node in rule_faults(state)
+        ),
+        *(Combined(node=node, check="look-up", what=what) for node, what in look_up_faults(store, state)),
+    ]
+
+
+def rule_faults(state: RunState) -> list[NodeId]:
+    """Return the inner nodes whose stored p is not what their rule gives from their children."""
+    values = evaluate(state.tree).values
+    return [
+        node
+        for node in state.tree.inner()
+        if (computed := values.get(node)) is not None
+        and abs(computed - (state.tree[node].p or 0.0)) > TOLERANCE
+    ]
+
+
+def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list[Combined]:
+    """Follow the log: the tree may have been edited since, and an edited leaf is what a person says it is."""
+    concluded: dict[NodeId, dict[int, ev.LeafGrounded]] = {}
+    root: float | None = None
+    faults = []
+    for event in events:
+        match event:
+            case ev.LeafGrounded():
+                concluded.setdefault(event.node, {})[event.trial or 1] = event
+            case ev.LeafPooled():
+                trials = [row for _, row in sorted(concluded.get(event.node, {}).items())]
+                if what := _pooled_fault(event, trials, aggregation):
+                    faults.append(Combined(node=event.node, check="pooled", what=what))
+            case ev.LeafReopened():  # what its trials concluded before counts no more
+                concluded.pop(event.node, None)
+            case ev.TreeEdited():
+                root = None
+            case ev.RunFinished() if root is not None and abs(event.p - root) > TOLERANCE:
+                faults.append(
+                    Combined(
+                        node="P0",
+                        check="root",
+                        what=f"the run ended with {event.p!r}, its root says {root!r}",
+                    )
+                )
+            case _:
+                pass
+        if isinstance(event, ev.LeafPooled | ev.NodeSynthesized) and event.node == "P0":
+            root = event.p
+    return faults
+
+
+def _pooled_fault(
+    event: ev.LeafPooled, trials: list[ev.LeafGrounded], aggregation: Aggregation
+) -> str | None:
+    values = [trial.p for trial in trials]
+    if not values or list(event.trials) != values:
+        return f"it counts the trials {list(event.trials)}, concluded were {values}"
+    p = aggregation.combine(values, dead=event.dead)
+    if abs(event.p - p) > TOLERANCE:
+        return f"it counts as {event.p!r}, its trials give {p!r}"
+    # Of several trials the report is written together, in words that may have changed since.
+    if event.key_factor != trials[0].key_factor or (len(trials) == 1 and event.report != trials[0].report):
+        return "its key factor or report is not the one of its trial"
+    return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProofCheck:
+    """The outcome for one proof: the leaf, its trial, and what differs.
+
+    ``anchored`` says whether the log holds its journal's head; without that, a journal that was written anew whole goes
+    unnoticed. A proof without a journal has nothing to anchor: None.
+    """
+
+    node: NodeId
+    trial: int
+    outcome: Verification
+    anchored: bool | None = None
+
+    def rows(self, differences: tuple[Difference, ...]) -> list[dict[str, Any]]:
+        """Return differences as JSON rows that name the leaf."""
+        return [
+            {
+                "node": self.node,
+                "trial": self.trial,
+                "check": item.check,
+                "cell": item.cell,
+                "what": item.what,
+            }
+            for item in differences
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunCheck:
+    """The outcome for a run's proofs, and the level of the kernels they were re-run in; None if none was started.
+
+    ``signer`` is the public key that signed the package the run came in; ``signature_fault`` says why its signature is
+    not one over the log as it is now; ``combined`` are leaves and nodes that do not follow from the proofs below them.
+    """
+
+    proofs: list[ProofCheck]
+    isolation: str | None
+    signer: str | None = None
+    signature_fault: str | None = None
+    combined: tuple[Combined, ...] = ()
+
+    @property
+    def differing(self) -> list[dict[str, Any]]:
+        """All that differs, as JSON rows; those of no leaf have null for it."""
+        rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
+        rows += [_row(item.node, item.check, item.what) for item in self.combined]
+        if self.signature_fault is not None:
+            rows.append(_row(None, "signature", self.signature_fault))
+        return rows
+
+
+def _row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
+    """A difference that is of no single trial, or of no leaf at all."""
+    return {"node": node, "trial": None, "check": check, "cell": None, "what": what}
+
+
+async def verify_run(
+    store: Store,
+    run_id: str,
+    node: NodeId | None = None,
+    *,
+    isolation: str | None = None,
+    state: RunState | None = None,
+) -> RunCheck:
+    """Verify every concluded proof of a run and what was made of them, or one leaf's.
+
+    All records are compared first. If any differs, no cell of the run is executed: a run that was altered somewhere is not
+    trusted elsewhere.
+
+    Parameters
+    ----------
+    isolation : str, optional
+        The level the person at this machine asked for; without it the best sealed one that works here. The level in the
+        run's log is not looked at, since whoever wrote the run would then choose it.
+    state : RunState, optional
+        Where the caller has folded the run's log already, or only as far as it may be seen.
+
+    Raises
+    ------
+    UsageError
+        The node has no concluded proof, or the run has none at all.
+    IsolationUnavailable
+        A re-run is due and the level does not work here. Without a notebook to re-run no level is tried.
+    """
+    state = state or load_state(store, run_id)
+    if node is not None:
+        state.tree[node]  # raises for an unknown node
+    proofs = [key for key, trial in sorted(state.trials.items()) if trial.belief and node in (None, key[0])]
+    if not proofs:
+        of = f"{node} of run {run_id}" if node else f"run {run_id}"
+        raise UsageError(f"{of} has no concluded proof to verify: proofs belong to grounded leaves")
+    recorded = [
+        ProofCheck(
+            node=leaf,
+            trial=trial,
+            outcome=compare_trial(store, state, leaf, trial),
+            anchored=_anchored(store, state, leaf, trial),
+        )
+        for leaf, trial in proofs
+    ]
+    signature = state.imported.signature if state.imported is not None else None
+    signer = signature.key if signature is not None else None
+    fault = None
+    if state.imported is not None and signature is not None:
+        fault = signature_fault(store, run_id, signature, before=state.imported.seq)
+    combined = tuple(item for item in combined_faults(store, state) if node in (None, item.node))
+    if fault is not None or combined or any(check.outcome.differing for check in recorded):
+        return RunCheck(
+            proofs=recorded, isolation=None, signer=signer, signature_fault=fault, combined=combined
+        )
+    sandbox = Sandbox(isolation=isolation)
+    used: list[str] = []
+
+    async def level() -> str:
+        used.append(await sandbox.level())
+        return used[-1]
+
+    try:
+        checks = [
+            replace(
+                check,
+                outcome=await verify_trial(
+                    store, state, check.node, check.trial, sandbox=sandbox, level=level
+                ),
+            )
+            for check in recorded
+        ]
+        return RunCheck(proofs=checks, isolation=used[0] if used else None, signer=signer)
+    finally:
+        await sandbox.aclose()
+
+
+async def verify_trial(
+    store: Store,
+    state: RunState,
+    node: NodeId,
+    trial: int,
+    *,
+    sandbox: Sandbox,
+    level: Callable[[], Awaitable[str]],
+    limits: Limits | None = None,
+) -> Verification:
+    """Verify one concluded trial of a leaf by its own evidence; kernels that it needs start at ``level()``.
+
+    The level is asked for when evidence re-runs a notebook, and not before.
+    """
+    try:
+        evidence = stored_evidence(store, state, node, trial)
+    except (StoreCorrupt, MissingEvidence, EvidenceBroken) as error:
+        return _unreadable(error)
+    # whoever wrote the journal anew would choose what runs; in a thread, as a journal may be long
+    if state.trial(node, trial).journal_head is not None:
+        faults = await asyncio.to_thread(_anchor_faults, store, state, node, trial)
+        if faults:
+            return compare_trial(store, state, node, trial)
+
+    async def replay(proof: ProofContext, conclusion: Callable[[], str | None]) -> Verification:
+        return await verify_proof(
+            sandbox,
+            journal=proof.journal,
+            notebook=proof.notebook,
+            rows=proof.data_calls("cell"),
+            conclusion=conclusion,
+            isolation=await level(),
+            limits=limits,
+            # With other versions than the run had, what differs in the re-run is advisory. A run without a manifest cannot
+            # claim that, so its differences count in full.
+            same_packages=_packages_of(store, state) in (None, packages()),
+        )
+
+    try:
+        with package_errors(evidence.kind, "while it was verified"):
+            return _outcome(await evidence.verify(proof_context(store, state, node, trial), replay))
+    except EvidenceBroken as error:
+        return _unreadable(error)
+    except StoreCorrupt as error:
+        return _corrupt(error)
+
+
+def compare_trial(store: Store, state: RunState, node: NodeId, trial: int) -> Verification:
+    """Compare one concluded trial of a leaf with its own records; nothing is executed."""
+    faults = _anchor_faults(store, state, node, trial)
+    try:
+        evidence = stored_evidence(store, state, node, trial)
+        with package_errors(evidence.kind, "while it was compared with the records"):
+            outcome = _outcome(evidence.compare(proof_context(store, state, node, trial)))
+        # a broken chain is named by evidence that reads the journal in the same words
+        return replace(outcome, differing=tuple(dict.fromkeys((*faults, *outcome.differing))))
+    except (MissingEvidence, EvidenceBroken) as error:
+        return _unreadable(error)
+    except StoreCorrupt as error:
+        return _corrupt(error)
+
+
+def _outcome(result: object) -> Verification:
+    if not isinstance(result, Verification):
+        raise TypeError(f"{type(result).__name__} in place of a Verification")
+    return result
+
+
+def _anchor_faults(store: Store, state: RunState, node: NodeId, trial: int) -> tuple[Difference, ...]:
+    """What is wrong with the journal by the head that the log holds; asked here, so no kind of evidence can leave it out."""
+    concluded = state.trial(node, trial)
+    if concluded.journal_head is None:
+        return ()
+    try:
+        if ends_at(_journal(store, state, node, trial), concluded.journal_head):
+            return ()
+        fault = "the journal is not the one that the log holds the head of: it was written anew"
+    except JournalBroken as error:
+        fault = str(error)
+    except OSError as error:
+        fault = f"the journal that the log holds the head of cannot be read ({error.strerror})"
+    return (Difference(check="chain", cell=None, what=fault),)
+
+
+def _anchored(store: Store, state: RunState, node: NodeId, trial: int) -> bool | None:
+    held = state.trial(node, trial).journal_head is not None
+    return held if held or _journal(store, state, node, trial).exists() else None
+
+
+def _journal(store: Store, state: RunState, node: NodeId, trial: int) -> Path:
+    # Each attempt has a journal of its own.
+    name = journal_name(node, trial, state.trial(node, trial).concluded)
+    return store.folder(state.run_id) / "sessions" / name
+
+
+def proof_context(store: Store, state: RunState, node: NodeId, trial: int) -> ProofContext:
+    """Return the records of one concluded trial, for its evidence."""
+    concluded = state.trial(node, trial)
+    assert concluded.belief is not None, "only a concluded trial has a proof"
+    return attempt_context(
+        store,
+        state,
+        node,
+        trial,
+        concluded.concluded,
+        belief=concluded.belief,
+        journal=_journal(store, state, node, trial),
+    )
+
+
+def stored_evidence(store: Store, state: RunState, node: NodeId, trial: int) -> Evidence:
+    """Return what a concluded trial rests on, as its kind reads it; raises ``MissingEvidence`` or ``StoreCorrupt``."""
+    record = state.trial(node, trial).evidence
+    assert record is not None, "a concluded trial has evidence"
+    data = orjson.loads(store.body(record.body)) if record.body else {}
+    return read_evidence(record.kind, data, package=record.package)
+
+
+def _unreadable(error: Exception) -> Verification:
+    return Verification(cells=0, differing=(Difference(check="evidence", cell=None, what=str(error)),))
+
+
+def _corrupt(error: StoreCorrupt) -> Verification:
+    return Verification(cells=0, differing=(Difference(check="ledger", cell=None, what=str(error)),))
+
+
+def _packages_of(store: Store, state: RunState) -> dict[str, str] | None:
+    """The package versions of the run's manifest; None if it has no manifest."""
+    path = store.folder(state.run_id) / "manifest.json"
+    if not path.is_file():
+        return None
+    versions = orjson.loads(path.read_bytes()).get("packages")
+    return versions if isinstance(versions, dict) else None

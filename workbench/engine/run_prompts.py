@@ -1,0 +1,88 @@
+"""Which prompts a run goes on with: those that it began with, as its manifest names them, where they are still kept."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proxies.ledger import Address
+from workbench.engine.fold import load_state
+from workbench.engine.run_files import recorded_prompts, run_manifest, write_atomically
+from workbench.engine.run_texts import Rebuy, open_trials, price_of_replies, rebuy, unplanned
+from workbench.engine.state import RunState
+from workbench.prompts import PromptSet
+from workbench.prompts.prompt_set import PREVIOUS
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+
+if TYPE_CHECKING:
+    from workbench.engine.recorder import Recorder
+
+#: Where analyzers ask at an inner node, whose synthesis comes later.
+_ANALYSIS = ("analyze", "critic")
+_LISTED = 5
+
+
+def run_prompts(store: Store, run_id: str, previous: Path = PREVIOUS) -> PromptSet:
+    """Return the prompts of a run; today's where its manifest names none."""
+    return PromptSet.of(
+        {name: each["sha256"] for name, each in recorded_prompts(store, run_id).items()}, previous
+    )
+
+
+def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | None:
+    """Return the replies in unfinished dialogues of a run some of whose prompts are kept no more; None if all are.
+
+    Which of them were rendered from a lost file cannot be told without it, so it is all of them, and what is open begins again.
+    """
+    if state.finished or not (missing := prompts.missing):
+        return None
+    inner = (
+        () if not state.planned else [node for node in state.tree.inner() if state.tree[node].belief is None]
+    )
+    syntheses = [(node, 0, 1 + len(state.failures.get(node, ()))) for node in inner]
+    replies, again = [], []
+    for node, trial, attempt in (*open_trials(state), *unplanned(store, state), *syntheses):
+        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+        own = [
+            reply
+            for where, _, reply in ModelLedger(store).dialogue(place)
+            if trial or not state.planned or where.stage not in _ANALYSIS
+        ]
+        replies += own
+        if trial and price_of_replies(own)[0]:
+            again.append((node, trial, attempt))
+    calls, usd = price_of_replies(replies)
+    more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
+    why = f"was begun with prompts that are kept no more ({', '.join(missing[:_LISTED])}{more})"
+    return Rebuy(run_id=state.run_id, why=why, calls=calls, usd=usd, trials=tuple(again))
+
+
+def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: bool) -> PromptSet:
+    """Return what a run goes on with, its manifest naming it; called before anything is asked.
+
+    Raises ``RebuyNeeded`` where prompts are lost that replies on record rest on, and nobody has allowed to buy them again.
+    """
+    store, run_id = recorder.store, recorder.state.run_id
+    prompts = run_prompts(store, run_id, previous)
+    due = lost_prompts(store, recorder.state, prompts)
+    if due is not None and due.calls and not allowed:
+        raise due.refusal()
+    path = store.folder(run_id) / "manifest.json"
+    if (
+        due is not None or not path.is_file()
+    ):  # a kill may come before the first seal or stop, which write it too
+        manifest: dict[str, Any] = run_manifest(store, recorder.state)
+        write_atomically(path, {**manifest, "prompts": prompts.fingerprints()})
+    for node, trial, attempt in due.trials if due is not None else ():
+        reason = "prompts that it began with are kept no more"
+        recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))
+    return prompts
+
+
+def rebuys(store: Store, runs: Sequence[str]) -> list[Rebuy]:
+    """Return what these runs cannot go on without buying again; for whoever goes on with one, for studies and nights."""
+    dues: list[Rebuy | None] = []
+    for run_id in runs:
+        state = load_state(store, run_id)
+        dues += [rebuy(store, state), lost_prompts(store, state, run_prompts(store, run_id))]
+    return [due for due in dues if due is not None and due.calls]

@@ -1,0 +1,346 @@
+"""What shapes a run, as one value that is stored with it, and the presets that carry the papers' numbers."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Literal, get_args
+
+from proxies.fetch.pacing import RATES
+from workbench.agents.base import AgentSettings, ClaimContext
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.errors import UsageError
+from workbench.models.base import MODEL_ROLES
+from workbench.models.model_options import OFFLINE, ONE_TRY, REPLY_FORMS, ReplyForm
+from workbench.plug_points import (
+    ANALYZERS,
+    GROUNDERS,
+    MODELS,
+    SOURCES,
+    SYNTHESIZERS,
+    package_of,
+    plugin_names,
+)
+from workbench.propositions.strict_json import STRICT, read_strict
+from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_THRESHOLD
+
+Isolation = Literal["namespaces", "landlock", "none"]
+#: Steps that wait for a person's word: ``--approve``.
+Approve = Literal["none", "cells", "calls", "pages"]
+ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
+
+
+def check_level(level: str) -> str:
+    """Return the name of an isolation level as it is; raises ``UsageError`` for an unknown one."""
+    if level not in ISOLATION_LEVELS:
+        raise UsageError(f"unknown isolation {level!r}: one of {', '.join(ISOLATION_LEVELS)}")
+    return level
+
+
+#: Limits of a run; each has a twin for one leaf, ``leaf_budget_usd`` and so on.
+LIMITS = ("budget_usd", "budget_tokens", "budget_calls", "budget_seconds")
+
+#: Bounds of the agents that ``resume`` may change; a leaf that was begun keeps its number of steps, which its prompts name.
+CHANGEABLE_BOUNDS = ("effort", "temperature", "max_tokens", "max_proof_steps")
+
+#: What ``resume`` may change: what a run spends, asks and waits for, nothing that shapes its tree or its proofs.
+CHANGEABLE = {
+    *LIMITS,
+    *(f"leaf_{name}" for name in LIMITS),
+    "model",
+    "api_base",
+    "concurrency",
+    "models",
+    "fallback",
+    "reply_form",
+    "cell_timeout",
+    "timeout",
+    "patience",
+    "prices",
+    "approve",
+    *CHANGEABLE_BOUNDS,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """Everything that shapes a run besides its statement and cutoff.
+
+    ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
+    expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
+    None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
+    proposition is taken as true (paper A, appendix C.1: docs/papers.md). ``max_proof_retries`` is how many attempts a leaf gets in one
+    sitting (A, C.1). The ``budget_*`` bound the whole run, all its sittings counted, the ``leaf_budget_*`` one leaf; None is no
+    limit. ``prices`` are US dollars per million input and output tokens, by model, instead of LiteLLM's; a third number is the
+    price of input out of a provider's cache. ``limits`` bounds how much a provider is asked (`proxies.fetch.pacing.RATES`), by its name. ``timeout`` is how many
+    seconds a model may be silent, ``patience`` how many seconds a provider may be out of reach before the run stops.
+    ``models`` gives single roles a model of their own, ``fallback`` names models that answer where one is down or declines,
+    ``reply_form`` says whether replies are asked for by JSON schema, ``cell_timeout`` is how many seconds a cell may run.
+    ``approve`` names the steps that wait for a person's word: cells, data calls, or those calls that read pages of the web.
+    ``headers`` and ``body`` go with every request to a remote model; a header's value names an environment variable
+    (``env:NAME``), so that no key is on record. ``concurrency`` is the most requests to a model at once. ``max_residual`` is
+    the most residual risk of later knowledge that an endpoint may leave, where None says what ``strict`` says. ``options``
+    are settings of one agent alone, by role
+    (``analyzer``, ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought
+    an agent or the model (role ``model``) where it is not ours, by role, and the data sources that were there (role
+    ``source NAME``). ``keyed`` names the sources whose keys were set when the run was opened (None: not on record); prompts
+    show what worked then, so that a resumed run asks what it asked. ``context`` is what the analyst said of the claim beyond
+    its statement. ``aggregation`` says what the trials of a leaf count as.
+    """
+
+    model: str = OFFLINE
+    api_base: str | None = None
+    analyzer: str = "rounds"
+    grounder: str = "notebook"
+    rule: str = "linear"
+    preset: str = "product"
+    depth: int = 1
+    leaf_target: int | None = None
+    trials: int = 1
+    concurrency: int = 20
+    budget_usd: float | None = None
+    budget_tokens: int | None = None
+    budget_calls: int | None = None
+    budget_seconds: float | None = None
+    leaf_budget_usd: float | None = None
+    leaf_budget_tokens: int | None = None
+    leaf_budget_calls: int | None = None
+    leaf_budget_seconds: float | None = None
+    prices: dict[str, list[float]] = field(default_factory=dict)
+    limits: dict[str, dict[str, float]] = field(default_factory=dict)
+    models: dict[str, str] = field(default_factory=dict)
+    fallback: list[str] = field(default_factory=list)
+    reply_form: ReplyForm = "auto"
+    headers: dict[str, str] = field(default_factory=dict)
+    body: dict[str, Any] = field(default_factory=dict)
+    cell_timeout: float | None = None
+    timeout: float | None = None
+    patience: float = 900.0
+    approve: Approve = "none"
+    isolation: Isolation | None = None
+    max_proof_retries: int = 3
+    strict: bool = False
+    max_residual: Literal["none", "low", "medium", "high"] | None = None
+    threshold: float = PRODUCT_THRESHOLD
+    agent: AgentSettings = field(default_factory=AgentSettings)
+    aggregation: Aggregation = field(default_factory=Aggregation)
+    options: dict[str, dict[str, Any]] = field(default_factory=dict)
+    packages: dict[str, str] = field(default_factory=dict)
+    keyed: tuple[str, ...] | None = None
+    context: ClaimContext = field(default_factory=ClaimContext)
+
+    __pydantic_config__ = STRICT
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "trials", "concurrency", "max_proof_retries"):
+            if getattr(self, name) < 1:
+                raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+        if self.leaf_target is not None and self.leaf_target < 1:
+            raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
+        if self.agent.max_leaves < 1:
+            raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
+        for name in (*LIMITS, *(f"leaf_{limit}" for limit in LIMITS), "timeout", "patience", "cell_timeout"):
+            value = getattr(self, name)
+            # Not `<= 0`: every comparison with NaN is false, and a budget of NaN would never be used up.
+            if value is not None and not value > 0:
+                raise UsageError(f"{name.replace('_', '-')} must be above 0, not {value:g}")
+        if unknown_roles := set(self.models) - set(MODEL_ROLES):
+            raise UsageError(
+                f"no role is called {', '.join(sorted(unknown_roles))}: one of {', '.join(MODEL_ROLES)}"
+            )
+        if self.approve not in get_args(Approve):
+            raise UsageError(f"approve is one of {', '.join(get_args(Approve))}, not {self.approve!r:.40}")
+        if self.reply_form not in REPLY_FORMS:
+            raise UsageError(f"unknown reply form {self.reply_form!r}: one of {', '.join(REPLY_FORMS)}")
+        for name, value in self.headers.items():
+            if not value.startswith("env:"):
+                raise UsageError(
+                    f"the header {name} must name an environment variable (env:NAME): a run's record holds no keys"
+                )
+        for model, price in self.prices.items():
+            if len(price) not in (2, 3) or not all(0 <= part < float("inf") for part in price):
+                raise UsageError(
+                    f"the price of {model} must be two numbers, US dollars per million input and output tokens, or three with"
+                    " that of cached input"
+                )
+        for provider, rates in self.limits.items():
+            if set(rates) - set(RATES) or not all(0 < rate < float("inf") for rate in rates.values()):
+                raise UsageError(f"the limits of {provider} are numbers above 0 of {' and '.join(RATES)}")
+        unknown = set(self.options) - {"analyzer", "grounder", "synthesizer"}
+        if unknown:
+            raise UsageError(
+                f"options belong to analyzer, grounder or synthesizer, not {', '.join(sorted(unknown))}"
+            )
+        if self.isolation is not None:
+            check_level(self.isolation)
+
+    def changed(self, changes: Mapping[str, Any]) -> "RunSettings":
+        """Return the settings with those that a resumed run was given; raises ``UsageError`` for what cannot be changed."""
+        fixed = set(changes) - CHANGEABLE
+        if fixed:
+            raise UsageError(f"a run keeps its {', '.join(sorted(fixed))}: analyze the claim anew")
+        own = {name: value for name, value in changes.items() if name not in CHANGEABLE_BOUNDS}
+        bounds = {name: value for name, value in changes.items() if name in CHANGEABLE_BOUNDS}
+        now = self.to_json()
+        return RunSettings.from_json({**now, **own, "agent": {**now["agent"], **bounds}})
+
+    def model_options(self, environ: Mapping[str, str]) -> dict[str, Any]:
+        """Return what ``open_models`` needs beside the names; raises ``UsageError`` for a header whose variable is not set."""
+        headers = {}
+        for name, value in self.headers.items():
+            variable = value.removeprefix("env:")
+            if variable not in environ:
+                raise UsageError(f"the header {name} is read from {variable}, which is not set")
+            headers[name] = environ[variable]
+        return {
+            "roles": self.models,
+            "fallback": self.fallback,
+            "api_base": self.api_base,
+            "retries": ONE_TRY.with_timeout(self.timeout),
+            "reply_form": self.reply_form,
+            "headers": headers,
+            "body": self.body,
+        }
+
+    def parts(self) -> dict[str, tuple[str, str]]:
+        """Return plug point and name of each part of the run, by role; a model is known by its provider."""
+        return {
+            "model": (MODELS, self.model.partition("/")[0]),
+            "analyzer": (ANALYZERS, self.analyzer),
+            "grounder": (GROUNDERS, self.grounder),
+            "synthesizer": (SYNTHESIZERS, self.rule),
+        }
+
+    def with_packages(self) -> "RunSettings":
+        """Return the settings with the packages that bring this run's parts now; called when a run is opened."""
+        packages = {role: package_of(*part) for role, part in self.parts().items()}
+        packages |= {f"source {name}": package_of(SOURCES, name) for name in plugin_names(SOURCES)}
+        return replace(self, packages={role: package for role, package in packages.items() if package})
+
+    def not_installed(self) -> tuple[str, ...]:
+        """Return the parts whose packages are gone, each as ``grounder NAME (package NAME VERSION)``; for screens."""
+        return tuple(
+            f"{role} {name} (package {self.packages[role]!s:.80})"
+            for role, (group, name) in self.parts().items()
+            if role in self.packages and name not in plugin_names(group)
+        )
+
+    def sources_not_installed(self) -> dict[str, str]:
+        """Return the data sources whose packages are gone, by name, each as ``source NAME (package NAME VERSION)``.
+
+        The run may have read from none of them: its ledger says.
+        """
+        present = plugin_names(SOURCES)
+        return {
+            name: f"source {name} (package {package!s:.80})"
+            for role, package in self.packages.items()
+            for kind, _, name in [role.partition(" ")]
+            if kind == "source" and name not in present
+        }
+
+    def require_installed(self) -> None:
+        """Raise ``UsageError`` that names the packages to install, if a part of the run is gone."""
+        if absent := self.not_installed():
+            raise UsageError(f"this run needs what is not installed here: {'; '.join(absent)}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "RunSettings":
+        """Return the settings that ``to_json`` wrote; called for every run that is read.
+
+        Raises ``UsageError``, in one line, for an unknown key or a value of another kind: settings decide what a resumed
+        run spends and sends, so nothing in them is guessed. Keys that came later may be missing; the agents' bounds may not.
+        """
+        if "agent" not in data:
+            raise UsageError("the settings of the run are incomplete: they have no bounds of the agents")
+        return read_strict(cls, data, what="the settings of the run")
+
+
+#: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
+PRESETS: dict[str, dict[str, Any]] = {
+    "product": {},
+    # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
+    "analytica-paper": {
+        "trials": 1,
+        "concurrency": 20,
+        "max_proof_retries": 3,
+        "threshold": PAPER_THRESHOLD,
+        "agent": {
+            "max_leaves": 10,
+            "max_proof_steps": 20,
+            "debug_max_retries": 5,
+            "max_exception_retry": 3,
+            "max_interrupt_times": 5,
+            "abs_intercept_max": 0.1,
+            "stated_p_tolerance": 0.02,
+            "stand_by": False,
+            "require_pa": True,
+            "temperature": 0.1,
+            "truncate_debug": True,
+            "critic": False,
+            # The paper bounds the asks of an exchange, not those of a leaf.
+            "extra_ask_share": None,
+        },
+    },
+    # Paper B, section 3, App. C.2 and C.8 to C.11: the belief agent with ten steps and ten minutes, its answers clamped, five
+    # independent trials, pooled in logit space, a dead one counted as 0.5; shrinkage and calibration fitted on the own record.
+    # All five are run: the paper stops no trial early.
+    "blf-paper": {
+        "trials": 5,
+        "grounder": "belief",
+        "options": {"grounder": {"steps": 10, "seconds": 600.0, "clamp": [0.05, 0.95], "compact_over": 2000}},
+        "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
+    },
+    # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, a rationale of three sentences; no tree,
+    # no tools, the answer as it stands.
+    "prophet-paper": {
+        "trials": 1,
+        "analyzer": "single",
+        "grounder": "zero-shot",
+        "options": {"grounder": {"form": "brief"}},
+    },
+}
+
+
+def with_preset(preset: str, **overrides: Any) -> RunSettings:
+    """Return the preset's settings with the caller's own values on top (None means: as the preset says).
+
+    Values of the agents' settings and of the claim's context are given by their own names, for example ``max_leaves=5``,
+    ``background="..."``; those of how trials become one probability as a mapping, ``aggregation={"pool": "median"}``.
+    """
+    if preset not in PRESETS:
+        raise UsageError(f"unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    values = dict(PRESETS[preset])
+    agent = AgentSettings(**values.pop("agent", {}))
+    aggregation = {**values.pop("aggregation", {}), **(overrides.pop("aggregation", None) or {})}
+    chosen = {name: value for name, value in overrides.items() if value is not None}
+    agent_names = {item.name for item in fields(AgentSettings)}
+    agent = replace(agent, **{name: chosen.pop(name) for name in list(chosen) if name in agent_names})
+    context_names = {item.name for item in fields(ClaimContext)}
+    context = replace(
+        chosen.pop("context", ClaimContext()),
+        **{name: chosen.pop(name) for name in list(chosen) if name in context_names},
+    )
+    # A preset's settings of one agent stay beside the caller's own, but not for an agent that the caller replaced.
+    preset_options = {
+        role: own
+        for role, own in values.pop("options", {}).items()
+        if chosen.get(role, values.get(role)) == values.get(role)
+    }
+    if preset_options:
+        own_options = chosen.get("options", {})
+        roles = {*preset_options, *own_options}
+        chosen["options"] = {
+            role: {**preset_options.get(role, {}), **own_options.get(role, {})} for role in roles
+        }
+    return RunSettings(
+        **{
+            **values,
+            **chosen,
+            "preset": preset,
+            "agent": agent,
+            "context": context,
+            "aggregation": Aggregation(**aggregation),
+        }
+    )

@@ -1,0 +1,202 @@
+"""One interface for time-series models: the chance that a series lies above a level on a future day."""
+
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.forecasts.series.seasonal import Knn, PriorYear
+from workbench.forecasts.series.series_class import Auto
+from workbench.forecasts.series.series_history import Days, History
+from workbench.forecasts.series.stochastic import BaseRate, MeanReverting, RandomWalk
+from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear
+from workbench.forecasts.series.volatility_models import Volatility
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError, NotMonotone, UnknownName
+
+
+class ExceedanceModel(Protocol):
+    """A model of P(Y(r) > v) given a history that ends before the cutoff."""
+
+    @property
+    def name(self) -> str:
+        """How the model is listed."""
+
+    def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
+        """Probabilities, shape (targets, levels), that never rise with the level."""
+
+
+def exceedance(
+    model: ExceedanceModel,
+    history: History,
+    *,
+    cutoff: date | str,
+    targets: ArrayLike,
+    levels: ArrayLike,
+) -> FloatArray:
+    """Chance that the series lies above each level on each day, from data before the cutoff only.
+
+    Source: BLF, App. I, eq. 1.
+
+    Parameters
+    ----------
+    model : ExceedanceModel
+    history : History
+        May reach past the cutoff: whatever does is cut off first.
+    cutoff : date or ISO text
+        The first day whose value may not be used.
+    targets : array_like of dates, shape (h,)
+        Days asked about, none before the cutoff.
+    levels : array_like, shape (m,)
+        Levels asked about, in any order.
+
+    Returns
+    -------
+    ndarray, shape (h, m)
+        In [0, 1]; never rises with the level.
+
+    Raises
+    ------
+    DomainError
+        A target before the cutoff, or no target or level.
+    TooFewError
+        No or too little data before the cutoff.
+    NotMonotone
+        The model is broken: its chance of passing a higher level is the larger one.
+
+    Examples
+    --------
+    >>> from workbench.forecasts.series.trend import Linear
+    >>> days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")
+    >>> history = History.of(days, np.arange(60.0) + np.tile([0.5, -0.5, -0.5, 0.5], 15))
+    >>> exceedance(Linear(), history, cutoff="2020-03-01", targets=["2020-03-05"], levels=[64.0, 60.0]).round(2).tolist()
+    [[0.5, 1.0]]
+    """
+    end = np.datetime64(cutoff, "D")
+    days = np.atleast_1d(np.asarray(targets, dtype="datetime64[D]"))
+    values = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    if not len(days) or not len(values) or not np.isfinite(values).all():
+        raise DomainError("at least one target day and one finite level are needed")
+    if (days < end).any():
+        raise DomainError(f"target {days[days < end][0]} lies before the cutoff {end}")
+    order = np.argsort(values, kind="stable")
+    # The cut happens here and not in the models, so that no model can look ahead.
+    p = model.chances(history.before(end), days, values[order])
+    if p.shape != (len(days), len(values)) or not ((p >= 0.0) & (p <= 1.0)).all():
+        raise NotMonotone(f"model {model.name} gave something that is no table of probabilities")
+    # The width of rounding: sums in another order may differ in the last bits.
+    rising = np.diff(p, axis=1) > 1e-12
+    if rising.any():
+        row, column = (int(i) for i in np.argwhere(rising)[0])
+        low, high = values[order][column], values[order][column + 1]
+        raise NotMonotone(f"model {model.name} finds {high:g} easier to pass than {low:g} on {days[row]}")
+    result = np.empty_like(p)
+    result[:, order] = p
+    return result
+
+
+def model_names() -> dict[str, str]:
+    """Names of the built-in models and what they are.
+
+    Examples
+    --------
+    >>> list(model_names())[:3]
+    ['knn', 'linear', 'safe-linear']
+    """
+    return {
+        "knn": "share of same-season values above the level (window 10 days, all years)",
+        "linear": "straight line through the last observations, normal residuals",
+        "safe-linear": "the line, pulled toward 0.5",
+        "prior-year": "same-season share over the last 5 years (window 7 days)",
+        "hybrid": "half safe-linear, half prior-year",
+        "walk": "random walk without drift, spread growing with the root of the horizon",
+        "drift": "random walk with drift",
+        "mean-reverting": "first-order autoregression",
+        "base-rate": "past changes over the same horizon",
+        "auto": "walk, drift or mean-reverting, by the class of the series",
+        "garch": "GARCH(1,1) filtered simulation of log returns",
+        "gjr-garch": "GARCH with a leverage term",
+        "egarch": "exponential GARCH",
+    }
+
+
+def make_model(name: str) -> ExceedanceModel:
+    """A built-in model with its default settings.
+
+    Parameters
+    ----------
+    name : str
+        One of `model_names`.
+
+    Raises
+    ------
+    UnknownName
+        No such model.
+
+    Examples
+    --------
+    >>> make_model("hybrid").name
+    'hybrid'
+    """
+    makers: dict[str, Callable[[], ExceedanceModel]] = {
+        "knn": Knn,
+        "linear": Linear,
+        "safe-linear": SafeLinear,
+        "prior-year": PriorYear,
+        "hybrid": Hybrid,
+        "walk": RandomWalk,
+        "drift": lambda: RandomWalk(drift=True),
+        "mean-reverting": MeanReverting,
+        "base-rate": BaseRate,
+        "auto": Auto,
+        "garch": lambda: Volatility(kind="garch"),
+        "gjr-garch": lambda: Volatility(kind="gjr-garch"),
+        "egarch": lambda: Volatility(kind="egarch"),
+    }
+    if name not in makers:
+        raise UnknownName("time-series model", name, makers)
+    return makers[name]()
+
+
+def exceed_document(
+    history: History,
+    *,
+    cutoff: str,
+    targets: Sequence[str],
+    levels: Sequence[float],
+    models: Sequence[str] = ("hybrid",),
+) -> dict[str, Any]:
+    """Chances that a series lies above each level on each day, from data before the cutoff: what `exceed` prints.
+
+    Parameters
+    ----------
+    history : History
+        May reach past the cutoff: whatever does is not used.
+    cutoff : str
+        ISO date, the first day that may not be used.
+    targets : sequence of str
+        ISO dates, none before the cutoff.
+    levels : sequence of float
+    models : sequence of str
+        Keys of `model_names`.
+
+    Examples
+    --------
+    >>> days = np.arange("2020-01-01", "2020-03-01", dtype="datetime64[D]")
+    >>> history = History.of(days, np.arange(60.0))
+    >>> exceed_document(history, cutoff="2020-02-01", targets=["2020-02-03"], levels=[0.0])["last"]
+    {'day': '2020-01-31', 'value': 30.0, 'observations': 31}
+    """
+    chances: list[dict[str, Any]] = []
+    for name in models:
+        p = exceedance(make_model(name), history, cutoff=cutoff, targets=list(targets), levels=list(levels))
+        chances += [
+            {"model": name, "day": day, "above": level, "p": float(p[row, column])}
+            for row, day in enumerate(targets)
+            for column, level in enumerate(levels)
+        ]
+    seen = history.before(np.datetime64(cutoff, "D"))
+    last = {"day": str(seen.days[-1]), "value": float(seen.values[-1]), "observations": len(seen)}
+    return {"cutoff": cutoff, "last": last, "chances": chances}

@@ -1,0 +1,336 @@
+"""The tools of the server: what each takes, and what it answers. None takes a cutoff; the server has one."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.mcp.client_data import DataAccess
+from workbench.mcp.proofs import proof_document
+from workbench.mcp.proposals import Proposals
+from workbench.mcp.visible_runs import VisibleRuns
+from workbench.propositions import Polarity
+from workbench.propositions.edits import AddChild, Edit
+from workbench.store import Store, utc_now
+from workbench.synthesis.whatif.apply_edits import play
+from workbench.views import run_documents as documents
+from workbench.whatif.run_edits import EditRequest, require_grounded, what_if
+
+RunName = Annotated[str, Field(description="Run id, the beginning of one, or `last`.", max_length=100)]
+Node = Annotated[
+    str, Field(description="Id of a proposition, such as P2.1; P0 is the claim.", max_length=100)
+]
+Probability = Annotated[float, Field(ge=0, le=1)]
+
+
+class _Arguments(BaseModel):
+    # An argument that is not on the list is refused, not ignored: a client that sends a cutoff is told that it has no say.
+    model_config = ConfigDict(extra="forbid")
+
+
+class SearchArguments(_Arguments):
+    """Arguments of ``search``."""
+
+    words: Annotated[str, Field(min_length=1, max_length=400, description="What to search for.")]
+    k: Annotated[int, Field(ge=1, le=50, description="At most so many results.")] = 10
+
+
+class PageArguments(_Arguments):
+    """Arguments of ``open_page``."""
+
+    url: Annotated[str, Field(min_length=1, max_length=2000)]
+
+
+class CallArguments(_Arguments):
+    """Arguments of ``call_api``."""
+
+    path: Annotated[str, Field(max_length=300, description="Endpoint path, as api_docs names it.")]
+    params: Annotated[dict[str, Any], Field(description="Parameters of the endpoint.")] = {}
+
+
+class DocumentationArguments(_Arguments):
+    """Arguments of ``api_docs``; without any it returns the map of all sources."""
+
+    paths: Annotated[list[str], Field(max_length=25, description="Pages of these endpoints.")] = []
+    words: Annotated[str, Field(max_length=400, description="Or: endpoints that match these words.")] = ""
+
+
+class RunsArguments(_Arguments):
+    """Arguments of ``list_runs``."""
+
+    search: Annotated[str, Field(max_length=400, description="Only runs in which all these words occur.")] = (
+        ""
+    )
+    limit: Annotated[int, Field(ge=1, le=1000, description="The newest so many.")] = 50
+
+
+class RunArguments(_Arguments):
+    """Arguments of ``read_tree`` and ``sensitivity``."""
+
+    run: RunName
+
+
+class ProofArguments(RunArguments):
+    """Arguments of ``read_proof``."""
+
+    node: Node
+    trial: Annotated[int, Field(ge=1, le=9999)] = 1
+
+
+class VerifyArguments(RunArguments):
+    """Arguments of ``verify``."""
+
+    node: Annotated[str | None, Field(description="One leaf; all without it.", max_length=100)] = None
+
+
+class Addition(_Arguments):
+    """A proposition to be added below another."""
+
+    parent: Node
+    statement: Annotated[str, Field(min_length=1, max_length=600)]
+    polarity: Annotated[Polarity | None, Field(description="How it bears on its parent.")] = None
+
+
+class EditArguments(RunArguments):
+    """Arguments of ``what_if``: edits are made in the order unpin, restate, add, remove, polarity, weight, pin, set."""
+
+    set: Annotated[dict[str, Probability], Field(description="Probability by node.")] = {}
+    weight: Annotated[
+        dict[str, float], Field(description="Weight by node in the rule of its parent, -1 to 1.")
+    ] = {}
+    polarity: Annotated[
+        dict[str, Polarity],
+        Field(description="How a node bears on its parent; a rule that says otherwise is turned."),
+    ] = {}
+    add: list[Addition] = []
+    remove: list[Node] = []
+    restate: Annotated[dict[str, str], Field(description="Other words by node.")] = {}
+    same_meaning: Annotated[bool, Field(description="Restated propositions keep their values.")] = False
+    pin: list[Node] = []
+    unpin: list[Node] = []
+    scenario: Annotated[
+        str | None, Field(description="Play them on top of this scenario.", max_length=100)
+    ] = None
+
+    def request(self) -> EditRequest:
+        """Return the edits as the engine takes them."""
+        return EditRequest(
+            values=self.set,
+            adds=[AddChild(node=a.parent, statement=a.statement, polarity=a.polarity) for a in self.add],
+            removes=self.remove,
+            pins=self.pin,
+            unpins=self.unpin,
+            restatements=self.restate,
+            same_meaning=self.same_meaning,
+            weights=self.weight,
+            polarities=self.polarity,
+        )
+
+
+class ProposalArguments(EditArguments):
+    """Arguments of ``propose_edit``."""
+
+    scenario: Annotated[
+        str, Field(min_length=1, max_length=100, description="Name of the proposal; it can be added to.")
+    ]
+    rationale: Annotated[str, Field(max_length=2000, description="What it supposes, and why.")] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class McpTool:
+    """One tool: its name, what a model reads of it, its arguments, and what answers them with a JSON value."""
+
+    name: str
+    about: str
+    arguments: type[BaseModel]
+    answer: Callable[[Any], Awaitable[Any]]
+    writes: bool = False
+
+
+class Tools:
+    """All tools over one home, one cutoff and one set of visible runs.
+
+    Parameters
+    ----------
+    home : Path
+    runs : VisibleRuns
+        Which runs a client may see; holds the cutoff.
+    data : DataAccess
+        At the same cutoff.
+    """
+
+    def __init__(self, home: Path, runs: VisibleRuns, data: DataAccess) -> None:
+        self._home = home
+        self._runs = runs
+        self._data = data
+        self._proposals = Proposals()
+        self._verifying = asyncio.Lock()
+
+    def table(self) -> dict[str, McpTool]:
+        """Return the tools by name."""
+        tools = (
+            McpTool(
+                name="search",
+                about="Search the web as it was known at the cutoff; dated results with ids.",
+                arguments=SearchArguments,
+                answer=self._search,
+            ),
+            McpTool(
+                name="open_page",
+                about="Read a page as it stood at the cutoff; refused where there is no dated copy.",
+                arguments=PageArguments,
+                answer=self._open_page,
+            ),
+            McpTool(
+                name="call_api",
+                about="Call a data endpoint: prices, macro series, filings and more, with what was known at the cutoff only.",
+                arguments=CallArguments,
+                answer=self._call_api,
+            ),
+            McpTool(
+                name="api_docs",
+                about="What call_api can be asked: pages of endpoints, those that match some words, or the map of all sources.",
+                arguments=DocumentationArguments,
+                answer=self._api_docs,
+            ),
+            McpTool(
+                name="list_runs",
+                about="The analyses that can be read: id, claim, cutoff and probability of each.",
+                arguments=RunsArguments,
+                answer=self._list_runs,
+            ),
+            McpTool(
+                name="read_tree",
+                about="One analysis: its propositions with probabilities, the rule of each inner one, which proofs there are.",
+                arguments=RunArguments,
+                answer=self._read_tree,
+            ),
+            McpTool(
+                name="read_proof",
+                about="The proof behind a leaf: report, and the cells of its notebook with what they printed.",
+                arguments=ProofArguments,
+                answer=self._read_proof,
+            ),
+            McpTool(
+                name="what_if",
+                about="Change propositions in thought and see which others move; nothing is kept, no model is asked.",
+                arguments=EditArguments,
+                answer=self._what_if,
+            ),
+            McpTool(
+                name="sensitivity",
+                about="What each leaf does to the claim: its weight, its contribution, the range it can move the claim in.",
+                arguments=RunArguments,
+                answer=self._sensitivity,
+            ),
+            McpTool(
+                name="verify",
+                about="Check that proofs still stand: records compared, cells run again in a sealed kernel from stored data.",
+                arguments=VerifyArguments,
+                answer=self._verify,
+            ),
+            McpTool(
+                name="propose_edit",
+                about="Keep a change as a named scenario for the analyst to look at; the analysis itself stays as it is.",
+                arguments=ProposalArguments,
+                answer=self._propose_edit,
+                writes=True,
+            ),
+        )
+        return {tool.name: tool for tool in tools}
+
+    async def _search(self, arguments: SearchArguments) -> Any:
+        return await self._data.search(arguments.words, arguments.k)
+
+    async def _open_page(self, arguments: PageArguments) -> Any:
+        return await self._data.open_page(arguments.url)
+
+    async def _call_api(self, arguments: CallArguments) -> Any:
+        return await self._data.call(arguments.path, arguments.params)
+
+    async def _api_docs(self, arguments: DocumentationArguments) -> Any:
+        return self._data.documentation(arguments.paths, arguments.words)
+
+    async def _list_runs(self, arguments: RunsArguments) -> Any:
+        return {"runs": self.list_runs(arguments.search, arguments.limit)}
+
+    def list_runs(self, search: str = "", limit: int = 50) -> list[dict[str, Any]]:
+        """Return the rows of ``list_runs``; the resources are made of them too."""
+        with closing(Store(self._home)) as store:
+            return self._runs.rows(store, search, limit)
+
+    async def _read_tree(self, arguments: RunArguments) -> Any:
+        return self.read_tree(arguments.run)
+
+    def read_tree(self, run: str) -> dict[str, Any]:
+        """Return a run with its nodes and the scenarios that the client may see; raises ``NoSuchRun``."""
+        with closing(Store(self._home)) as store:
+            state = self._runs.state(store, run)
+            proposed = [
+                {"name": name, "edits": len(edits), "root": play(state.tree, edits).tree.root.p}
+                for name in self._proposals.names(state.run_id)
+                for edits in [self._proposals.edits(state.run_id, name)]
+            ]
+            others = {} if not self._runs.cutoff.live else {"scenarios": documents.scenarios(state)}
+            return {**self._runs.document(store, state), "proposed": proposed, **others}
+
+    async def _read_proof(self, arguments: ProofArguments) -> Any:
+        return self.read_proof(arguments.run, arguments.node, arguments.trial)
+
+    def read_proof(self, run: str, node: str, trial: int = 1) -> dict[str, Any]:
+        """Return a leaf's proof; raises ``NoSuchRun``, or ``UsageError`` if there is no such proof."""
+        with closing(Store(self._home)) as store:
+            return proof_document(store, self._runs.state(store, run), node, trial)
+
+    async def _what_if(self, arguments: EditArguments) -> Any:
+        with closing(Store(self._home)) as store:
+            return self._played(self._runs.state(store, arguments.run), arguments)[0]
+
+    async def _sensitivity(self, arguments: RunArguments) -> Any:
+        with closing(Store(self._home)) as store:
+            return {"leaves": documents.sensitivity(self._runs.state(store, arguments.run))}
+
+    async def _verify(self, arguments: VerifyArguments) -> Any:
+        with closing(Store(self._home)) as store:
+            state = self._runs.state(store, arguments.run)
+            # One at a time: each starts kernels. No level is named, so the best sealed one is taken and never `none`.
+            async with self._verifying:
+                return await documents.verification(store, state.run_id, arguments.node, state=state)
+
+    async def _propose_edit(self, arguments: ProposalArguments) -> Any:
+        with closing(Store(self._home)) as store:
+            state = self._runs.state(store, arguments.run)
+            document, fresh = self._played(state, arguments)
+            self._proposals.keep(store, state, arguments.scenario, fresh, rationale=arguments.rationale)
+            return {**document, "scenario": arguments.scenario}
+
+    def _played(self, state: RunState, arguments: EditArguments) -> tuple[dict[str, Any], tuple[Edit, ...]]:
+        """Return the document of the edits on top of their scenario, and those that are new."""
+        require_grounded(state)
+        proposes = isinstance(arguments, ProposalArguments)
+        held = self._held(state, arguments.scenario, may_be_new=proposes)
+        fresh = arguments.request().edits(play(state.tree, held).tree)
+        if not fresh and (proposes or not held):
+            raise UsageError(
+                "nothing is changed: set, add, remove, pin, unpin, restate or weigh a proposition"
+            )
+        return what_if(state, (*held, *fresh), now=utc_now()).to_json(), fresh
+
+    def _held(self, state: RunState, name: str | None, *, may_be_new: bool) -> tuple[Edit, ...]:
+        if name is None:
+            return ()
+        if name in self._proposals.names(state.run_id):
+            return self._proposals.edits(state.run_id, name)
+        if may_be_new:
+            return ()
+        # A person's scenario; under a cutoff the state holds none.
+        saved = state.scenarios.scenarios.get(name)
+        if saved is None:
+            raise UsageError(f"there is no scenario {name!r:.100} here: propose_edit makes one")
+        return tuple(saved.edits)

@@ -1,0 +1,232 @@
+"""What a call costs: list prices and a person's own, worst cases before it is sent, and usage that can be believed after.
+
+Providers leave usage out, or report nonsense (zero, less than nothing). A limit that trusted them would never be reached.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from workbench.models.base import Message, ModelReply, ModelRequest, Usage
+
+#: What a picture counts as in a worst case; the providers' own numbers lie between 85 and 1,600.
+_TOKENS_PER_IMAGE = 2_000
+#: Tags, roles and tool definitions around each message.
+_TOKENS_PER_MESSAGE = 16
+#: Longest reply that is reserved for where nobody says how long one may be.
+LONGEST_REPLY = 16_384
+
+CACHED_IN_FULL = "cached input is priced in full: --price MODEL=IN,OUT,CACHED states its price"
+ESTIMATED = "usage estimated: the provider reported none that can be believed"
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per token; ``cached`` of input that comes out of the provider's cache, None where nobody says."""
+
+    input: float
+    output: float
+    cached: float | None = None
+
+    def of(self, usage: Usage) -> float:
+        """Return the price of a reply; without a price of its own, cached input costs what other input does."""
+        cached = usage.cached_tokens or 0
+        fresh = (usage.input_tokens or 0) - cached
+        per_cached = self.input if self.cached is None else self.cached
+        return self.input * fresh + per_cached * cached + self.output * (usage.output_tokens or 0)
+
+
+def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
+    """Return a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
+    if model in prices:
+        return Price(*(part / 1e6 for part in prices[model]))
+    from workbench.models.litellm_client import price_per_token
+
+    listed = price_per_token(model)
+    return None if listed is None else Price(*listed)
+
+
+def worst_input_tokens(request: ModelRequest) -> int:
+    """Return a number of tokens that a request does not exceed, without a tokenizer: half its bytes and some for its frame.
+
+    English has 4 bytes a token, code and JSON 3, Chinese 2 to 3; only random digits come near 2.
+    """
+    texts = sum(_size(message) for message in request.messages)
+    tools = sum(len(tool.description) + len(str(tool.parameters)) for tool in request.tools)
+    images = sum(len(message.images) for message in request.messages)
+    frame = _TOKENS_PER_MESSAGE * (len(request.messages) + 1)
+    return (texts + tools) // 2 + frame + images * _TOKENS_PER_IMAGE
+
+
+def _size(message: Message) -> int:
+    calls = sum(len(str(call.arguments)) + len(call.name) for call in message.tool_calls)
+    return len(message.content.encode("utf-8", "replace")) + calls
+
+
+def with_sound_usage(
+    reply: ModelReply, request: ModelRequest, price: Price | None, *, own_price: bool = False
+) -> ModelReply:
+    """Return a reply whose usage and cost can be charged; what the provider left out or got absurd is estimated and noted.
+
+    A person's ``own_price`` goes before the cost that the client computed. A reply without text may have cost nothing on the output side; a request never costs nothing on the input side.
+    """
+    if reply.finish == "filtered" and reply.cost_usd == 0.0:
+        return reply  # the provider answered with an error: nothing was made
+    usage = reply.usage
+    good_input = usage.input_tokens is not None and usage.input_tokens > 0
+    said_something = bool(reply.text or reply.tool_calls)
+    good_output = usage.output_tokens is not None and (
+        usage.output_tokens > 0 or (usage.output_tokens == 0 and not said_something)
+    )
+    if good_input and good_output:
+        cached = usage.cached_tokens
+        if cached is not None and not 0 <= cached <= (usage.input_tokens or 0):
+            usage = replace(usage, cached_tokens=None)
+        sound = reply.cost_usd is not None and reply.cost_usd >= 0 and not own_price
+        cost = reply.cost_usd if sound else (None if price is None else price.of(usage))
+        full = not sound and price is not None and price.cached is None and bool(usage.cached_tokens)
+        notes = (*reply.notes, CACHED_IN_FULL) if full else reply.notes
+        return replace(reply, usage=usage, cost_usd=cost, notes=notes)
+    usage = Usage(
+        input_tokens=usage.input_tokens if good_input else count_tokens(reply.model, _text_of(request)),
+        output_tokens=usage.output_tokens if good_output else max(1, count_tokens(reply.model, _said(reply))),
+    )
+    return replace(
+        reply,
+        usage=usage,
+        cost_usd=None if price is None else price.of(usage),
+        notes=(*reply.notes, ESTIMATED),
+    )
+
+
+def _text_of(request: ModelRequest) -> str:
+    return "\n".join(message.content for message in request.messages)
+
+
+def _said(reply: ModelReply) -> str:
+    return reply.text + "".join(str(call.arguments) for call in reply.tool_calls)
+
+
+def longest_reply(model: str) -> int:
+    """Return the most tokens that a reply is reserved for where its request sets no limit."""
+    from workbench.models.litellm_client import load_litellm
+
+    litellm = load_litellm()
+    entry = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
+    listed = entry.get("max_output_tokens")
+    return min(LONGEST_REPLY, listed) if isinstance(listed, int) and listed > 0 else LONGEST_REPLY
+
+
+def count_tokens(model: str, text: str) -> int:
+    """Return how many tokens a text has by the model's tokenizer as LiteLLM knows it, else by OpenAI's."""
+    from workbench.models.litellm_client import load_litellm
+
+    return int(load_litellm().token_counter(model=model, text=text))
+
+
+#: Input and output tokens of one call, by stage.
+TOKENS: Mapping[str, tuple[int, int]] = {
+    "analyze": (3_000, 900),
+    "step": (7_000, 900),
+    "debug": (8_000, 500),
+    "conclude": (11_000, 700),
+    "synthesis": (6_000, 700),
+    "thought": (1_500, 400),
+    # one move of an agent's loop, as benchmarks.grounders counts them
+    "search": (4_600, 150),
+    "belief": (9_800, 550),
+    "research": (3_200, 150),
+}
+#: Calls a leaf takes with a language model: steps, corrections (on average), one conclusion.
+CALLS_PER_LEAF: Mapping[str, float] = {"step": 6.0, "debug": 0.7, "conclude": 1.0}
+#: Calls of a leaf by its grounder, where that is not the notebook.
+CALLS_BY_GROUNDER: Mapping[str, Mapping[str, float]] = {
+    "search": {"search": 6.0},
+    "belief": {"belief": 7.0},
+    "deep_research": {"research": 18.0},
+}
+OFFLINE_CALLS_PER_LEAF: Mapping[str, float] = {"step": 4.0, "debug": 0.0, "conclude": 1.0}
+#: How far off the averages are, as standard deviations of a logarithm: a model's way of working, which all leaves of a run
+#: share, and what differs from leaf to leaf. The range of a forecast covers nine runs in ten if that is right.
+_SHARED_SPREAD, _LEAF_SPREAD = 0.45, 0.6
+_TWO_SIDED = 1.645
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CostForecast:
+    """Calls and tokens still to come, and their price; ``cost_usd`` is None if the price is unknown."""
+
+    model_calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float | None
+    spread: float = 1.0
+
+    def range_of(self, value: float) -> tuple[float, float]:
+        """Return the range around one of the averages: it is divided and multiplied by ``spread``."""
+        return value / self.spread, value * self.spread
+
+
+def forecast_cost(
+    model: str,
+    *,
+    leaves: int,
+    inner: int,
+    trials: int = 1,
+    prices: Mapping[str, Sequence[float]] | None = None,
+    roles: Mapping[str, str] | None = None,
+    grounder: str = "notebook",
+) -> CostForecast:
+    """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
+
+    Parameters
+    ----------
+    model : str
+        As on the command line. Prices are LiteLLM's list prices.
+    leaves, inner, trials : int
+        Leaves to ground, inner nodes to combine, trials per leaf.
+    prices : mapping
+        A person's own, per million tokens, by model.
+    roles : mapping
+        Models of single roles: the grounder's and the synthesizer's count here, each with its own price.
+    grounder : str
+        Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
+
+    Examples
+    --------
+    >>> forecast_cost("offline/analyst", leaves=9, inner=3)
+    CostForecast(model_calls=48, input_tokens=0, output_tokens=0, cost_usd=0.0, spread=1.0)
+    """
+    grounding, combining = ((roles or {}).get(role, model) for role in ("grounder", "synthesizer"))
+    per_leaf = (
+        OFFLINE_CALLS_PER_LEAF if _is_offline(grounding) else CALLS_BY_GROUNDER.get(grounder, CALLS_PER_LEAF)
+    )
+    calls = [(grounding, stage, count * leaves * trials) for stage, count in per_leaf.items()]
+    calls.append((combining, "synthesis", float(inner)))
+    total = round(sum(count for _, _, count in calls))
+    # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
+    billed = [(name, stage, count) for name, stage, count in calls if count and not _is_offline(name)]
+    if not billed:
+        return CostForecast(model_calls=total, input_tokens=0, output_tokens=0, cost_usd=0.0)
+
+    priced = {name: price_of(name, prices or {}) for name, _, _ in billed}
+    cost: float | None = 0.0
+    for name, stage, count in billed:
+        price, (tokens_in, tokens_out) = priced[name], TOKENS[stage]
+        if price is None or cost is None:
+            cost = None
+        else:
+            cost += count * (tokens_in * price.input + tokens_out * price.output)
+    groundings = max(1, leaves * trials)
+    deviation = math.sqrt(_SHARED_SPREAD**2 + _LEAF_SPREAD**2 / groundings)
+    return CostForecast(
+        model_calls=total,
+        input_tokens=round(sum(count * TOKENS[stage][0] for _, stage, count in billed)),
+        output_tokens=round(sum(count * TOKENS[stage][1] for _, stage, count in billed)),
+        cost_usd=cost,
+        spread=math.exp(_TWO_SIDED * deviation),
+    )
+
+
+def _is_offline(model: str) -> bool:
+    return model.startswith("offline/")

@@ -1,0 +1,191 @@
+"""The step, debug and conclude stages of the offline analyst: the next cells, a correction, the conclusion."""
+
+import json
+import re
+from collections.abc import Sequence
+
+from workbench.models.base import Message, NodeRef
+from workbench.models.errors import ModelRefused
+from workbench.offline.notebook_cells import PlannedCell
+from workbench.offline.report_records import OutcomeRecord, read_records
+from workbench.questions.claims import Claim
+
+TERMINATE = "<TERMINATE_NOTEBOOK>"
+
+
+def step_reply(steps: Sequence[Sequence[PlannedCell]], messages: Sequence[Message]) -> str:
+    """Return the next step of a notebook whose earlier steps stand in the dialogue, or the end of it."""
+    # A model keeps no memory between calls (the engine replays replies), so progress is read from the dialogue.
+    said = "\n".join(message.content for message in messages if message.role == "assistant")
+    for step in steps:
+        # A step counts as sent once its heading stands in an earlier reply.
+        heading = step[0].source.splitlines()[0]
+        if heading not in said:
+            return "\n".join(_tagged(cell) for cell in step)
+    return TERMINATE
+
+
+def _tagged(cell: PlannedCell) -> str:
+    return f"<{cell.kind}_cell>\n{cell.source}\n</{cell.kind}_cell>"
+
+
+def debug_reply(steps: Sequence[Sequence[PlannedCell]], messages: Sequence[Message]) -> str:
+    """Return a correction of the failed cell, by rule; the debug stage calls this.
+
+    A cell of the notebook is sent again unchanged, because most failures of a data source pass. If the error came from the
+    simulation or from the drawing, the cell is sent again without that part.
+    """
+    question = next((message.content for message in reversed(messages) if message.role == "user"), "")
+    sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
+    failed = next((source for source in sources if source in question), None)
+    # What failed may be a cell that an earlier correction has already sent without the simulated model.
+    tried = [
+        source
+        for source in sources
+        if _without_garch(source) != source and _without_garch(source) in question
+    ]
+    if failed is None and tried:
+        failed = tried[0]
+    if failed is None:
+        failed = _last_cell(messages) or sources[-1]
+    why, source = _mended(failed, question)
+    return f"{why}\n\n<python_cell>\n{source}\n</python_cell>"
+
+
+def _mended(source: str, question: str) -> tuple[str, str]:
+    if "ApiRefused" in question or "AssertionError" in question:
+        # nothing may be argued around here: the same request again shows whether it stands
+        return "The data door refused or showed a row that it should not; the same request once more.", source
+    if "ApiUnavailable" in question:
+        return "The source was not there for a moment; the same request once more.", source
+    if "arch" in question and _without_garch(source) != source:
+        return "The GJR-GARCH fit failed, so the remaining models share its weight.", _without_garch(source)
+    if "plt.subplots" in source:
+        return (
+            "The drawing failed; a plain line with the cutoff says the least that it has to.",
+            _plain_figure(source),
+        )
+    if _without_garch(source) != source:
+        return "The estimate failed; the simulated model is left out.", _without_garch(source)
+    return "The cell should have worked; it is sent again as it was meant.", source
+
+
+def _without_garch(source: str) -> str:
+    """An estimating cell without the simulated model."""
+    cut = re.sub(
+        r"# GJR-GARCH\(1,1\).*?models\[\"GJR-GARCH\"\] = [^\n]*\n", "", source, count=1, flags=re.DOTALL
+    )
+    return cut
+
+
+def _plain_figure(source: str) -> str:
+    values = "series" if "series.index" in source else "close"
+    title = next((line for line in source.splitlines() if line.strip().startswith("title = ")), 'title = ""')
+    return "\n".join(
+        [
+            "import matplotlib.pyplot as plt",
+            "",
+            title.strip(),
+            'plt.rcParams["text.parse_math"] = False',
+            "figure, axes = plt.subplots(figsize=(9, 4))",
+            f"axes.plot({values}.index, {values})",
+            f'axes.axvline({values}.index[-1], color="black", label="cutoff")',
+            "axes.axhline(float("
+            + values
+            + '.iloc[-1]), color="#c0392b", linestyle="--", label="last value")',
+            'axes.set_title(f"{title}: p = {p:.2f}")',
+            "axes.legend()",
+            "plt.show()",
+        ]
+    )
+
+
+def _last_cell(messages: Sequence[Message]) -> str | None:
+    for message in reversed(messages):
+        if message.role == "assistant":
+            cells = re.findall(
+                r"^<python_cell>\n(.*?)\n</python_cell>", message.content, re.DOTALL | re.MULTILINE
+            )
+            if cells:
+                return str(cells[-1])
+    return None
+
+
+def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -> str:
+    """Return the report and the number that the cells printed; the conclude stage calls this.
+
+    Raises
+    ------
+    ModelRefused
+        The dialogue shows no record: there is no number, and none is made up.
+    """
+    said = "\n".join(message.content for message in messages if message.role in ("user", "tool"))
+    # Only the record of this very statement: the dialogue may show others, and a number is taken over, never made up.
+    records = [record for record in read_records(said) if record.statement == node.statement]
+    if not records:
+        raise ModelRefused(
+            f"the cells of {node.id} printed no result line, so there is no probability to conclude with"
+        )
+    record = records[-1]
+    body = {"p_true": record.p, "key_factor": _key_factor(record)}
+    line = json.dumps(record.data, ensure_ascii=False, allow_nan=False)
+    return (
+        f"{_report(record, claim)}\n\nWhat the notebook printed, with the outcome of every past week's window "
+        f"(1 true, 0 false, x unknown):\n\n{line}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
+    )
+
+
+def _report(record: OutcomeRecord, claim: Claim) -> str:
+    data = record.data
+    models = {str(name): float(value) for name, value in dict(data.get("models", {})).items()}
+    spread = f"between {min(models.values()):.3f} and {max(models.values()):.3f}" if models else "not shown"
+    listed = ", ".join(f"{name} {value:.3f}" for name, value in models.items())
+    others = ", ".join(
+        f"{name} {float(value):.3f}" for name, value in dict(data.get("comparators", {})).items()
+    )
+    parts = [
+        f"**{record.statement}**",
+        *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
+        *(f"Note: {note}." for note in claim.notes),
+        f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
+        f"cutoff it came true in {record.base_rate:.1%}; they overlap and count as {record.effective_windows:.1f} separate "
+        f"ones. The estimate is the plain mean of {len(models)} models ({listed}), which lie {spread}: p = {record.p:.4f}.",
+    ]
+    if others:
+        parts.append(f"Printed beside it for comparison, with weight 0: {others}.")
+    parts.append(_caveats(record, claim))
+    return "\n\n".join(parts)
+
+
+def _caveats(record: OutcomeRecord, claim: Claim) -> str:
+    doubts = []
+    # 50 / sqrt(n) is the standard error of a share near one half, in points.
+    if record.effective_windows < 12:
+        doubts.append(
+            f"only {record.effective_windows:.1f} separate windows lie behind it, so the number is rough by some "
+            f"{50 / record.effective_windows**0.5:.0f} points"
+        )
+    if claim.series in ("SP500", "NASDAQ"):
+        doubts.append("the index is a price index without dividends")
+    if claim.series == "CORE_CPI":
+        doubts.append("core CPI is one final, seasonally adjusted vintage, not what was first published")
+    if claim.series == "WTI":
+        doubts.append(
+            "the spot price is published some days late, so the last value is older than the cutoff"
+        )
+    doubts.append(
+        "only the past of the series is used: no news, no positions, no events that are already announced"
+    )
+    # The cells hold p inside these bounds, so a value that equals one was cut.
+    if record.p in (0.02, 0.98):
+        doubts.append("the mean of the models lay beyond it and is held at this bound")
+    return "What is weak: " + "; ".join(doubts) + "."
+
+
+def _key_factor(record: OutcomeRecord) -> str:
+    lean = record.p - record.base_rate
+    word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
+    return (
+        f"It came true in {record.base_rate:.0%} of like windows ({record.effective_windows:.0f} separate); "
+        f"the models lie {word} that, at {record.p:.2f}."
+    )

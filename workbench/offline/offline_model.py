@@ -1,0 +1,209 @@
+"""``offline/analyst``: text to text like any model, but by rule; deterministic and without a key.
+
+It is no language model and says so. It reads the stage, the propositions, the cutoff and the dialogue of a request
+and answers in the formats that the prompts ask for: it decomposes a dated claim about an embedded series, writes the
+cells that estimate each leaf from visible data, concludes with the number the cells printed, and combines reports
+with weights from their own history. Anything else it refuses in one sentence.
+"""
+
+import asyncio
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from datetime import date
+from typing import TYPE_CHECKING, Any
+
+from proxies.asof.clock import Cutoff
+from proxies.errors import ProxyError
+from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
+from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
+from workbench.models.model_options import ModelOptions
+from workbench.models.registry import unknown_model
+from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves, treat
+from workbench.offline.leaf_stages import conclusion_reply, debug_reply, step_reply
+from workbench.offline.notebook_cells import PlannedCell, notebook
+from workbench.offline.offline_synthesis import linear_reply, read_children, vanilla_reply
+from workbench.offline.visible_past import Observe, broker_history, visible
+from workbench.questions.claims import Claim
+from workbench.questions.decision import check, settle
+from workbench.questions.errors import ANOTHER_MODEL
+from workbench.questions.grammar import CAN_DO, read_claim
+from workbench.questions.series.embedded_series import DATA_END
+
+if TYPE_CHECKING:
+    from proxies.broker import Broker
+
+NAME = "offline/analyst"
+RULES = ("linear", "vanilla")
+_COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA")
+
+
+class OfflineAnalyst:
+    """The key-free model.
+
+    Parameters
+    ----------
+    observe : Observe
+        Gives the rows of an embedded series that are visible at a cutoff.
+    """
+
+    def __init__(self, observe: Observe) -> None:
+        self._observe = observe
+        self._plans: dict[str, Branch] = {}
+        # Claims that have come through, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
+        self._treated: dict[tuple[str, str], Claim] = {}
+
+    @property
+    def name(self) -> str:
+        """``offline/analyst``."""
+        return NAME
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        """Answer a request; equal requests over equal visible data get equal bytes.
+
+        Raises
+        ------
+        ClaimRefused
+            The claim is outside what can be decided by rule, or the stage is one that needs a language model.
+        ModelUnavailable
+            The embedded data cannot be read.
+        """
+        try:
+            text = await self._answer(request)
+        except ProxyError as problem:
+            raise _unreadable(problem) from problem
+        return ModelReply(text=text, model=NAME, usage=Usage(input_tokens=0, output_tokens=0), cost_usd=0.0)
+
+    async def preflight(
+        self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
+    ) -> None:
+        """Refuse, before a run is opened, what :meth:`complete` would refuse in it.
+
+        Raises
+        ------
+        ClaimRefused
+            The claim or a stage cannot be treated, or the values visible at the cutoff have settled the claim.
+        ModelUnavailable
+            The embedded data cannot be read.
+        """
+        for stage in stages:
+            if stage not in RULES:
+                raise ClaimRefused(_no_stage(stage, free_rules))
+        try:
+            await self._treatable(statement, cutoff)
+        except ProxyError as problem:
+            raise _unreadable(problem) from problem
+
+    async def _answer(self, request: ModelRequest) -> str:
+        if not request.nodes:
+            raise ClaimRefused(f"the request names no proposition; {CAN_DO}")
+        if request.stage == "analyze":
+            return await self._analyze(request)
+        if request.stage in ("step", "debug", "conclude"):
+            return await self._ground(request)
+        if request.stage in RULES:
+            return _synthesize(request)
+        raise ClaimRefused(_no_stage(request.stage))
+
+    async def _analyze(self, request: ModelRequest) -> str:
+        root = request.nodes[0]
+        claim, last_day, cutoff = claim_at(root.statement, request.cutoff)
+        if claim.reference:
+            raise ClaimRefused(
+                f"a reference class stands on its own record and is not split further by {NAME}: use depth 1, "
+                f"or {ANOTHER_MODEL}"
+            )
+        rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
+        # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
+        # base rates of its candidates are computed and would hold up the loop.
+        key = _digest([root.statement, last_day.isoformat(), rows])
+        if key not in self._plans:
+            settled = settle(claim, rows)
+            plan = self._plans[key] = await asyncio.to_thread(Planner(rows, last_day).plan, settled)
+            self._treated |= {(leaf.claim.statement, request.cutoff): leaf.claim for leaf in leaves(plan)}
+        return analysis_reply(self._plans[key], request.nodes, request.messages)
+
+    async def _ground(self, request: ModelRequest) -> str:
+        node = request.nodes[0]
+        claim = await self._treatable(node.statement, request.cutoff)
+        if request.stage == "conclude":
+            return conclusion_reply(node, claim, request.messages)
+        last_day = Cutoff.parse(request.cutoff).last_moment_day
+        steps = self._steps(node, claim, request.cutoff, last_day)
+        reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
+        return reply(steps, request.messages)
+
+    async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
+        """The claim, settled by the visible rows, once all that its notebook computes has come through."""
+        key = (statement, cutoff_text)
+        if key not in self._treated:
+            claim, last_day, cutoff = claim_at(statement, cutoff_text)
+            rows = await visible(self._observe, claim.sources, cutoff)
+            await asyncio.to_thread(treat, claim, rows, last_day)
+            self._treated[key] = settle(claim, rows)
+        return self._treated[key]
+
+    def _steps(self, node: NodeRef, claim: Claim, cutoff: str, last_day: date) -> list[list[PlannedCell]]:
+        return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
+
+
+def _unreadable(problem: ProxyError) -> ModelUnavailable:
+    return ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}")
+
+
+def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
+    return (
+        f"{NAME} has no answer for {name!r}: its grounder is notebook, its rule one of {', '.join((*RULES, *free_rules))}; "
+        f"for other grounders and rules {ANOTHER_MODEL}"
+    )
+
+
+def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
+    """Return the claim, the last day visible at the cutoff, and the cutoff; no datum is read.
+
+    The first page calls it while a claim is typed.
+
+    Raises
+    ------
+    ClaimRefused
+        It cannot be read, or not be asked at this cutoff by the calendar of the embedded data.
+    """
+    try:
+        cutoff = Cutoff.parse(cutoff_text)
+    except ProxyError as problem:
+        raise ClaimRefused(str(problem)) from problem
+    claim = read_claim(statement)
+    # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
+    if cutoff.live:
+        raise ClaimRefused(
+            f"the embedded data end on {DATA_END}, so {NAME} needs a dated cutoff before that; for live questions "
+            f"{ANOTHER_MODEL}"
+        )
+    last_day = cutoff.last_moment_day
+    check(claim, last_day)
+    return claim, last_day, cutoff
+
+
+def _synthesize(request: ModelRequest) -> str:
+    parent, *nodes = request.nodes
+    if not nodes:
+        raise ClaimRefused(f"the request shows no child of {parent.id}, so there is nothing to combine")
+    questions = [message.content for message in request.messages if message.role == "user"]
+    children = read_children(questions[0] if questions else "", nodes)
+    return linear_reply(parent, children) if request.stage == "linear" else vanilla_reply(parent, children)
+
+
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def open_offline(broker: "Broker | None" = None) -> OfflineAnalyst:
+    """Return the offline analyst over a broker, or over the embedded data alone."""
+    return OfflineAnalyst(broker_history(broker))
+
+
+def open_offline_model(name: str, options: ModelOptions) -> OfflineAnalyst:
+    """Return the model of this name; the factory of the provider ``offline``. Raises ``UnknownModel``."""
+    if name != NAME:
+        raise UnknownModel(unknown_model(name))
+    return open_offline(options.broker)

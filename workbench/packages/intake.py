@@ -1,0 +1,368 @@
+"""Reads a stranger's run: what the rows of its database mean, then everything that its events, ledgers and files claim.
+
+The store's own door (`workbench.store.transfer`) opens the file and copies its rows into a store of our own making in a
+temporary folder; all else is checked there, by the code that will read the run later. Two outcomes are told apart: what our export cannot have written is refused
+(`PackageRefused`), evidence that contradicts itself is listed (`IntakeFault`).
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import orjson
+from pydantic import ValidationError
+
+from sandbox.errors import JournalBroken
+from sandbox.record.journal import read_journal, read_lines
+from sandbox.record.passive import active_place
+from workbench.audit.run_audit import audit_run
+from workbench.engine.access.looked_up import look_up_nodes
+from workbench.engine.fold import load_state
+from workbench.engine.proof_check import combined_faults, compare_trial
+from workbench.engine.run_files import MAX_NUMBER, notebook_name
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.state import RunState
+from workbench.errors import WorkbenchError
+from workbench.models.base import reply_from_json
+from workbench.packages.archive import JOURNAL_NAME, NOTEBOOK_NAME
+from workbench.propositions.ids import is_id
+from workbench.reports.note_page import report_html
+from workbench.store import BodyUse, EventUnreadable, PackageRefused, Store, StoreCorrupt, StoreTooNew
+from workbench.store import events as ev
+from workbench.store.migrations import upcast
+from workbench.store.transfer import copy_foreign_run
+from workbench.synthesis import tree_from_json
+from workbench.terminal import printable
+from workbench.views.run_view import view
+
+#: Nesting of any JSON in a package; a recursive reader (``json``, nbformat) gives up at about a thousand.
+_MAX_DEPTH = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IntakeFault:
+    """One contradiction in a package's evidence."""
+
+    node: str | None
+    trial: int | None
+    check: str
+    cell: str | None
+    what: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as a row like those of ``verify --json``."""
+        return {name: getattr(self, name) for name in ("node", "trial", "check", "cell", "what")}
+
+    def line(self) -> str:
+        """Return it on one line; what a stranger wrote in it cannot steer a terminal."""
+        text = f"{self.node or '-'} {self.check} {self.cell or ''}: {self.what}"
+        return printable(text, keep="")[:300]
+
+
+def copy_run(source: Path, store: Store) -> tuple[str, list[IntakeFault]]:
+    """Copy the one run of a stranger's database into an empty store of our own; return its id and the altered bodies.
+
+    Raises
+    ------
+    PackageRefused
+        It is no database of one run.
+    """
+    run_id, altered = copy_foreign_run(source, store, _check_row)
+    return run_id, [_altered(what) for what in altered]
+
+
+def _check_row(table: str, values: dict[str, Any]) -> None:
+    """Raise ``PackageRefused`` for a row that says what no row of ours says; its types were checked by the store."""
+    _instant(values["at_utc"], table)
+    if values["node"] is not None and not is_id(values["node"]):
+        raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no proposition id")
+    if (values["trial"] or 0) > MAX_NUMBER:
+        raise PackageRefused(f"its {table} name trial {values['trial']}, at most {MAX_NUMBER} are taken")
+    for name in ("kind", "stage", "path", "model", "cutoff", "request_hash"):
+        if not (values.get(name) or "").isprintable() or len(values.get(name) or "") > 300:
+            raise PackageRefused(f"a row of its {table} has no fit text as {name}")
+    if table == "events":
+        _event(values)
+    elif table == "api_calls":
+        _api_call(values)
+
+
+def _event(values: dict[str, Any]) -> None:
+    data = _json(values["data"], "an event")
+    # Our writer's text to the letter: with a key in it twice, or a number of more digits than are read, programs that look
+    # into the package would not agree on what it says.
+    if orjson.dumps(data) != values["data"].encode():
+        raise PackageRefused("an event is not written as export writes it")
+    # The log keeps these in columns of their own, and the columns win when an event is read: a second value inside the
+    # text would be looked at by nobody.
+    if {"kind", "node", "trial"} & data.keys():
+        raise PackageRefused("an event says its place twice")
+    place = {name: values[name] for name in ("kind", "node", "trial")}
+    try:
+        event = ev.parse_event(upcast(data | place, values["v"], name="an event of its log"))
+    except (StoreTooNew, EventUnreadable) as error:
+        raise PackageRefused(str(error)) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        raise PackageRefused(
+            f"an event {values['kind'][:40]!r} is not of its kind: {'.'.join(map(str, first['loc']))[:80]} {first['msg']:.80}"
+        ) from None
+    attempt = getattr(event, "attempt", None)
+    if (attempt or 1) > MAX_NUMBER:
+        raise PackageRefused(f"an event names attempt {attempt}, at most {MAX_NUMBER} are taken")
+    # what `audit`, `scenarios` and `show` print as it stands
+    shown: list[Any] = []
+    if isinstance(event, ev.RunImported):
+        shown = list(event.differing)
+    elif isinstance(event, ev.ScenarioRecorded):
+        shown = [event.record.get(name) for name in ("scenario", "author", "rationale")]
+    elif isinstance(event, ev.CommentAdded | ev.NoteAdded):
+        tags = (*event.tags, *event.untagged) if isinstance(event, ev.NoteAdded) else ()
+        shown = [event.text, event.author, *tags]
+    elif isinstance(event, ev.OutcomeRecorded):
+        shown = [event.author]
+    elif isinstance(event, ev.LeafReopened):
+        shown = [event.author, event.reason]
+    elif isinstance(event, ev.ReviewSigned):
+        shown = [event.author, *event.checklist]
+    elif isinstance(event, ev.ReviewReturned):
+        shown = [words for each in event.comments for words in (each.node, each.text, each.author)]
+        shown += [words for each in event.sign_offs for words in (each.author, *each.checklist)]
+    elif isinstance(event, ev.LeaksAudited):
+        shown = [event.model]
+    if not all(text.replace("\n", " ").isprintable() for text in shown if isinstance(text, str)):
+        raise PackageRefused(f"an event {values['kind']} holds characters that steer a terminal")
+    if isinstance(event, ev.RunStarted):
+        try:
+            read = RunSettings.from_json(event.settings)
+        except WorkbenchError as error:
+            raise PackageRefused(f"the settings of the run are not ours ({error!s:.100})") from None
+        if max(read.depth, read.trials, read.concurrency, read.max_proof_retries) > MAX_NUMBER:
+            raise PackageRefused(f"a setting of the run is above {MAX_NUMBER}")
+        for instant in (event.cutoff_instant,):
+            _instant(instant, "cutoff")
+
+
+def _api_call(values: dict[str, Any]) -> None:
+    if type(_json(values["asked"], "a data call", kind=dict)) is not dict:
+        raise PackageRefused("a data call has no parameters")
+    _json(values["sent"], "a data call", kind=list)
+    if values["answer"] is None:
+        if values["meta"] is not None:
+            raise PackageRefused("a data call has notes on an answer and no answer")
+        return
+    if values["meta"] is None:
+        raise PackageRefused("a data call has an answer without its notes")
+    meta = _json(values["meta"], "a data call")
+    if not isinstance(meta.get("content_hash", ""), str) or type(meta.get("rows_dropped", 0)) is not int:
+        raise PackageRefused("the notes on an answer are not of their kind")
+
+
+def _altered(
+    what: str, check: str = "ledger", node: str | None = None, trial: int | None = None
+) -> IntakeFault:
+    return IntakeFault(node=node, trial=trial, check=check, cell=None, what=what)
+
+
+def examine(store: Store, run_id: str) -> tuple[RunState, list[IntakeFault]]:
+    """Read a run as every command will read it later, and compare its evidence with itself; no code of it is run.
+
+    Raises
+    ------
+    PackageRefused
+        Something in it is not of its kind.
+    StoreCorrupt
+        A body without which the run cannot be shown is gone or was altered.
+    """
+    try:
+        state = load_state(store, run_id)
+        if state.missing:
+            # A run of this home opens read-only then. A stranger's cannot be checked without its rule, so it stays outside.
+            problems = printable("; ".join(state.missing), keep="")
+            raise PackageRefused(f"{problems:.200}; install it and import again")
+        _check_texts(state)
+        findings = [*_ledgers(store, run_id), *_files(store, state)]
+        for (node, trial), held in sorted(state.trials.items()):
+            if held.belief is not None:
+                outcome = compare_trial(store, state, node, trial)
+                findings += [
+                    IntakeFault(node=node, trial=trial, check=item.check, cell=item.cell, what=item.what)
+                    for item in outcome.differing
+                ]
+        findings += [
+            IntakeFault(node=item.node, trial=None, check=item.check, cell=None, what=item.what)
+            for item in combined_faults(store, state)
+        ]
+        _draw(store, state, findings)
+    except PackageRefused:
+        raise
+    except EventUnreadable as error:  # its rows are ours, their order is not
+        raise PackageRefused(f"its records do not make a run ({error})") from error
+    # Passed on as it is: the caller tells a package that was altered from one that never was a run.
+    except StoreCorrupt:
+        raise
+    except Exception as error:
+        # Whatever a forged row or file breaks has to break here, where nothing was taken in yet, and not in `runs`.
+        text = " ".join(str(error).split())
+        raise PackageRefused(
+            f"its records do not make a run ({type(error).__name__}: {text:.120})"
+        ) from error
+    return state, findings
+
+
+def _check_texts(state: RunState) -> None:
+    lines = [
+        state.statement,
+        state.cutoff,
+        state.settings.model,
+        *(node.statement for node in state.tree.propositions()),
+    ]
+    for line in lines:
+        if not line.isprintable():
+            raise PackageRefused(f"a statement holds characters that steer a terminal: {line[:40]!r}")
+    if state.tree.root.statement != state.statement:
+        raise PackageRefused("its tree is another claim's")
+    leaves = set(state.tree.ids())
+    for node, trial in state.trials:
+        if node not in leaves or trial > MAX_NUMBER:
+            raise PackageRefused(f"its events ground {node[:40]!r}, which is not in its tree")
+
+
+def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:
+    findings = []
+    for use in store.run_bodies(run_id):
+        try:
+            content = _json(store.body(use.digest), f"a {use.role}", kind=object)
+        except StoreCorrupt as error:
+            findings.append(_altered(str(error), node=use.node, trial=use.trial or None))
+            continue
+        if use.role == "reply":
+            reply_from_json(content)
+        elif use.role == "request":
+            for message in content["messages"]:
+                findings += _missing(store, message, use)
+    return findings
+
+
+def _missing(store: Store, digest: str, use: BodyUse) -> list[IntakeFault]:
+    try:
+        store.body(digest)
+    except StoreCorrupt as error:
+        return [_altered(str(error), node=use.node, trial=use.trial or None)]
+    return []
+
+
+def _files(store: Store, state: RunState) -> list[IntakeFault]:
+    """Check every file of the run's folder: each belongs to a trial of the log, and is what its name says."""
+    findings: list[IntakeFault] = []
+    folder = store.folder(state.run_id)
+    looked_up = {notebook_name(node, 1) for node in look_up_nodes(store, state)}
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        kind = path.parent.name if path.parent != folder else path.name
+        if kind == "tree.json":
+            tree_from_json(_json(path.read_bytes(), "tree.json"))
+        elif kind == "manifest.json":
+            packages = _json(path.read_bytes(), "manifest.json").get("packages", {})
+            if not isinstance(packages, dict):
+                raise PackageRefused("the packages in manifest.json are none")
+        elif kind == "proofs":
+            if path.name not in looked_up:  # an inner node has no trial
+                _trial_of(NOTEBOOK_NAME, path, state)
+            _json(path.read_bytes(), path.name)
+            nbformat.validate(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+        else:
+            findings += _journal(path, state)
+    return findings
+
+
+def _journal(path: Path, state: RunState) -> list[IntakeFault]:
+    node, trial, attempt = _trial_of(JOURNAL_NAME, path, state)
+    if attempt > state.trials[node, trial].attempt:
+        raise PackageRefused(f"{path.name} is of an attempt that the log does not know")
+    try:
+        cells, lines = read_journal(path), read_lines(path)
+    except JournalBroken as error:
+        # a concluded proof's own journal is reported by the comparison
+        concluded = (
+            state.trials[node, trial].belief is not None and attempt == state.trials[node, trial].concluded
+        )
+        return [] if concluded else [_altered(str(error), "chain", node, trial)]
+    active = [
+        IntakeFault(
+            node=node,
+            trial=trial,
+            check="shown",
+            cell=cell.id,
+            what=f"{place} in the notebook would run, fetch or cover something in a viewer",
+        )
+        for cell in cells
+        if (place := active_place(cell)) is not None
+    ]
+    for line in lines:
+        _depth(line, path.name)
+    name = f"{node}.{trial}.{attempt}"
+    # A chain of hashes holds under any file name: only the first line says whose journal it is. Without this, one
+    # leaf's journal could stand in for another's.
+    if not lines or lines[0]["kind"] != "open" or lines[0].get("name") != name:
+        return [_altered(f"{path.name}: it is another session's journal", "chain", node, trial)]
+    metadata = lines[0].get("metadata")
+    if not isinstance(metadata, dict) or metadata.get("run") != state.run_id:
+        return [_altered(f"{path.name}: it is another run's journal", "chain", node, trial)]
+    return active
+
+
+def _trial_of(pattern: re.Pattern[str], path: Path, state: RunState) -> tuple[str, int, int]:
+    match = pattern.fullmatch(path.name)
+    if match is None:
+        raise PackageRefused(f"{path.name!r:.80} is no file of a run")
+    numbers = [int(part) if part else 1 for part in match.groups()[1:]]
+    node, trial = match.group(1), numbers[0]
+    if (node, trial) not in state.trials:
+        raise PackageRefused(f"{path.name} is of a trial that the log does not know")
+    return node, trial, numbers[-1]
+
+
+def _draw(store: Store, state: RunState, findings: Sequence[IntakeFault]) -> None:
+    """Make every screen of the run once, for what only they read."""
+    orjson.dumps(view(store, state.run_id).document())
+    audit_run(store, state.run_id)
+    if not findings:  # with an answer missing from the ledger there is no table of data
+        report_html(store, state)
+
+
+def _json(data: str | bytes, what: str, *, kind: Callable[..., Any] | type = dict) -> Any:
+    try:
+        content = orjson.loads(data)
+    except ValueError:
+        raise PackageRefused(f"{what} is no JSON, or too deep") from None
+    if isinstance(kind, type) and not isinstance(content, kind):
+        raise PackageRefused(f"{what} is not of its kind")
+    _depth(content, what)
+    return content
+
+
+def _depth(content: Any, what: str) -> None:
+    # Level by level and not by recursion, which would fail on just the values that this is to refuse.
+    level, pending = 0, [content]
+    while pending:
+        level += 1
+        if level > _MAX_DEPTH:
+            raise PackageRefused(f"{what} is nested deeper than {_MAX_DEPTH} levels")
+        below: list[Any] = []
+        for item in pending:
+            values = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+            below.extend(value for value in values if isinstance(value, dict | list))
+        pending = below
+
+
+def _instant(text: str, what: str) -> None:
+    try:
+        good = datetime.fromisoformat(text.replace("Z", "+00:00")).tzinfo is not None and len(text) <= 40
+    except ValueError:
+        good = False
+    if not good:
+        raise PackageRefused(f"{text[:40]!r} of its {what} is no instant")

@@ -1,0 +1,483 @@
+"""A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
+
+import hashlib
+import io
+import json
+import shutil
+import tempfile
+import time
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import nbformat
+
+from proxies.asof.clock import Cutoff
+from proxies.atomic import private_folder
+from proxies.hashing import sha256_of_file
+from sandbox.record.passive import passive_markdown
+from workbench.audit.run_audit import audit_checks
+from workbench.engine.fold import load_state
+from workbench.engine.imported_run import Imported, signature_fault
+from workbench.engine.opening import new_run
+from workbench.engine.run_files import manifest_id, notebook_name, put_tree, run_manifest, write_atomically
+from workbench.engine.run_settings import with_preset
+from workbench.engine.state import IMPORTED_TREE, RunState
+from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import percent
+from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
+from workbench.packages.intake import IntakeFault, copy_run, examine
+from workbench.packages.signature import read_signature, sign_package
+from workbench.propositions import Tree
+from workbench.propositions.rule import Normaliser
+from workbench.reports.note_content import Note, note_of
+from workbench.reports.note_markdown import note_markdown
+from workbench.reports.note_page import note_html, write_report
+from workbench.reports.note_pdf import print_pdf
+from workbench.signing_keys import signing_key
+from workbench.store import Store, StoreCorrupt
+from workbench.store import events as ev
+from workbench.store.database import utc_now
+from workbench.store.transfer import copy_run_into, take_run
+from workbench.synthesis import Export, export_tree, import_tree
+from workbench.synthesis.exchange.bayes_net import OnMisfit
+from workbench.synthesis.sensitivity.uncertainty import trial_moments
+from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
+from workbench.views.wording import equation_with_values, rule_remarks
+from workbench.whatif.run_sensitivity import leaf_trials
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "squiggle", "ipynb", "zip")
+#: Suffixes that name a format otherwise than by itself.
+_SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
+NOTE_FORMATS = ("html", "pdf", "docx", "md")
+_TEMPORARY = ".import-"
+_REPORT_LEFT_OUT = (
+    f"the {REPORT} in the package is neither kept nor shown, for anything may stand in it: the note is written anew from"
+    " the log"
+)
+
+
+class PackageAltered(WorkbenchError):
+    """A package whose evidence contradicts itself; nothing of it was taken in. ``findings`` says where."""
+
+    exit_code = 6
+
+    def __init__(self, path: Path, findings: Sequence[IntakeFault], unreadable: str | None = None) -> None:
+        self.findings = list(findings)
+        if unreadable is None:
+            count = f"{len(findings)} difference{'s' if len(findings) > 1 else ''}"
+            way = f"`workbench import {path} --anyway` keeps it, marked"
+        else:
+            count, way = unreadable, "it cannot be shown without that, so it cannot be kept"
+        super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; {way}")
+
+
+def format_of(path: Path | None, to: str | None) -> str:
+    """Return the format of an export: the one named, else that of the file's suffix.
+
+    Raises ``UsageError`` for an unknown format, or where neither names one.
+    """
+    if to is not None:
+        if to not in FORMATS:
+            raise UsageError(f"no export to {to!r:.40}: one of {', '.join(FORMATS)}")
+        return to
+    suffix = path.suffix.removeprefix(".").lower() if path is not None else ""
+    form = _SUFFIXES.get(suffix, suffix)
+    if form not in FORMATS:
+        known = f"no export to {suffix!r:.40}: " if suffix else ""
+        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give --to (in Python to=)")
+    return form
+
+
+def export_run(
+    store: Store,
+    run_id: str,
+    to: str,
+    *,
+    misfit: OnMisfit = "refuse",
+    normalise: Normaliser = "scale",
+    sign: bool = False,
+    environ: Mapping[str, str] | None = None,
+) -> tuple[bytes, tuple[str, ...]]:
+    """Return a run in a format, and one line per thing that had to be changed to fit it.
+
+    ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
+    nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
+    package; never without being asked, since it says who they are. ``environ`` is where ``pdf`` looks for a browser.
+
+    Raises ``UsageError`` for an unknown format, without a key to sign with, or a browser to print with, ``NotRepresentable``
+    where the tree does not fit it.
+    """
+    if sign and to != "zip":
+        raise UsageError("only a package is signed: export it with `--to zip --sign`")
+    state = load_state(store, run_id)
+    if to in NOTE_FORMATS:
+        return _note(note_of(store, state), to, environ or {}), ()
+    if to == "ipynb":
+        return _notebook(store, state).encode(), ()
+    if to == "zip":
+        return _zip(store, state, signing_key() if sign else None), ()
+    format_of(None, to)
+    export: Export = export_tree(
+        state.tree,
+        to,
+        misfit,
+        normalise,
+        manifest=manifest_id(store, run_id),
+        variances=trial_moments(leaf_trials(state)),
+    )
+    absent = state.not_installed()
+    return export.text.encode(), (*export.notes, *((absent,) if absent else ()))
+
+
+def note_beside(store: Store, run_id: str, to: str, path: Path, environ: Mapping[str, str]) -> bytes:
+    """Return the note that goes beside an export ``to`` a package, which holds none, in the format of its file's suffix.
+
+    Raises ``UsageError`` beside anything else, and for a suffix of no note.
+    """
+    if to != "zip":
+        raise UsageError(f"a note goes beside a package (.zip), and this is an export to {to}")
+    form = format_of(path, None)
+    if form not in NOTE_FORMATS:
+        raise UsageError(f"a note is .{', .'.join(NOTE_FORMATS)}, and {path.name:.80} is none")
+    return export_run(store, run_id, form, environ=environ)[0]
+
+
+def import_run(
+    store: Store,
+    path: Path,
+    *,
+    cutoff: str | None = None,
+    anyway: bool = False,
+    tell: Callable[[str], None] | None = None,
+) -> str:
+    """Take in a package or a tree and return the id of the run it became.
+
+    A ``.zip`` brings the whole run back under its own id (see `import_package`). JSON and CSV bring a tree with its values;
+    it becomes a new run whose model is ``import``. Either is marked as imported. ``tell`` gets a line per thing of a package
+    that is left out.
+
+    Raises
+    ------
+    UsageError
+        The file is missing, is no package and no tree, or the run is here already.
+    """
+    _check_file(path)
+    if zipfile.is_zipfile(path):
+        return import_package(store, path, anyway=anyway, tell=tell)
+    try:
+        # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
+        # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
+        text = path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
+    tree = import_tree(text)
+    return adopt_tree(store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package=sha256_of_file(path))
+
+
+def _check_file(path: Path) -> None:
+    try:
+        there = path.is_file()
+    except OSError:  # a name too long for any file
+        there = False
+    if not there:
+        raise UsageError(f"no file {str(path)[:200]}")
+    if path.stat().st_size > MAX_BYTES:
+        raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")
+
+
+def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
+    """Make a run of a ready tree and return its id; it is done when its root has a probability.
+
+    ``package`` is the hash of the file it came in.
+    """
+    run_id = new_run(
+        store, tree.root.statement, Cutoff.parse(cutoff), with_preset("product", model=IMPORTED_TREE)
+    )
+    store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
+    store.append(run_id, ev.RunImported(package=package))
+    if tree.root.p is not None:
+        store.append(run_id, ev.RunFinished(p=tree.root.p))
+    # Such a run has no engine that would write it, and its exports name it by the hash of this file.
+    state = load_state(store, run_id)
+    write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, state))
+    audit_checks(store, state)
+    return run_id
+
+
+def _cutoff_in(text: str) -> str | None:
+    try:
+        data = json.loads(text)
+    except ValueError:
+        return None
+    cutoff = data.get("cutoff") if isinstance(data, dict) else None
+    return cutoff if isinstance(cutoff, str) else None
+
+
+def _note(note: Note, to: str, environ: Mapping[str, str]) -> bytes:
+    if to == "docx":
+        from workbench.reports.note_word import note_docx  # python-docx loads for it alone
+
+        return note_docx(note)
+    if to == "md":
+        return note_markdown(note).encode("utf-8", "replace")
+    page = note_html(note)
+    return print_pdf(page, environ) if to == "pdf" else page.encode()
+
+
+def _notebook(store: Store, state: RunState) -> str:
+    """Return one notebook: the tree and its rules, then every leaf's proof under its heading."""
+    book = nbformat.v4.new_notebook()  # type: ignore[no-untyped-call]
+    head = [
+        f"# {state.statement}",
+        "",
+        f"Knowledge cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}"
+        f" · manifest {manifest_id(store, state.run_id) or 'none'}",
+        "",
+    ]
+    for node in state.tree.ids():
+        indent = "  " * len(state.tree.ancestors(node))
+        head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
+        rule = equation_with_values(state.tree, node)
+        if rule:
+            head.append(f"{indent}  `{node} = {rule}`")
+            head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree, node))
+    book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
+    mark = f"Figures and numbers of run {state.run_id}, manifest {(manifest_id(store, state.run_id) or 'none')[:19]}."
+    for leaf in state.tree.leaves():
+        path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
+        if not path.is_file():
+            continue
+        title = passive_markdown(f"## {leaf}: {state.tree[leaf].statement}")
+        trail = evidence_trail(store, state, leaf) if state.trial(leaf, 1).belief is not None else None
+        numbers = "" if trail is None else markdown_numbers(trail)
+        book.cells.append(nbformat.v4.new_markdown_cell(f"{title}\n\n{mark}\n\n{numbers}".strip()))  # type: ignore[no-untyped-call]
+        places = {} if trail is None else markdown_places(trail)
+        for cell in nbformat.read(path, as_version=4).cells:  # type: ignore[no-untyped-call]
+            if (place := places.get(cell_anchor(cell.id))) is not None:
+                book.cells.append(nbformat.v4.new_markdown_cell(place))  # type: ignore[no-untyped-call]
+            # Ids must differ within a notebook, and cells of two proofs may share theirs. nbformat takes 1 to 64
+            # letters, digits, - and _, so the dots of a proposition's id are replaced.
+            cell.id = f"{leaf.replace('.', '-')}-{cell.id}"[:64]
+            book.cells.append(cell)
+    nbformat.validate(book)
+    return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
+
+
+def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> bytes:
+    folder = store.folder(state.run_id)
+    memory = io.BytesIO()
+    hashes: dict[str, str] = {}
+    with (
+        tempfile.TemporaryDirectory() as temporary,
+        zipfile.ZipFile(memory, "w", zipfile.ZIP_DEFLATED) as package,
+    ):
+
+        def add(name: str, path: Path) -> None:
+            data = path.read_bytes()
+            hashes[name] = hashlib.sha256(data).hexdigest()
+            # a member keeps the time of its file; hash and member are of the same bytes, whoever writes meanwhile
+            member = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)
+            package.writestr(member, data, zipfile.ZIP_DEFLATED)
+
+        add(DATABASE, copy_run_into(store, state.run_id, Path(temporary)))
+        for path in sorted(folder.rglob("*")):
+            name = path.relative_to(folder).as_posix()
+            if path.is_file() and not path.is_symlink() and is_member(name):
+                add(f"run/{name}", path)
+        if key is not None:
+            # Over the rows that are in the package: the home's log may have grown since they were copied.
+            with closing(Store(Path(temporary), durable=False)) as packed:
+                package.writestr(SIGNATURE, sign_package(packed, state.run_id, hashes, key))
+    return memory.getvalue()
+
+
+def import_package(
+    store: Store, path: Path, *, anyway: bool = False, tell: Callable[[str], None] | None = None
+) -> str:
+    """Take in a package and return the id of the run it brought; the run is marked as imported.
+
+    The package is unpacked into a folder of the home that is no run's, checked whole there by a store of its own, and moved
+    in one step: the rows in one transaction, the files by one rename. Whatever fails, the home is as it was.
+
+    Parameters
+    ----------
+    anyway : bool
+        Keep a run whose evidence contradicts itself; what differs is recorded with the mark. A body that is not what
+        its hash says is left out even so: bodies are shared by all runs of a home.
+    tell : callable, optional
+        Gets a line per thing of the package that is left out.
+
+    Raises
+    ------
+    PackageRefused
+        Our export cannot have written it (exit 2).
+    PackageAltered
+        It is a run, and its evidence contradicts itself (exit 6).
+    UsageError
+        The run is here already.
+    """
+
+    def refuse_what_is_here(run_id: str) -> None:
+        if run_id in store.run_ids():
+            raise UsageError(
+                f"run {run_id} is here already: `workbench show {run_id}`; `workbench import {path} --review` takes the"
+                " comments and sign-offs that it brings back"
+            )
+        if store.folder(run_id).exists():
+            raise UsageError(
+                f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
+                " there; move it away and import again"
+            )
+
+    with examined_package(store.home, path, refuse_what_is_here) as package:
+        if package.findings and not anyway:
+            raise PackageAltered(path, package.findings)
+        own, run_id = package.store, package.state.run_id
+        # The last event before the move: a signature is later checked over the log before it (`signature_fault`).
+        own.append(
+            run_id,
+            ev.RunImported(
+                package=package.digest,
+                anyway=bool(package.findings),
+                differing=tuple(finding.line() for finding in package.findings),
+                signature=package.signature,
+            ),
+        )
+        state = load_state(own, run_id)
+        if state.finished and not package.findings:
+            write_report(own, state)  # the note audits the run, and the checks are kept for its page
+        else:
+            audit_checks(own, state)
+        _move_in(own, store, run_id)
+        if tell is not None and package.left_out is not None:
+            tell(package.left_out)
+    return run_id
+
+
+@contextmanager
+def open_package(path: Path) -> Iterator["ExaminedPackage"]:
+    """Yield a package that is looked at and not taken in; it is checked as at an import, outside of every home.
+
+    Its store and files are gone with the block.
+
+    Raises
+    ------
+    UsageError, PackageRefused, PackageAltered
+        As `import_package`.
+    """
+    with examined_package(None, path) as package:
+        if package.findings:
+            raise PackageAltered(path, package.findings)
+        state = package.state
+        state.imported = Imported(
+            at_utc=utc_now(),
+            package=package.digest,
+            anyway=False,
+            differing=state.imported.differing if state.imported else (),
+            signature=package.signature,
+            seq=package.store.events(state.run_id)[-1].seq,
+            taken_in=False,
+        )
+        yield package
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExaminedPackage:
+    """A package in a store of its own, read and checked; ``signature`` is one that fits, ``digest`` the hash of the file.
+
+    ``left_out`` says what of it counts for nothing but the signature, if anything.
+    """
+
+    store: Store
+    state: RunState
+    findings: list[IntakeFault]
+    signature: ev.PackageSignature | None
+    digest: str
+    left_out: str | None
+
+
+@contextmanager
+def examined_package(
+    home: Path | None, path: Path, check: Callable[[str], None] | None = None
+) -> Iterator[ExaminedPackage]:
+    """Unpack a package into a temporary folder and examine all of it; the folder ends with the block.
+
+    The folder lies in the ``home`` into which the package may be moved, for a rename is one step only within one file system.
+    ``check`` gets the id of the run before the work of examining it, and raises if the caller cannot use it.
+
+    Raises
+    ------
+    PackageRefused
+        Our export cannot have written it.
+    PackageAltered
+        It cannot be shown at all.
+    """
+    _check_file(path)
+    if home is not None:
+        _sweep(home)
+    digest = sha256_of_file(path)
+    with tempfile.TemporaryDirectory(dir=home, prefix=_TEMPORARY) as name:
+        temporary = Path(name)
+        hashes, member = unpack(path, temporary, "files")
+        signature = read_signature(member, hashes) if member is not None else None
+        own = Store(temporary / "home", durable=False)
+        try:
+            run_id, findings = copy_run(temporary / DATABASE, own)
+            if check is not None:
+                check(run_id)
+            folder = own.folder(run_id)
+            private_folder(folder.parent)
+            files = temporary / "files"
+            private_folder(files)
+            files.rename(folder)
+            try:
+                state, more = examine(own, run_id)
+            except StoreCorrupt as error:
+                raise PackageAltered(path, findings, str(error)) from None
+            findings += more
+            fault = signature_fault(own, run_id, signature) if signature is not None else None
+            if fault is not None:
+                findings.append(IntakeFault(node=None, trial=None, check="signature", cell=None, what=fault))
+                signature = None  # it says nothing about who sent this
+            yield ExaminedPackage(
+                store=own,
+                state=state,
+                findings=findings,
+                signature=signature,
+                digest=digest,
+                left_out=_REPORT_LEFT_OUT if REPORT in hashes else None,
+            )
+        finally:
+            own.close()
+
+
+def _move_in(own: Store, store: Store, run_id: str) -> None:
+    """Copy the checked rows into the home and rename the folder into it, both or neither."""
+    source, target = own.folder(run_id), store.folder(run_id)
+    with ExitStack() as undo:
+        if not target.parent.exists():
+            target.parent.mkdir(mode=0o700)
+            undo.callback(target.parent.rmdir)
+        with store.transaction():
+            if run_id in store.run_ids():  # another process took it in meanwhile
+                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+            # Rows, then files, then the commit at the end of the block. If the commit fails the rename is undone; a
+            # commit could not be undone if the rename failed after it.
+            take_run(store, own)
+            source.rename(target)
+            undo.callback(target.rename, source)  # until the rows are committed
+        undo.pop_all()
+
+
+def _sweep(home: Path) -> None:
+    """Remove what an import that was killed left behind; a day is longer than any import takes."""
+    for left in home.glob(f"{_TEMPORARY}*"):
+        if time.time() - left.stat().st_mtime > 86_400:
+            shutil.rmtree(left, ignore_errors=True)

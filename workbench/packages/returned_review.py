@@ -1,0 +1,135 @@
+"""A review that comes back: comments and sign-offs out of a package, taken into the home in which the run was made.
+
+A reviewer imports a package, comments, signs off and exports it again. The run itself is here; only what was said of it is taken,
+and only over a log that begins as the one here does. The sign-offs are checked where they were made, in the package's own log.
+"""
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from workbench.annotations.entries import sign_off_rows
+from workbench.engine.fold import load_state
+from workbench.engine.people import Annotations
+from workbench.errors import UsageError
+from workbench.packages.package import ExaminedPackage, PackageAltered, examined_package
+from workbench.store import Store
+from workbench.store import events as ev
+
+#: What a home may add to the log of a run that it did not make, without changing the run.
+_ADDED = (ev.RunImported, ev.Annotation, ev.ScenarioRecorded, ev.NodeRefitted)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnedReview:
+    """What a package brought back to a run."""
+
+    run_id: str
+    comments: tuple[ev.ReturnedComment, ...]
+    sign_offs: tuple[ev.ReturnedSignOff, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "run_id": self.run_id,
+            "comments": [each.model_dump(mode="json") for each in self.comments],
+            "sign_offs": [each.model_dump(mode="json") for each in self.sign_offs],
+        }
+
+
+def take_review(store: Store, path: Path, *, run_id: str | None = None) -> ReturnedReview:
+    """Take the comments and sign-offs of a package into the run that is here already, and return what was new.
+
+    Notes, tags, outcomes and scenarios of the reviewer stay in the package: they are the reviewer's own. With a ``run_id`` a
+    package of any other run is refused.
+
+    Raises
+    ------
+    UsageError
+        The file is no package, the run is not here, its log here began otherwise, or nothing in it is new.
+    PackageRefused, PackageAltered
+        As at an import; also for a sign-off that does not hold over the package's own log.
+    """
+    if not path.is_file() or not zipfile.is_zipfile(path):
+        raise UsageError(
+            f"{str(path)[:200]} is no package: a review comes back as `workbench export RUN -o FILE.zip`"
+        )
+
+    def refuse_a_stranger(brought: str) -> None:
+        if run_id is not None and brought != run_id:
+            raise UsageError(f"{path} is of run {brought}, not of {run_id}")
+        if brought not in store.run_ids():
+            raise UsageError(
+                f"run {brought} is not in this home: `workbench import {path}` takes it in with its review"
+            )
+
+    with examined_package(store.home, path, refuse_a_stranger) as package:
+        if package.findings:
+            raise PackageAltered(path, package.findings)
+        rows = sign_off_rows(package.store, package.state)
+        for row in rows:
+            if row["fault"]:
+                raise UsageError(
+                    f"the sign-off by {row['author']:.60} in {path} does not hold: {row['fault']}"
+                )
+        with store.transaction():
+            return _take(store, package)
+
+
+def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
+    run_id = package.state.run_id
+    shared = _shared(store, package)
+    standing = load_state(store, run_id).annotations
+    said = package.state.annotations
+    known = {(each.node, each.author, each.at_utc, each.text) for each in standing.comments}
+    comments = tuple(
+        ev.ReturnedComment(node=each.node or "P0", text=each.text, author=each.author, at_utc=each.at_utc)
+        for each in said.comments
+        if (each.node, each.author, each.at_utc, each.text) not in known
+    )
+    attested = {row["attested"] for row in sign_off_rows(store, load_state(store, run_id))}
+    sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
+    if not comments and not sign_offs:
+        raise UsageError(f"there is no comment and no sign-off in it that run {run_id} does not have here")
+    store.append(
+        run_id,
+        ev.ReviewReturned(package=package.digest, shared=shared, comments=comments, sign_offs=sign_offs),
+    )
+    return ReturnedReview(run_id=run_id, comments=comments, sign_offs=sign_offs)
+
+
+def _sign_offs(said: Annotations) -> list[ev.ReturnedSignOff]:
+    """All sign-offs of a log: made in it, and come back into it from further homes."""
+    signed = []
+    for stored in said.sign_offs:
+        content = stored.event.model_dump(mode="json", include=set(ev.ReturnedSignOff.model_fields))
+        signed.append(ev.ReturnedSignOff.model_validate({**content, "at_utc": stored.at_utc}))
+    for stored in said.returned:
+        assert isinstance(stored.event, ev.ReviewReturned)
+        signed += stored.event.sign_offs
+    return signed
+
+
+def _shared(store: Store, package: ExaminedPackage) -> int:
+    """Return with how many events both logs begin alike.
+
+    Raises ``UsageError`` where what follows in the package is more than what a home adds to a run it was given.
+    """
+    run_id = package.state.run_id
+    ours, theirs = store.log_lines(run_id), package.store.log_lines(run_id)
+    pairs = zip(ours, theirs, strict=False)
+    shared = next(
+        (place for place, (left, right) in enumerate(pairs) if left != right), min(len(ours), len(theirs))
+    )
+    strange = [
+        item.event.kind
+        for item in package.store.events(run_id)[shared:]
+        if not isinstance(item.event, _ADDED)
+    ]
+    if strange or not shared:
+        raise UsageError(
+            f"the package is of another log than run {run_id} has here: they differ from event {shared + 1} on"
+            f" ({strange[0] if strange else 'no event'}); nothing was taken in"
+        )
+    return shared

@@ -1,0 +1,366 @@
+"""From a claim to numbers: whether it can be asked at a cutoff, what the models need, and how it came out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.forecasts.leaf_models import (
+    LeafEstimate,
+    LeafSpec,
+    TooLittleHistory,
+    base_outcomes,
+    estimate,
+    trading_days,
+)
+from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
+from workbench.questions.claims import Claim, amount, number, settled
+from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
+from workbench.questions.series.embedded_series import SERIES, data_end
+
+Rows = Sequence[Mapping[str, Any]]
+
+# Two years, one of them a leap year.
+LONGEST_DAYS = 731
+# A weekend lengthened by a holiday leaves at most four days without a close; an older value means missing data.
+FRESH = timedelta(days=5)
+
+
+def check(claim: Claim, last_day: date) -> None:
+    """Refuse a claim that cannot be asked at a cutoff; ``last_day`` is the last day visible then.
+
+    Looks at the calendar and at documented ranges only, never at a value.
+
+    Raises
+    ------
+    ClaimRefused
+        Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
+    """
+    names = [claim.series] + ([claim.other] if claim.other else [])
+    for name in names:
+        series = SERIES[name]
+        if claim.end > data_end(series):
+            raise ClaimRefused(
+                f"the embedded data on {series.article} end on {data_end(series)}, so a claim that resolves on "
+                f"{claim.end} cannot be treated; choose an earlier date, or {ANOTHER_MODEL}"
+            )
+        if claim.start is not None and claim.start < series.first:
+            raise ClaimRefused(
+                f"the embedded data on {series.article} begin on {series.first}, after {claim.start}; "
+                "choose a later start"
+            )
+    if not _open(claim, last_day):
+        raise ClaimRefused(
+            f"the claim is already settled at the cutoff (the last visible day is {last_day}, it resolves on "
+            f"{claim.end}); choose a later date or an earlier cutoff"
+        )
+    if (claim.end - last_day).days > LONGEST_DAYS:
+        raise ClaimRefused(
+            f"{claim.end} is more than two years after the cutoff, further than the history here can carry; "
+            "choose a nearer date"
+        )
+
+
+def _open(claim: Claim, last_day: date) -> bool:
+    if claim.about.monthly:
+        return claim.end > last_day
+    # From a Friday to its Sunday no session is left, so the outcome is already in the last visible close.
+    return claim.end > last_day and trading_days(last_day, claim.end) > 0
+
+
+def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Series | None]:
+    """The claim's series (the spread already taken) and, for relative claims, the other one."""
+    first = value_series(claim.series, rows)
+    return first, value_series(claim.other, rows) if claim.other else None
+
+
+def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
+    """Return the values of one known series by day, oldest first, gaps left out."""
+    parts = [_column(rows[source]) for source in SERIES[name].sources]
+    # Rounded, because a difference of two decimal yields carries binary noise (5.15 - 4.2 is not 0.95): a claim about
+    # equality with a level would turn on it.
+    series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
+    if series.empty:
+        raise ClaimRefused(
+            f"no value of {SERIES[name].article} is visible at this cutoff; choose a later cutoff"
+        )
+    return series
+
+
+def _column(rows: Rows) -> pd.Series:
+    days = pd.DatetimeIndex([row["date"] for row in rows])
+    return pd.Series([row["value"] for row in rows], index=days, dtype=float).dropna()
+
+
+def spec_of(claim: Claim, last_day: date) -> LeafSpec:
+    """Return the claim as the leaf models take it: method, window, interval."""
+    method = _method(claim)
+    logs = not (claim.about.monthly and claim.about.kind == "yield")
+    low, high = _interval(claim)
+    # A spread may also be negative, so its lower bound is not 0.
+    if not logs:  # differences, not ratios: no change is 0, and nothing bounds a fall
+        low, high = (0.0, np.inf) if claim.pattern == "compare" and claim.side == "above" else (low, high)
+        low, high = (-np.inf, 0.0) if claim.pattern == "compare" and claim.side == "below" else (low, high)
+        low = -np.inf if claim.pattern == "level" and claim.side == "below" else low
+    return LeafSpec(
+        method=method,
+        end=claim.end,
+        last_day=last_day,
+        low=low,
+        high=high,
+        start=claim.start,
+        levels=claim.pattern in ("level", "range", "touch"),
+        logs=logs,
+        extreme="max" if claim.side == "above" else "min",
+        never=claim.never,
+        strict=claim.strict,
+    )
+
+
+def _method(claim: Claim) -> Any:
+    if claim.about.monthly:
+        return "monthly"
+    reverting = claim.about.kind == "volatility"
+    if claim.pattern in ("touch", "drawdown"):
+        return "reverting-path" if reverting else "path"
+    if claim.pattern in ("compare", "level", "range", "change"):
+        return "reverting" if reverting else "endpoint"
+    return claim.pattern
+
+
+def _interval(claim: Claim) -> tuple[float, float]:
+    if claim.pattern == "range":
+        return amount(claim), claim.upper or np.inf
+    if claim.pattern in ("compare", "relative"):
+        bound = 1.0
+    elif claim.pattern in ("change", "drawdown"):
+        bound = 1 + amount(claim) / 100
+    elif claim.pattern == "average":
+        bound = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
+    elif claim.pattern == "volatility":
+        bound = amount(claim) / 100
+    else:
+        bound = amount(claim)
+    return (
+        (bound, np.inf)
+        if claim.side == "above"
+        else (-np.inf if claim.pattern == "volatility" else 0.0, bound)
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a claim came out before its end: the value that decided it, and its day, are the proof."""
+
+    true: bool
+    day: date
+    value: float
+
+
+def decided(claim: Claim, series: pd.Series) -> Decision | None:
+    """Return how the values so far decide a claim, whatever comes after them; None while it can still go either way.
+
+    Only a claim about the whole way since a past start can be decided before its end: a fall or rise that has
+    happened stays so, and a volatility that the days passed have used up stays above its bound even if nothing moves
+    any more. `resolve` looks at the same window (`_way`), so the two cannot differ.
+
+    Parameters
+    ----------
+    claim : Claim
+    series : Series
+        Values of the claim's series, oldest first, as far as they are known.
+    """
+    if claim.pattern not in ("drawdown", "volatility") or claim.start is None:
+        return None
+    if claim.start >= series.index[-1].date():
+        return None
+    start, way = _way(claim, series, claim.start)
+    if claim.pattern == "drawdown":
+        reached = way[_reaches(claim, way, start * (1 + amount(claim) / 100))]
+        if reached.empty:
+            return None
+        return Decision(true=not claim.never, day=reached.index[0].date(), value=float(reached.iloc[0]))
+    # Every weekday to come may still have a close, and none of them may move.
+    ahead = np.busday_count(series.index[-1].date() + timedelta(days=1), claim.end + timedelta(days=1))
+    squares = _moves(start, way).pow(2).cumsum()
+    least = (252 * squares / (len(way) + max(0, int(ahead)))).pow(0.5)
+    above = least[least > amount(claim) / 100]
+    if above.empty:
+        return None
+    day = above.index[0]
+    return Decision(true=claim.side == "above", day=day.date(), value=float(way[day]))
+
+
+def refuse_decided(claim: Claim, series: pd.Series) -> None:
+    """Refuse a claim that the visible values have decided: it has an outcome, not a probability.
+
+    Raises
+    ------
+    ClaimRefused
+        Names the day and the value that decided it.
+    """
+    decision = decided(claim, series)
+    if decision is not None:
+        raise ClaimRefused(
+            f"the claim is already settled at the cutoff: the value of {decision.day} ({number(decision.value)}) has made it "
+            f"{'true' if decision.true else 'false'}, whatever follows; choose an earlier cutoff or a later start"
+        )
+
+
+def appraise(
+    claim: Claim,
+    rows: Mapping[str, Rows],
+    last_day: date,
+    *,
+    only_base: bool = False,
+    simulated: bool = True,
+) -> LeafEstimate:
+    """Return the probability and base rate of a claim from the rows visible at the cutoff; the planner compares base rates.
+
+    ``only_base`` fits no model; ``simulated`` False leaves out the one that draws paths (`leaf_models.estimate`).
+
+    Raises
+    ------
+    ClaimRefused
+        The visible values have decided the claim, or hold fewer than two separate windows of its length.
+    """
+    series, other = series_of(claim, rows)
+    claim = settle(claim, rows)
+    refuse_decided(claim, series)
+    spec = spec_of(claim, last_day)
+    try:
+        if only_base:
+            return base_outcomes(spec, series, other)
+        return estimate(spec, series, other, simulated=simulated)
+    except TooLittleHistory as problem:
+        raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+
+
+def _unsettled(claim: Claim) -> bool:
+    """Return whether the reading of a claim needs a visible value: a touched level, a yield's change in percent."""
+    return claim.side == "toward" or (claim.pattern == "change" and claim.about.kind == "yield")
+
+
+def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
+    """Return the claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
+    if not _unsettled(claim):
+        return claim
+    series, _ = series_of(claim, rows)
+    if claim.side == "toward":
+        return settled(claim, float(series.iloc[-1]))
+    start = series.index[-1].date() if claim.start is None else claim.start
+    value = value_on(claim.series, series, start)
+    if value is None:
+        raise ClaimRefused(
+            f"the value of {claim.about.article} for {start} is not visible yet; ask in levels instead of percent"
+        )
+    level = round(value * (1 + amount(claim) / 100), 4)
+    return replace(claim, pattern="level", start=None, level=level)
+
+
+def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
+    """Return the share of past windows of the claim's kind, known at the cutoff, in which it came true; in [0, 1]."""
+    return appraise(claim, rows, last_day, only_base=True).base_rate
+
+
+def value_on(name: str, series: pd.Series, day: date) -> float | None:
+    """Return a series' value on a date: the last one on or before it, at most five days old; monthly: that month's.
+
+    None if there is no such value.
+    """
+    if SERIES[name].monthly:
+        month = pd.Timestamp(day).replace(day=1)
+        return float(series[month]) if month in series.index else None
+    before = series[: pd.Timestamp(day)]
+    if before.empty or pd.Timestamp(day) - before.index[-1] > FRESH:
+        return None
+    return float(before.iloc[-1])
+
+
+def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool:
+    """Return how the claim came out.
+
+    Parameters
+    ----------
+    claim : Claim
+    rows : mapping of series to rows
+        All that is known by now.
+    seen : mapping of series to rows
+        What was visible at the claim's cutoff. A claim without a start is measured from the last value of these, as
+        its forecast was: a series that is published late had a later value by then that nobody could see.
+
+    Raises
+    ------
+    ClaimRefused
+        A value that the claim needs is missing, or older than five days.
+    """
+    # The later values would choose the side that they then decide.
+    claim = settle(claim, seen)
+    series, other = series_of(claim, rows)
+    end = _needed(claim.series, series, claim.end)
+    if claim.pattern == "range":
+        return amount(claim) <= end <= (claim.upper or np.inf)
+    if claim.pattern == "level":
+        return _beyond(claim, end, amount(claim))
+    if claim.pattern == "average":
+        # The average holds the end day's own close, as the models' windows do.
+        past = series[: pd.Timestamp(claim.end)].iloc[-AVERAGE_DAYS:]
+        offset = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
+        return _beyond(claim, end, float(past.mean()) * offset)
+    since = claim.start or _last_seen(claim, seen)
+    start, way = _way(claim, series, since)
+    if claim.pattern == "compare":
+        return _beyond(claim, end, start)
+    if claim.pattern == "change":
+        return _beyond(claim, end, start * (1 + amount(claim) / 100))
+    if claim.pattern in ("touch", "drawdown"):
+        # A touch among the visible values was known at the cutoff and decides nothing.
+        bound = amount(claim) if claim.pattern == "touch" else start * (1 + amount(claim) / 100)
+        return bool(_reaches(claim, way, bound).any()) != claim.never
+    if claim.pattern == "volatility":
+        if way.empty:
+            raise ClaimRefused(f"no session lies between {since} and {claim.end}")
+        # The mean is not taken off: the models too take squared returns as they are.
+        return _beyond(claim, float(np.sqrt(252 * _moves(start, way).pow(2).mean())), amount(claim) / 100)
+    if other is None or claim.other is None:
+        raise ValueError("a relative claim needs a second series")
+    rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
+    return _beyond(claim, end / start, rival)
+
+
+def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:
+    """Day of the last visible value; of two series, the last day on which both have one, as their ratio has."""
+    series, other = series_of(claim, seen)
+    days = series.index if other is None else series.index.intersection(other.index)
+    return date.fromisoformat(f"{days[-1]:%Y-%m-%d}")
+
+
+def _way(claim: Claim, series: pd.Series, since: date) -> tuple[float, pd.Series]:
+    """The value that a claim is measured from, and those after it through the claim's end, as far as there are any."""
+    start = _needed(claim.series, series, since)
+    return start, series[pd.Timestamp(since) + pd.Timedelta(days=1) : pd.Timestamp(claim.end)]
+
+
+def _moves(start: float, way: pd.Series) -> pd.Series:
+    """Log returns of the values after a start, each from the one before it."""
+    return pd.Series(np.diff(np.log(way), prepend=np.log(start)), index=way.index)
+
+
+def _needed(name: str, series: pd.Series, day: date) -> float:
+    value = value_on(name, series, day)
+    if value is None:
+        raise ClaimRefused(f"{SERIES[name].article} has no value on {day}, nor in the five days before it")
+    return value
+
+
+def _beyond(claim: Claim, value: float, bound: float) -> bool:
+    if claim.side == "above":
+        return value > bound if claim.strict else value >= bound
+    return value < bound if claim.strict else value <= bound
+
+
+def _reaches(claim: Claim, values: pd.Series, bound: float) -> pd.Series:
+    return values >= bound if claim.side == "above" else values <= bound

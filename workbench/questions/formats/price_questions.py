@@ -1,0 +1,139 @@
+"""Long or short over a year, from price histories: paper A's financial tasks (section 5, App. C.2), made out of a file of prices.
+
+One question per asset: at the start, is a dollar long or a dollar short worth more at the horizon? The values of both stand in its
+``payoffs``, by a rule of `workbench.science.scoring.payoffs`. As in the paper's last check, what cannot be evaluated is left out and
+named: a history with a gap at either end, a span that is none, options whose values cannot be told apart.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from math import isfinite
+
+from workbench.forecasts.series.series_history import realised_volatility
+from workbench.questions.formats.base import Reading, collect, number_of
+from workbench.questions.question import Question, QuestionError, check_day, event_id
+from workbench.science.scoring.payoffs import payoff_rule
+
+LONG, SHORT = "long", "short"
+#: Days that the price of a day may be older than that day: weekends and holidays.
+_STALE = 7
+#: Values closer than this, of a dollar, cannot be told apart.
+_SAME = 0.001
+
+
+def read_price_history(
+    rows: Sequence[Mapping[str, str]], start: str, *, days: int = 365, payoff: str = "analytica-paper"
+) -> Reading:
+    """Long-short questions of a price history.
+
+    Parameters
+    ----------
+    rows : sequence of mapping
+        Columns ``symbol, date, close`` and, if there are any, ``category, name`` and ``volume`` (traded that day, in pieces). From the
+        year before ``start`` come each question's ``volume`` (dollars a day) and ``extra`` column ``volatility`` (percent a year).
+    start : str
+        ISO day: cutoff of the questions. The price is that of the last close before it.
+    days : int
+        Horizon.
+    payoff : str
+        Name of a payoff rule.
+
+    Raises
+    ------
+    QuestionError
+        A missing column, or a span that is none.
+
+    Examples
+    --------
+    >>> rows = [{"symbol": "A", "date": "2024-01-01", "close": "100"}, {"symbol": "A", "date": "2024-12-31", "close": "150"}]
+    >>> question = read_price_history(rows, "2024-01-02").questions[0]
+    >>> question.options, question.outcomes
+    (('long', 'short'), {'A@2024-01-02#long': 1.0, 'A@2024-01-02#short': 0.0})
+    """
+    begin = date.fromisoformat(check_day(start, of="--start"))
+    if days < 1:
+        raise QuestionError(f"the horizon is at least 1 day, not {days}")
+    rule = payoff_rule(payoff)
+    if rows and (lacking := {"symbol", "date", "close"} - set(rows[0])):
+        raise QuestionError(
+            f"prices need the columns symbol, date and close; {sorted(lacking)[0]!r} is missing"
+        )
+    assets: dict[str, list[Mapping[str, str]]] = {}
+    for row in rows:
+        assets.setdefault(row["symbol"].strip(), []).append(row)
+    end = begin + timedelta(days=days)
+
+    def question(own: Sequence[Mapping[str, str]]) -> Question | str:
+        prices = sorted(
+            (check_day(row["date"].strip(), of=f"a date of {own[0]['symbol']}"), value)
+            for row in own
+            if (value := number_of(row["close"])) is not None
+        )
+        # The start's own close is not known at its cutoff; the horizon's own close is what counts there.
+        first = _price(prices, begin - timedelta(days=1))
+        last = _price(prices, end)
+        if first is None:
+            return f"no price in the {_STALE} days before {begin}"
+        if last is None:
+            return f"no price in the {_STALE} days before {end}: the history is too short, or the horizon is not over"
+        if first <= 0 or last < 0:
+            return f"prices of {first:g} and {last:g} have no return"
+        long, short = (float(values[0]) for values in rule.asset([first], [last], [days]))
+        if abs(long - short) < _SAME:
+            return f"long and short are both worth {long:.3f}: they cannot be told apart"
+        asset = _question(own[0], begin, end, first, {LONG: long, SHORT: short})
+        return _with_measures(asset, own, begin)
+
+    return collect(assets.items(), question)
+
+
+def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin: date) -> Question:
+    """The question with volatility and traded volume of the year before it, where the history says so."""
+    year = (begin - timedelta(days=365)).isoformat()
+    known = sorted(
+        (day, close, number_of(row.get("volume", "")))
+        for row in rows
+        if year <= (day := row["date"].strip()) < begin.isoformat()
+        and (close := number_of(row["close"])) is not None
+    )
+    volatility = realised_volatility([day for day, _, _ in known], [close for _, close, _ in known])
+    traded = [close * pieces for _, close, pieces in known if pieces is not None]
+    return replace(
+        question,
+        volume=sum(traded) / len(traded) if traded else None,
+        extra={"volatility": f"{volatility:.6g}"} if isfinite(volatility) else {},
+    )
+
+
+def _price(prices: Sequence[tuple[str, float]], day: date) -> float | None:
+    """The last close on or before a day, None if it is stale."""
+    known = [(when, value) for when, value in prices if when <= day.isoformat()]
+    if not known or (day - date.fromisoformat(known[-1][0])).days >= _STALE:
+        return None
+    return known[-1][1]
+
+
+def _question(
+    row: Mapping[str, str], begin: date, end: date, price: float, payoffs: Mapping[str, float]
+) -> Question:
+    symbol = row["symbol"].strip()
+    name = f"{symbol}@{begin}"
+    label = (row.get("name") or symbol).strip()
+    better = LONG if payoffs[LONG] > payoffs[SHORT] else SHORT
+    return Question(
+        id=name,
+        title=f"Over the {(end - begin).days} days from {begin}, is it better to be long or short of {label}?",
+        kind="options",
+        options=(LONG, SHORT),
+        source="prices",
+        source_id=symbol,
+        category=(row.get("category") or "").strip().lower(),
+        question_type="market",
+        asked_on=begin.isoformat(),
+        closes_on=end.isoformat(),
+        criteria=f"The close of {label} on or last before {end}, against {price:g} at the start, after costs.",
+        payoffs=dict(payoffs),
+        outcomes={event_id(name, option): float(option == better) for option in (LONG, SHORT)},
+        resolved_on=end.isoformat(),
+    )

@@ -1,0 +1,229 @@
+"""Questions as CSV: a row per question, or a row per event as `score`, `exam` and `compare` read them."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import date
+from typing import Any
+
+from workbench.questions.formats.base import Reading, Resolution, collect, day_of, number_of, text_of
+from workbench.questions.question import Question, QuestionError, event_id, events_of
+from workbench.questions.worded_answers import outcomes_of
+from workbench.spreadsheet import guard_formula, unguard_formula
+
+_LISTS = ("horizons", "options", "levels", "days", "criteria_parts")
+_MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "extra")
+_NUMBERS = ("low", "high", "volume")
+_FIELDS = tuple(item.name for item in fields(Question))
+
+#: Columns of a file of events (`workbench.science.event_tables`).
+EVENT_COLUMNS = (
+    "event_id",
+    "question_key",
+    "source",
+    "question_type",
+    "category",
+    "forecast_due_date",
+    "resolution_date",
+    "horizon_days",
+    "outcome",
+    "crowd",
+    "volume",
+    "question",
+    "part",
+    "url",
+)
+
+
+def read_rows(text: str) -> list[dict[str, str]]:
+    """Rows of a CSV text by column name; raises `QuestionError` where it has no header or a row of another length."""
+    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    try:
+        rows = list(reader)
+    except csv.Error as error:
+        raise QuestionError(f"row {reader.line_num}: no CSV that can be read ({error})") from None
+    for number, row in enumerate(rows, 1):
+        if None in row or None in row.values():
+            raise QuestionError(
+                f"row {number} has not the {len(reader.fieldnames or ())} cells of the header"
+            )
+    if not rows:
+        raise QuestionError("the file has no row")
+    return [{name: unguard_formula(value) for name, value in row.items()} for row in rows]
+
+
+def is_event_table(columns: Sequence[str]) -> bool:
+    """Whether a CSV with these columns is a file of events."""
+    return {"event_id", "question_key"} <= set(columns)
+
+
+def read_questions(rows: Sequence[dict[str, str]]) -> Reading:
+    """Read a row per question.
+
+    Columns are the fields of `Question`; ``id`` and ``title`` must be there. Lists are separated by ``|`` or are JSON,
+    mappings are JSON; ``crowd`` may be a plain number, and ``answer`` is the outcome in the question's own words.
+    """
+    unknown = set(rows[0]) - {*_FIELDS, "answer"}
+    lacking = {"id", "title"} - set(rows[0])
+    if lacking:
+        raise QuestionError(
+            f"the column {sorted(lacking)[0]!r} is missing; the file has: {', '.join(rows[0])}"
+        )
+    return collect(
+        ((row["id"] or f"row {number}", row) for number, row in enumerate(rows, 1)),
+        lambda row: _question(row, unknown),
+    )
+
+
+def _question(row: dict[str, str], unknown: set[str]) -> Question:
+    data: dict[str, Any] = {}
+    for name, cell in row.items():
+        text = cell.strip()
+        if not text or name in unknown or name == "answer":
+            continue
+        if name in _LISTS or name == "links":
+            values = json.loads(text) if text.startswith("[") else [part.strip() for part in text.split("|")]
+            data[name] = [float(value) for value in values] if name == "levels" else values
+        elif name in _MAPPINGS:
+            data[name] = json.loads(text) if text.startswith("{") else {row["id"].strip(): float(text)}
+        elif name in _NUMBERS:
+            data[name] = float(text)
+        elif name == "exclusive":
+            data[name] = text.lower() in ("1", "true", "yes")
+        else:
+            data[name] = text
+    extra = {name: row[name].strip() for name in sorted(unknown) if name and row[name].strip()}
+    if extra:
+        data["extra"] = {**data.get("extra", {}), **extra}
+    question = Question.from_json(data)
+    answer = row.get("answer", "").strip()
+    return question.answered(outcomes_of(question, answer)) if answer else question
+
+
+def write_questions(questions: Sequence[Question]) -> str:
+    """A row per question, with the columns that are used; `read_questions` reads it back into the same questions."""
+    table = [question.to_json() for question in questions]
+    used = [name for name in _FIELDS if any(name in row for row in table)]
+    return csv_of(used, [[_cell(name, row.get(name)) for name in used] for row in table])
+
+
+def _cell(name: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if name in _LISTS and not any(isinstance(each, str) and "|" in each for each in value):
+        return "|".join(each if isinstance(each, str) else repr(each) for each in value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def read_events(rows: Sequence[dict[str, str]]) -> Reading:
+    """Read a row per event: rows of one ``question_key`` are the horizons of one question.
+
+    Columns that are no field of ours (``prior_temporal`` and the like) are kept as ``extra`` of the question where all its
+    rows agree.
+    """
+    groups: dict[str, list[dict[str, str]]] = {}
+    for row in rows:
+        groups.setdefault(row["question_key"], []).append(row)
+    return collect(groups.items(), _from_events)
+
+
+def _from_events(group: Sequence[dict[str, str]]) -> Question:
+    first = group[0]
+    name = first["question_key"]
+    several = len(group) > 1
+    horizons = tuple(sorted(day_of(row.get("resolution_date")) for row in group))
+    if several and len(set(horizons)) != len(group):
+        raise QuestionError("two events of one question have the same resolution date")
+    outcomes, crowd = {}, {}
+    for row in group:
+        own = event_id(name, horizon=day_of(row.get("resolution_date")) if several else "")
+        if (p := number_of(row.get("outcome"))) is not None:
+            outcomes[own] = p
+        if (p := number_of(row.get("crowd"))) is not None:
+            crowd[own] = p
+    known = {*EVENT_COLUMNS, *_FIELDS}
+    extra = {
+        column: first[column]
+        for column in first
+        if column not in known and first[column] and len({row[column] for row in group}) == 1
+    }
+    return Question(
+        id=name,
+        title=text_of(first.get("question")) or name,
+        source=first.get("source") or "own",
+        question_type=first.get("question_type") or "dataset",
+        category=text_of(first.get("category") or first.get("subtype")),
+        asked_on=day_of(first.get("forecast_due_date")),
+        horizons=tuple(day for day in horizons if day),
+        url=text_of(first.get("url")),
+        volume=number_of(first.get("volume")),
+        outcomes=outcomes,
+        crowd=crowd,
+        extra=extra,
+    )
+
+
+def read_outcomes(rows: Sequence[dict[str, str]]) -> list[Resolution]:
+    """Read outcomes by event: columns ``event_id, outcome`` and, if there is one, ``day``."""
+    if not {"event_id", "outcome"} <= set(rows[0]):
+        raise QuestionError(
+            f"outcomes need the columns event_id and outcome; the file has: {', '.join(rows[0])}"
+        )
+    final = []
+    for number, row in enumerate(rows, 1):
+        if not row["outcome"].strip():
+            continue
+        value = number_of(row["outcome"])
+        if value is None or not 0 <= value <= 1:
+            raise QuestionError(f"row {number}: {row['outcome']!r:.40} is no outcome from 0 to 1")
+        final.append(Resolution(row["event_id"], value, day_of(row.get("day"))))
+    return final
+
+
+def write_events(questions: Sequence[Question], *, only: set[str] | None = None) -> str:
+    """A row per event as `score`, `exam` and `compare` read them; ``only`` names the events that are written."""
+    extra = list(dict.fromkeys(column for question in questions for column in question.extra))
+    columns = [*EVENT_COLUMNS, *(column for column in extra if column not in EVENT_COLUMNS)]
+    lines = []
+    for question in questions:
+        for event in events_of(question):
+            if only is not None and event.id not in only:
+                continue
+            row = {
+                **question.extra,
+                "event_id": event.id,
+                "question_key": question.id,
+                "source": question.source,
+                "question_type": question.question_type,
+                "category": question.category or "none",
+                "forecast_due_date": question.asked_on,
+                "resolution_date": event.horizon,
+                "horizon_days": _days_between(question.asked_on, event.horizon),
+                "outcome": "" if event.outcome is None else f"{event.outcome:g}",
+                "crowd": "" if event.crowd is None else repr(event.crowd),
+                "volume": "" if question.volume is None else repr(question.volume),
+                "question": event.statement,
+                "part": event.part,
+                "url": question.url,
+            }
+            lines.append([row.get(column, "") for column in columns])
+    return csv_of(columns, lines)
+
+
+def _days_between(start: str, end: str) -> str:
+    return str((date.fromisoformat(end) - date.fromisoformat(start)).days) if start and end else ""
+
+
+def csv_of(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows as CSV with a header, no text a formula."""
+    lines = []
+    for row in (header, *rows):
+        text = io.StringIO()
+        # \r\n, because the writer quotes only the line ends that it writes itself, and a lone \r would end a row
+        csv.writer(text, lineterminator="\r\n").writerow([guard_formula(cell) for cell in row])
+        lines.append(text.getvalue().removesuffix("\r\n") + "\n")
+    return "".join(lines)

@@ -1,0 +1,246 @@
+"""Sets of questions in the event log: what was imported, what was left out, and how each event came out.
+
+A set is a stream of its own (``questions:NAME``) in the same log as the runs; an outcome is the same kind of event that
+`workbench resolve` writes for a run, with the question's event as its ``node``. The newest one counts.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from workbench.questions.formats.base import LeftOut, Reading
+from workbench.questions.question import (
+    Question,
+    QuestionError,
+    QuestionEvent,
+    check_day,
+    events_of,
+    reasons_unscored,
+)
+from workbench.questions.worded_answers import outcomes_of
+from workbench.store import Store
+from workbench.store import events as ev
+
+SORT = "questions"
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionSet:
+    """A set as its stream says: questions with the outcomes that stand, and entries that never became one."""
+
+    name: str
+    questions: Mapping[str, Question]
+    left_out: tuple[LeftOut, ...] = ()
+    origins: tuple[str, ...] = ()
+
+    def __getitem__(self, question: str) -> Question:
+        try:
+            return self.questions[question]
+        except KeyError:
+            near = [known for known in self.questions if known.startswith(question)]
+            if len(near) == 1:
+                return self.questions[near[0]]
+            hint = (
+                f"it could be {', '.join(near[:4])}" if near else f"`questions list {self.name}` names them"
+            )
+            raise QuestionError(f"no question {question!r:.80} in set {self.name}: {hint}") from None
+
+    def events(self) -> list[QuestionEvent]:
+        """Every event of every question."""
+        return [event for question in self.questions.values() for event in events_of(question)]
+
+    def scored_events(self) -> list[QuestionEvent]:
+        """The events that can be scored: resolved yes or no."""
+        return [event for event in self.events() if event.outcome in (0.0, 1.0)]
+
+    def unscored(self) -> list[LeftOut]:
+        """What cannot be scored: questions with each of their reasons, then entries that became no question."""
+        reasons = [
+            LeftOut(question.id, reason)
+            for question in self.questions.values()
+            for reason in reasons_unscored(question)
+        ]
+        return [*reasons, *self.left_out]
+
+
+def check_set_name(name: str) -> str:
+    """Return the name of a set as it is; raises `QuestionError` for one that could not be typed back or be a file."""
+    if (
+        not name
+        or name.startswith((".", "-"))
+        or any(letter not in _LETTERS for letter in name)
+        or len(name) > 80
+    ):
+        raise QuestionError(
+            f"{name!r:.60} is no name for a set: letters, digits, dots, dashes and underscores"
+        )
+    return name
+
+
+def add_questions(store: Store, name: str, reading: Reading, *, form: str, origin: str) -> int:
+    """Put what was read into a set, made if there is none; return how many questions are new or changed.
+
+    A question of an id that the set has replaces the older text; its recorded outcomes stay.
+    """
+    stream = f"{SORT}:{check_set_name(name)}"
+    with store.transaction():
+        before = load_set(store, name).questions if name in store.streams(SORT) else {}
+        stored = _stored(store, stream) if before else {}
+        store.append(
+            stream,
+            ev.QuestionsImported(
+                origin=origin[:400],
+                form=form,
+                count=len(reading.questions),
+                left_out=tuple((each.id[:200], each.reason[:400]) for each in reading.left_out),
+            ),
+        )
+        # A topic was given here, and no file takes it away by not knowing of it.
+        entries = [_with_topic(question, stored.get(question.id)) for question in reading.questions]
+        changed = [question for question in entries if stored.get(question.id) != question]
+        for question in changed:
+            store.append(stream, ev.QuestionAdded(node=question.id, question=_plain(question)))
+    return len(changed)
+
+
+def _with_topic(question: Question, before: Question | None) -> Question:
+    topic = before.extra.get("topic") if before is not None else None
+    if topic is None or "topic" in question.extra:
+        return question
+    return replace(question, extra={**question.extra, "topic": topic})
+
+
+def _plain(question: Question) -> dict[str, Any]:
+    value: dict[str, Any] = json.loads(json.dumps(question.to_json()))
+    return value
+
+
+def _stored(store: Store, stream: str) -> dict[str, Question]:
+    return {
+        stored.event.node: Question.from_json(stored.event.question)
+        for stored in store.events(stream, kinds=["question.added"])
+        if isinstance(stored.event, ev.QuestionAdded)
+    }
+
+
+def load_set(store: Store, name: str) -> QuestionSet:
+    """Return a set with the outcomes that stand; raises `QuestionError` with the sets there are."""
+    known = store.streams(SORT)
+    if name not in known:
+        listing = ", ".join(known) if known else "none; `questions import FILE` makes one"
+        raise QuestionError(f"no set of questions {name!r:.60}; there is: {listing}")
+    questions: dict[str, Question] = {}
+    left_out: list[LeftOut] = []
+    origins: list[str] = []
+    outcomes: dict[str, tuple[float, str]] = {}
+    for stored in store.events(f"{SORT}:{name}"):
+        match stored.event:
+            case ev.QuestionsImported(origin=origin, left_out=entries):
+                origins.append(origin)
+                left_out += [LeftOut(*entry) for entry in entries]
+            case ev.QuestionAdded(node=node, question=question):
+                questions[node] = Question.from_json(question)
+            case ev.OutcomeRecorded(node=str(node), p=p, day=day):
+                outcomes[node] = (p, day)
+    owner = {event.id: question.id for question in questions.values() for event in events_of(question)}
+    for event, (p, day) in outcomes.items():
+        if event in owner:  # a question that was imported anew may have lost a level
+            questions[owner[event]] = questions[owner[event]].answered({event: p}, day)
+    return QuestionSet(
+        name=name,
+        questions=questions,
+        left_out=tuple(dict.fromkeys(left_out)),
+        origins=tuple(dict.fromkeys(origins)),
+    )
+
+
+def resolved_days(store: Store, name: str) -> dict[str, tuple[float, str]]:
+    """Outcome of every resolved event of a set, and the day it was decided: as recorded, else its question's; "" where nobody says."""
+    outcomes = {
+        event.id: (event.outcome, question.resolved_on)
+        for question in load_set(store, name).questions.values()
+        for event in events_of(question)
+        if event.outcome is not None
+    }
+    for stored in store.events(f"{SORT}:{name}", kinds=["outcome.recorded"]):
+        event = stored.event
+        if isinstance(event, ev.OutcomeRecorded) and event.node in outcomes:
+            outcomes[event.node] = (event.p, event.day)
+    return outcomes
+
+
+def record_outcomes(
+    store: Store,
+    name: str,
+    outcomes: Mapping[str, float],
+    *,
+    day: str | None = None,
+    days: Mapping[str, str] | None = None,
+    author: str = "",
+    source: Literal["person", "series", "file"] = "person",
+) -> int:
+    """Record outcomes of events of a set, those that differ from what stands; return how many.
+
+    Parameters
+    ----------
+    outcomes : mapping of event id to float
+    day : str, optional
+        ISO day of all of them; today in UTC unless named.
+    days : mapping of event id to str, optional
+        The day of single ones.
+
+    Raises
+    ------
+    QuestionError
+        An event that no question of the set has, or a day that is none.
+    """
+    if day is not None:
+        check_day(day, of="the day of an outcome")
+    today = day or datetime.now(UTC).date().isoformat()
+    with store.transaction():
+        events = {event.id: event for event in load_set(store, name).events()}
+        unknown = [event for event in outcomes if event not in events]
+        if unknown:
+            raise QuestionError(
+                f"set {name} has no event {unknown[0]!r:.80}: `questions show {name}` lists them"
+            )
+        changed = {event: p for event, p in outcomes.items() if events[event].outcome != p}
+        for event, p in changed.items():
+            own = (days or {}).get(event) or today
+            store.append(
+                f"{SORT}:{name}", ev.OutcomeRecorded(node=event, p=p, day=own, source=source, author=author)
+            )
+    return len(changed)
+
+
+def resolve_question(
+    store: Store,
+    name: str,
+    question: str,
+    answer: str,
+    *,
+    horizon: str = "",
+    day: str | None = None,
+    author: str = "",
+) -> Question:
+    """Record the answer to one question, in its own words, and return it as it now stands.
+
+    Raises
+    ------
+    QuestionError
+        No such question, or an answer that does not fit it.
+    """
+    entry = load_set(store, name)[question]
+    outcomes = outcomes_of(entry, answer, horizon)
+    if not outcomes:
+        raise QuestionError(f"question {entry.id} has no event to resolve: {reasons_unscored(entry)[0]}")
+    record_outcomes(store, name, outcomes, day=day, author=author)
+    return load_set(store, name)[entry.id]
+
+
+def set_of(questions: Sequence[Question], name: str = "(file)") -> QuestionSet:
+    """A set that stands in no log: the questions of a file, for a study that names the file itself."""
+    return QuestionSet(name=name, questions={question.id: replace(question) for question in questions})

@@ -1,0 +1,277 @@
+"""What the past of a series says of a leaf that it decides: p, the models behind it, and the value it is measured from."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import date, timedelta
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
+from workbench.forecasts.series.seasonal import Knn
+from workbench.forecasts.series.series_class import Auto, classify
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series.stochastic import BaseRate
+from workbench.forecasts.series.trend import for_source
+from workbench.questions.claims import Claim, amount
+from workbench.questions.decision import appraise, check, settle, value_series
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.series_leaf import RECORD, STAND_IN, SeriesLeaf
+from workbench.science.errors import ScienceError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.forecasts.leaf_models import LeafEstimate
+    from workbench.forecasts.series.series_history import History
+
+Method = Literal["house", "paper"]
+METHODS: tuple[Method, ...] = ("house", "paper")
+
+#: The stand-in for a series that returns to its mean, as a measure of volatility does, and the claims that its models answer.
+_REVERTING = "VIX"
+_REVERTING_PATTERNS = ("compare", "level", "range", "change", "touch", "drawdown")
+#: A probability from few and overlapping windows is never surer than this (the house's leaf models hold the same bounds).
+P_MIN, P_MAX = 0.02, 0.98
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesEstimate:
+    """What the past of a series says of a leaf; all of it follows from the rows, the reading and the method.
+
+    Parameters
+    ----------
+    p : float
+        In [0.02, 0.98].
+    models, comparators : dict
+        Probabilities that count with equal weight, and those that are shown beside them with none.
+    reference : float
+        The value that the claim is measured from: on its start, or the last one visible.
+    reference_day, last_day : date
+        Of that value, and of the last one visible.
+    series_class : str
+        ``trend``, ``walk`` or ``mean-reverting``; "" where fewer than 30 values are visible.
+    base_rate : float or None
+        Share of past windows of the same length in which the claim came true.
+    windows : float or None
+        How many separate windows stand behind it.
+    record : dict
+        What the offline synthesizer estimates weights from: outcomes by week; empty for a series that has none.
+    """
+
+    p: float
+    models: dict[str, float]
+    comparators: dict[str, float]
+    reference: float
+    reference_day: date
+    last_day: date
+    series_class: str
+    base_rate: float | None = None
+    windows: float | None = None
+    record: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as JSON values."""
+        values = asdict(self)
+        return {
+            name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()
+        }
+
+
+def estimate_leaf(
+    leaf: SeriesLeaf,
+    statement: str,
+    rows: Sequence[Sequence[Mapping[str, Any]]],
+    last_visible: date,
+    method: Method = "house",
+) -> SeriesEstimate:
+    """Return the probability of a leaf from the visible rows of its series; the grounder calls it, and ``verify`` calls it again.
+
+    Parameters
+    ----------
+    rows : sequence
+        Rows of each of ``leaf.refs``, oldest first.
+    last_visible : date
+        The last day visible at the cutoff.
+    method : {"house", "paper"}
+        ``house``: the leaf models of the offline analyst for daily prices (those of the VIX where the series returns to its mean) and
+        embedded series; for any other series the model of its class
+        and the share of past changes. ``paper``: the model that paper B takes for the source (App. I: hybrid, or KNN for DBnomics).
+
+    Raises
+    ------
+    ClaimRefused
+        The claim is settled at the cutoff, the history is too short, or the method has no answer to its pattern.
+    """
+    try:
+        return _estimate_leaf(leaf, statement, rows, last_visible, method)
+    except ScienceError as problem:
+        raise ClaimRefused(f"{problem}: choose a later cutoff or another series") from None
+
+
+def _estimate_leaf(
+    leaf: SeriesLeaf,
+    statement: str,
+    rows: Sequence[Sequence[Mapping[str, Any]]],
+    last_visible: date,
+    method: Method,
+) -> SeriesEstimate:
+    claim = leaf.claim
+    if leaf.embedded:
+        by_name = {ref.id: part for ref, part in zip(leaf.refs, rows, strict=True)}
+        check(claim, last_visible)
+        claim = settle(claim, by_name)
+        series = value_series(claim.series, by_name)
+        if method == "house":
+            estimated = appraise(claim, by_name, last_visible)
+            return _of_estimate(estimated, claim, statement, series)
+    else:
+        if claim.end <= last_visible:
+            raise ClaimRefused(
+                f"the claim is already settled at the cutoff (it resolves on {claim.end}, the last visible day is {last_visible})"
+            )
+        series = value_series(STAND_IN, {STAND_IN: rows[0]})
+        if claim.side == "toward":
+            claim = replace(claim, side="above" if amount(claim) > float(series.iloc[-1]) else "below")
+        if method == "house" and _daily_prices(series):
+            # A series that returns to its mean goes through the models of the VIX, any other through those of an index.
+            if _class_of(_history(series)) == "mean-reverting" and claim.pattern in _REVERTING_PATTERNS:
+                claim = replace(claim, series=_REVERTING)
+            estimated = appraise(claim, {claim.series: rows[0]}, last_visible)
+            return _of_estimate(estimated, claim, statement, series)
+    return _by_exceedance(leaf, claim, series, method)
+
+
+def _daily_prices(series: "pd.Series") -> bool:
+    """Whether the leaf models of prices fit: a value every weekday, all above 0, and two years of them."""
+    if len(series) < 500 or not (series > 0).all():
+        return False
+    gaps = np.diff(series.index.to_numpy().astype("datetime64[D]")).astype(int)
+    return bool(np.median(gaps) == 1 and (pd.DatetimeIndex(series.index).day_of_week < 5).all())
+
+
+def _of_estimate(
+    estimated: "LeafEstimate", claim: Claim, statement: str, series: "pd.Series"
+) -> SeriesEstimate:
+    reference, day = _reference(claim, series)
+    return SeriesEstimate(
+        p=estimated.p,
+        models=dict(estimated.models),
+        comparators=dict(estimated.comparators),
+        reference=reference,
+        reference_day=day,
+        last_day=series.index[-1].date(),
+        series_class=_class_of(_history(series)),
+        base_rate=estimated.base_rate,
+        windows=estimated.effective_windows,
+        record={
+            "record": RECORD,
+            "kind": "reference" if claim.reference else "leaf",
+            "statement": statement,
+            "p": round(estimated.p, 6),
+            "base_rate": round(estimated.base_rate, 6),
+            "horizon_days": estimated.horizon,
+            "windows": estimated.windows,
+            "effective_windows": round(estimated.effective_windows, 1),
+            "models": {name: round(value, 6) for name, value in estimated.models.items()},
+            "comparators": {name: round(value, 6) for name, value in estimated.comparators.items()},
+            "weeks_from": estimated.first.isoformat(),
+            "weeks_to": estimated.last.isoformat(),
+            "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in estimated.outcomes),
+        },
+    )
+
+
+def _history(series: "pd.Series") -> "History":
+    return History.of(series.index.to_numpy(), series.to_numpy())
+
+
+def _class_of(history: "History") -> str:
+    return str(classify(history)) if len(history) >= 30 else ""
+
+
+def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
+    """The value that a claim is measured from: the last one on or before its start, the last one visible if that is later or not said.
+
+    BLF, App. C.4: the value on the forecast date, not the one that a list of questions froze earlier.
+    """
+    start = claim.start
+    if claim.about.monthly and start is not None:
+        start = start.replace(day=1)
+    before = series if start is None else series[: pd.Timestamp(start)]
+    if before.empty:
+        raise ClaimRefused(f"no value on or before {claim.start} is visible; choose a later start")
+    return float(before.iloc[-1]), before.index[-1].date()
+
+
+def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: Method) -> SeriesEstimate:
+    """P(value on the claim's end lies in its interval), by models of P(Y(r) > v) (BLF, App. I, eq. 1)."""
+    if claim.pattern not in ("compare", "level", "range", "change"):
+        raise ClaimRefused(
+            f"a claim of the pattern {claim.pattern!r} needs a daily series of prices: ask how the series stands on one day"
+        )
+    reference, reference_day = _reference(claim, series)
+    low, high = _bounds(claim, reference)
+    history = _history(series)
+    end = claim.end.replace(day=1) if _monthly(history) else claim.end
+    if end <= series.index[-1].date():
+        raise ClaimRefused(
+            f"the claim is settled by the value of {series.index[-1].date()}, which is visible at the cutoff"
+        )
+    cutoff = series.index[-1].date() + timedelta(days=1)
+    source = leaf.refs[0].source
+    paper: dict[str, ExceedanceModel] = {
+        "hybrid": for_source("yfinance" if source == "yfinance" else "fred"),
+        "safe-linear": for_source("yfinance" if source == "yfinance" else "fred").safe,
+        "KNN": Knn(),
+    }
+    house: dict[str, ExceedanceModel] = {
+        "class": Auto(),
+        "past changes": BaseRate(relative=bool((history.values > 0).all())),
+    }
+    levels = [value for value in (low, high) if np.isfinite(value)]
+
+    def chance(model: ExceedanceModel) -> float:
+        above = exceedance(model, history, cutoff=cutoff, targets=[np.datetime64(end)], levels=levels)[0]
+        over = dict(zip(levels, above.tolist(), strict=True))
+        return float(over.get(low, 1.0) - over.get(high, 0.0))
+
+    chosen = "KNN" if source == "dbnomics" else "hybrid"
+    shown = {name: chance(model) for name, model in paper.items()}
+    if method == "paper":
+        models = {chosen: shown.pop(chosen)}
+    else:
+        models = {name: chance(model) for name, model in house.items()}
+    p = float(np.clip(np.mean(list(models.values())), P_MIN, P_MAX))
+    return SeriesEstimate(
+        p=p,
+        models=models,
+        comparators=shown,
+        reference=reference,
+        reference_day=reference_day,
+        last_day=series.index[-1].date(),
+        series_class=_class_of(history),
+        base_rate=models.get("past changes"),
+    )
+
+
+def _monthly(history: "History") -> bool:
+    """Whether values stand for whole periods, stamped with their first day: the one that holds the end decides then."""
+    firsts = history.days == history.days.astype("datetime64[M]").astype("datetime64[D]")
+    gaps = np.diff(history.days).astype(int)
+    return bool(len(gaps) and np.median(gaps) >= 28 and firsts.all())
+
+
+def _bounds(claim: Claim, reference: float) -> tuple[float, float]:
+    infinite = float("inf")
+    if claim.pattern == "range":
+        return amount(claim), infinite if claim.upper is None else claim.upper
+    if claim.pattern == "compare":
+        bound = reference
+    elif claim.pattern == "change":
+        # Percent of the size, so that a rise of a negative value (a spread, a balance) is one upward.
+        bound = reference + abs(reference) * amount(claim) / 100
+    else:
+        bound = amount(claim)
+    return (bound, infinite) if claim.side == "above" else (-infinite, bound)

@@ -1,0 +1,91 @@
+"""Sets of questions as tables of events, and how a set's forecasts scored."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.questions.formats.question_tables import EVENT_COLUMNS
+from workbench.questions.grammar import series_named
+from workbench.questions.question import Question, QuestionError, events_of
+from workbench.questions.question_sets import QuestionSet
+from workbench.science.documents import score_document
+from workbench.science.event_tables import Events, read_forecasts
+from workbench.science.recipe import Recipe
+
+
+def events_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> Events:
+    """Every event of these questions as a table that scores, exams and comparisons read; ``nan`` where unresolved.
+
+    An event that resolved in part counts as unresolved: only yes and no are scored.
+
+    Columns beside those of a file of events: those of the questions' ``extra``, ``part``, ``volume``, and, where no extra says it,
+    the ``series`` that an event is about, which ties its luck to others'.
+    """
+    pairs = [(question, event) for question in questions for event in events_of(question)]
+    extra = list(dict.fromkeys(column for question in questions for column in question.extra))
+    ids = np.array([event.id for _, event in pairs], dtype=str)
+    series = [series_named(event.statement) for _, event in pairs]
+    known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
+    table = Events.of(
+        [event.outcome if event.outcome in (0.0, 1.0) else np.nan for _, event in pairs],
+        kind=np.array([question.question_type for question, _ in pairs], dtype=str),
+        question=np.array([question.id for question, _ in pairs], dtype=str),
+        source=np.array([question.source for question, _ in pairs], dtype=str),
+        category=np.array([question.category or "none" for question, _ in pairs], dtype=str),
+        crowd=np.array([np.nan if event.crowd is None else event.crowd for _, event in pairs]),
+        forecast_due_date=np.array([question.asked_on for question, _ in pairs], dtype=str),
+        resolution_date=np.array([event.horizon for _, event in pairs], dtype=str),
+        horizon_days=np.array([_days(question.asked_on, event.horizon) for question, event in pairs]),
+        volume=np.array([np.nan if question.volume is None else question.volume for question, _ in pairs]),
+        part=np.array([event.part for _, event in pairs], dtype=str),
+        **known,
+        **{
+            column: np.array([question.extra.get(column, "") for question, _ in pairs], dtype=str)
+            for column in extra
+            if column not in EVENT_COLUMNS
+        },
+    )
+    return replace(table, path=path, event_id=ids, frame=table.frame.assign(event_id=ids))
+
+
+def _days(start: str, end: str) -> float:
+    return (
+        float((date.fromisoformat(end) - date.fromisoformat(start)).days) if start and end else float("nan")
+    )
+
+
+def score_set(questions: QuestionSet, forecasts: Path, **options: Any) -> dict[str, Any]:
+    """Scores of a file of forecasts on the events of a set that can be scored: ``questions score``.
+
+    Parameters
+    ----------
+    questions : QuestionSet
+    forecasts : Path
+        Columns ``method, event_id, trial, p`` or ``method, event_id, variant, p``.
+    **options
+        As of `workbench.science.documents.score_document`, and ``recipe``.
+
+    Returns
+    -------
+    dict
+        The document of `score`, with ``scored`` and ``unscored``: what was left out, each with its reason.
+    """
+    table = events_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
+    rows = np.flatnonzero(~np.isnan(table.outcome))
+    if not len(rows):
+        raise QuestionError(
+            f"set {questions.name} has no event that is resolved yes or no: `questions resolve` first"
+        )
+    values = read_forecasts(forecasts, table).take(rows)
+    recipe = options.pop("recipe", Recipe())
+    document = score_document(table.take(rows), values, recipe, **options)
+    return {
+        **document,
+        "set": questions.name,
+        "scored": len(rows),
+        "unscored": [{"id": each.id, "reason": each.reason} for each in questions.unscored()],
+    }

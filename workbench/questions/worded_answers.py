@@ -1,0 +1,98 @@
+"""Answers in a question's own words, as outcomes of its events: yes, an option, a number, a day, or a share of what resolved in part."""
+
+from workbench.questions.question import Question, QuestionError, Side, check_day, event_id
+
+
+def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
+    """Outcomes of a question's events for an answer in its own words.
+
+    Parameters
+    ----------
+    question : Question
+    answer : str
+        ``yes``, ``no`` or a share for a binary question; an option (or several, by ``|``, where they do not exclude each
+        other); a number for levels; a day, or ``never``, for days.
+    horizon : str
+        Which one of several.
+
+    Raises
+    ------
+    QuestionError
+        The answer does not fit the question, or no horizon is named where there are several.
+
+    Examples
+    --------
+    >>> outcomes_of(Question(id="q", title="Rate?", kind="numeric", levels=(3.0, 4.0)), "3.5")
+    {'q#3': 1.0, 'q#4': 0.0}
+    """
+    several = len(question.horizons) > 1
+    if several and horizon not in question.horizons:
+        raise QuestionError(
+            f"question {question.id} has several horizons: name one of {', '.join(question.horizons)}"
+        )
+    suffix = horizon if several else ""
+
+    def own(part: str) -> str:
+        return event_id(question.id, part, suffix)
+
+    match question.kind:
+        case "binary":
+            return {own(""): share_of(answer)}
+        case "options":
+            chosen = (
+                [word.strip() for word in answer.split("|")] if not question.exclusive else [answer.strip()]
+            )
+            unknown = [word for word in chosen if word not in question.options]
+            if unknown and not (unknown == ["none"] and not question.exclusive):
+                raise QuestionError(
+                    f"{unknown[0]!r:.60} is no option of question {question.id}: {', '.join(question.options)}"
+                )
+            return {own(option): float(option in chosen) for option in question.options}
+        case "threshold" | "numeric":
+            try:
+                value = float(answer)
+            except ValueError:
+                raise QuestionError(f"question {question.id} wants a number, not {answer!r:.40}") from None
+            return {
+                own(f"{level:.12g}"): float(_on_side(value, level, question.side))
+                for level in question.levels
+            }
+        case "date":
+            if answer.strip().lower() != "never":
+                check_day(answer, of=f"the answer to question {question.id}")
+            happened = answer if answer.strip().lower() != "never" else "9999-12-31"
+            return {own(day): float(happened <= day) for day in question.days}
+    raise AssertionError(question.kind)
+
+
+def share_of(answer: str) -> float:
+    """``yes`` is 1, ``no`` 0, a share itself; raises `QuestionError`.
+
+    >>> share_of("yes"), share_of("0.25"), share_of("30%")
+    (1.0, 0.25, 0.3)
+    """
+    plain = answer.strip().lower()
+    if plain in ("yes", "true"):
+        return 1.0
+    if plain in ("no", "false"):
+        return 0.0
+    try:
+        value = float(plain.removesuffix("%")) / (100 if plain.endswith("%") else 1)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value <= 1:
+        raise QuestionError(f"an outcome is yes, no or a share from 0 to 1 (0.3 or 30%), not {answer!r:.40}")
+    return value
+
+
+def _on_side(value: float, level: float, side: Side) -> bool:
+    match side:
+        case "above":
+            return value > level
+        case "at least":
+            return value >= level
+        case "below":
+            return value < level
+        case "at most":
+            return value <= level
+    raise AssertionError(side)

@@ -1,0 +1,578 @@
+"""What a note says, as plain values: folded once from the log and the ledgers, so that no two documents can differ.
+
+Every number is text here already, written as all screens write it. Texts of models and people are as they came: whoever
+makes a document of them escapes or cleans them for it.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from workbench.annotations.entries import CHECKLIST, sign_off_rows
+from workbench.audit.data_read import leaves_without_data, no_data_lines
+from workbench.audit.run_audit import audit_run
+from workbench.engine.hindsight import hindsight
+from workbench.engine.ownership import phase_here
+from workbench.engine.run_files import manifest_id, notebook_name
+from workbench.engine.state import IMPORTED_TREE, RunState
+from workbench.formatting import NO_VALUE, percent, point_change
+from workbench.propositions import NodeId, Tree
+from workbench.reports.full_figures import full_figures
+from workbench.reports.note_plots import Plot, proof_plots
+from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
+from workbench.synthesis.sensitivity.assumptions import assumption_detail
+from workbench.templates import brief
+from workbench.views.trail import Trail, TrailCell, evidence_trail
+from workbench.views.wording import (
+    edit_words,
+    equation_with_values,
+    outcome_line,
+    remark_line,
+    rule_remarks,
+    sign_off_line,
+)
+from workbench.whatif.band import Band, past_windows, run_band
+from workbench.whatif.run_sensitivity import leaf_trials
+from workbench.whatif.stored_reports import root_base_rate, without_records
+from workbench.whatif.tree_documents import scenario_table, sensitivity_report
+
+#: Drivers in the chart.
+TOP_DRIVERS = 10
+#: Leaves whose evidence is in the note; a run of a thousand leaves has its package for the rest.
+MOST_EVIDENCE = 40
+#: Propositions in the table of the tree; of a larger tree only those on the way to the leaves above.
+MOST_ROWS = 200
+_LONGEST_REPORT = 40_000  # characters
+_LONGEST_LINE = 240  # of what a cell printed
+#: Of a statement or a key factor: our own have at most 600, a stranger's may have millions.
+_LONGEST_WORDS = 2_000
+_FINE = {"ok": "holds", "warn": "look", "bad": "FAILS"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeRow:
+    """A proposition in the table of the tree; ``depth`` counts from 0 at the claim."""
+
+    id: NodeId
+    depth: int
+    statement: str
+    p: float | None
+    rule: str | None
+    remarks: list[str]
+    key_factor: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Driver:
+    """A leaf by how far it moves the claim: the claim's p if the leaf is false, and if it is true."""
+
+    id: NodeId
+    statement: str
+    p: float | None
+    if_false: float
+    if_true: float
+
+    @property
+    def low(self) -> float:
+        """Least of the two ends."""
+        return min(self.if_false, self.if_true)
+
+    @property
+    def high(self) -> float:
+        """Greatest of the two ends."""
+        return max(self.if_false, self.if_true)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScenarioRow:
+    """A saved what-if: the claim's p under it, how far that lies from the base, and why somebody made it."""
+
+    name: str
+    root: float | None
+    gap: str
+    held: str
+    why: str
+    author: str
+    edits: list[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteEvidence:
+    """What a leaf rests on."""
+
+    id: NodeId
+    statement: str
+    p: float | None
+    key_factor: str
+    report: str
+    #: How far it may be off by what is on record: its trials, or the windows it rests on; empty where neither says.
+    spread: str
+    verified: bool | None
+    #: What its value rests on instead where it read no data; empty for others.
+    without_data: str = ""
+    plots: list[Plot] = field(default_factory=list)
+    trail: Trail | None = None
+
+    def sources(self) -> list[tuple[TrailCell, list[str]]]:
+        """Return the cells that printed a number of the report or read data, each with the printed lines in question."""
+        if self.trail is None:
+            return []
+        quoted: dict[str, list[str]] = {}
+        for spelling, place in self.trail.numbers().items():
+            quoted.setdefault(place, []).append(spelling)
+        return [
+            (
+                cell,
+                list(
+                    dict.fromkeys(
+                        line.strip()[:_LONGEST_LINE]
+                        for spelling in quoted.get(cell.id, ())
+                        for line in cell.lines_with(spelling)[:1]
+                    )
+                ),
+            )
+            for cell in self.trail.cells
+            if cell.id in quoted or cell.calls
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoteReading:
+    """A series or endpoint that the run read, with the leaves that did."""
+
+    path: str
+    asked_for: str
+    nodes: str
+    as_of: str
+    dropped: int
+    residual: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Note:
+    """Everything that a note says, in the order in which it says it."""
+
+    statement: str
+    run_id: str
+    judged: str
+    p: float | None
+    base_rate: float | None
+    gap: str | None
+    band: Band | None
+    outcome: str | None
+    warnings: list[str]
+    summary: list[str]
+    rows: list[TreeRow]
+    rows_left_out: int
+    drivers: list[Driver]
+    drivers_left_out: int
+    reachable: tuple[float, float] | None
+    scenarios: list[ScenarioRow]
+    mix: str | None
+    evidence: list[NoteEvidence]
+    evidence_left_out: list[NodeId]
+    checks: list[tuple[str, str, str]]
+    comments: list[str]
+    notes: list[str]
+    tags: list[str]
+    sign_offs: list[str]
+    checklist: list[tuple[str, bool]]
+    readings: list[NoteReading]
+    manifest_id: str
+    facts: list[tuple[str, str]]
+    figures: list[tuple[str, str]]
+
+    @property
+    def mark(self) -> str:
+        """What stands at every figure, so that one that is cut out of the note still leads to its run."""
+        return f"manifest {self.manifest_id[:19]}"
+
+    @property
+    def headline(self) -> str:
+        """The claim's probability beside its base rate, as one line."""
+        beside = f", base rate {percent(self.base_rate)} ({self.gap})" if self.gap else ""
+        return f"{percent(self.p)}{beside}"
+
+
+def note_of(store: Store, state: RunState) -> Note:
+    """Return the note of a run as its log and ledgers stand now."""
+    tree = state.tree
+    drivers, reachable, band, tornado = _drivers(store, state)
+    shown_leaves = _leaves_by_effect(tree, drivers)
+    without_data = leaves_without_data(store, state)
+    evidence = [
+        _evidence(store, state, leaf, without_data.get(leaf, "")) for leaf in shown_leaves[:MOST_EVIDENCE]
+    ]
+    rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
+    audit = audit_run(store, state.run_id, state)
+    base_rate = root_base_rate(tree)
+    p = tree.root.p
+    said = state.annotations
+    scenarios, mix, table = _scenarios(state)
+    signed = sign_off_rows(store, state)
+    return Note(
+        statement=_words(state.statement),
+        run_id=state.run_id,
+        judged=f"Judged by {_known(state)}",
+        p=p,
+        base_rate=base_rate,
+        gap=None if p is None or base_rate is None else _points(base_rate, p),
+        band=band,
+        outcome=None if said.outcome is None else outcome_line(said.outcome, p),
+        warnings=_warnings(state, store.folder(state.run_id), without_data),
+        summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),
+        rows=rows,
+        rows_left_out=len(tree.ids()) - len(rows),
+        drivers=drivers[:TOP_DRIVERS],
+        drivers_left_out=max(0, len(drivers) - TOP_DRIVERS),
+        reachable=reachable,
+        scenarios=scenarios,
+        mix=mix,
+        evidence=[
+            leaf for leaf in evidence if leaf.key_factor or leaf.report or leaf.plots or leaf.without_data
+        ],
+        evidence_left_out=shown_leaves[MOST_EVIDENCE:],
+        checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
+        comments=[remark_line(each) for each in said.comments],
+        notes=[remark_line(each) for each in said.notes],
+        tags=list(said.tags),
+        sign_offs=[sign_off_line(row) for row in signed],
+        checklist=[(CHECKLIST.get(key, key), is_done) for key, is_done in _last_checklist(signed).items()],
+        readings=_readings(store, state),
+        manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
+        facts=_facts(store, state),
+        figures=full_figures(
+            tree,
+            [row.id for row in rows],
+            tornado=tornado,
+            reachable=reachable,
+            base_rate=base_rate,
+            band=band,
+            scenarios=table,
+            trials=leaf_trials(state),
+            by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
+        ),
+    )
+
+
+def _points(before: float, after: float) -> str:
+    # In a note for people who know no "pp".
+    return point_change(before, after).replace(" pp", " points")
+
+
+def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str]) -> list[str]:
+    lines = [
+        state.not_installed(),
+        *hindsight(state.settings, state.parsed_cutoff()),
+        state.unverified_line(),
+        *no_data_lines(without_data),
+        state.late_line(),
+        state.imported.line() if state.imported else None,
+    ]
+    if state.tree.root.p is None:
+        lines.append(
+            f"UNFINISHED: the run is {phase_here(state.phase, folder)}; what follows is as far as it has come"
+        )
+    return [line for line in lines if line]
+
+
+def _drivers(
+    store: Store, state: RunState
+) -> tuple[list[Driver], tuple[float, float] | None, Band | None, list[dict[str, Any]]]:
+    tree = state.tree
+    if tree.root.p is None:
+        return [], None, None, []
+    report = sensitivity_report(tree)
+    drivers = []
+    for row in report["tornado"]:
+        if row["low"] is None or row["high"] is None or not row["path_weight"]:
+            continue
+        ends = (row["low"], row["high"])
+        if_false, if_true = ends if row["path_weight"] > 0 else ends[::-1]
+        drivers.append(
+            Driver(
+                id=row["id"],
+                statement=_words(assumption_detail(tree, row["id"])),
+                p=row["p"],
+                if_false=if_false,
+                if_true=if_true,
+            )
+        )
+    low, high = report["reachable"]
+    reachable = None if low is None or high is None else (low, high)
+    return drivers, reachable, run_band(store, state), report["tornado"]
+
+
+def _leaves_by_effect(tree: Tree, drivers: Sequence[Driver]) -> list[NodeId]:
+    """All leaves with a value, those that move the claim most first."""
+    # A rule's assumption (P2.PA) drives the claim too, and is no leaf.
+    order = dict.fromkeys(driver.id for driver in drivers if driver.id in tree)
+    return [*order, *(leaf for leaf in tree.leaves() if leaf not in order and tree[leaf].belief)]
+
+
+def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
+    ids = list(tree.ids())
+    if len(ids) > MOST_ROWS:
+        chosen = {tree.root.id, *leaves, *(above for leaf in leaves for above in tree.ancestors(leaf))}
+        ids = [node for node in ids if node in chosen]
+    rows = []
+    for node in ids:
+        proposition = tree[node]
+        belief = proposition.belief
+        rows.append(
+            TreeRow(
+                id=node,
+                depth=len(list(tree.ancestors(node))),
+                statement=_words(proposition.statement),
+                p=belief.p if belief else None,
+                rule=equation_with_values(tree, node),
+                remarks=rule_remarks(tree, node),
+                key_factor=_words(belief.key_factor) if belief else "",
+            )
+        )
+    return rows
+
+
+def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str, Any] | None]:
+    if not state.scenarios.scenarios or state.missing:  # without its rule nothing can be computed
+        return [], None, None
+    table = scenario_table(state.tree, state.scenarios, now=utc_now())
+    base = state.tree.root.p
+    rows = []
+    for row in table["scenarios"]:
+        root = row["root"]
+        remarks = [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
+        remarks += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []
+        edits = [edit_words(state.tree, edit) for edit in state.scenarios[row["name"]].edits]
+        rows.append(
+            ScenarioRow(
+                name=row["name"],
+                root=root,
+                gap=NO_VALUE if root is None or base is None else _points(base, root),
+                held=NO_VALUE if row["probability"] is None else percent(row["probability"]),
+                why=row["rationale"],
+                author=", ".join(part for part in (row["author"], row["at"][:10]) if part),
+                edits=[*edits, *remarks],
+            )
+        )
+    mixture = table["mix"]
+    if mixture is None:
+        return rows, None, table
+    shares = ", ".join(f"{name} {percent(share)}" for name, share in mixture["weights"].items())
+    return (
+        rows,
+        f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
+        table,
+    )
+
+
+def _evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> NoteEvidence:
+    proposition = state.tree[leaf]
+    belief = proposition.belief
+    values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]
+    path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
+    return NoteEvidence(
+        id=leaf,
+        statement=_words(proposition.statement),
+        p=belief.p if belief else None,
+        key_factor=_words(belief.key_factor) if belief else "",
+        report=_report(belief.report, proposition.statement) if belief else "",
+        spread=f"Trials: {', '.join(map(percent, values))}" if len(values) > 1 else _by_chance(state, leaf),
+        verified=state.verified(leaf),
+        without_data=without_data,
+        plots=proof_plots(path, f"{leaf}, {_words(proposition.statement)}") if path.is_file() else [],
+        trail=_trail(store, state, leaf),
+    )
+
+
+def _by_chance(state: RunState, leaf: NodeId) -> str:
+    windows, p = past_windows(state.tree, [leaf]).get(leaf), state.tree[leaf].p
+    return "" if windows is None or p is None else windows.line(p)
+
+
+def _trail(store: Store, state: RunState, leaf: NodeId) -> Trail | None:
+    """What the report of a leaf with one trial rests on; the reports of several are in its notebooks."""
+    proof = state.trial(leaf, 1)
+    if proof.belief is None or len(state.trials_of(leaf)) > 1:
+        return None
+    try:
+        return evidence_trail(store, state, leaf)
+    except StoreCorrupt:  # the audit names it
+        return None
+
+
+def _words(text: str) -> str:
+    return brief(text, _LONGEST_WORDS)
+
+
+def _report(report: str, statement: str) -> str:
+    # Many reports begin with the statement in bold, which is the heading above them in every note.
+    text = without_records(report).removeprefix(f"**{statement}**").strip()
+    return text if len(text) <= _LONGEST_REPORT else f"{text[:_LONGEST_REPORT]} … (cut: the proof has all)"
+
+
+def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:
+    return signed[-1]["checklist"] if signed else {}
+
+
+def _readings(store: Store, state: RunState) -> list[NoteReading]:
+    """What was read, one row per endpoint and parameters, in the order in which it was first asked."""
+    groups: dict[tuple[str, str], list[Any]] = {}
+    for row in ApiLedger(store).rows(state.run_id):
+        # By name: the parameters of one endpoint in another order ask for the same.
+        asked_for = ", ".join(f"{name}={value}" for name, value in sorted(row.asked.items()))
+        groups.setdefault((row.path, asked_for), []).append(row)
+    readings = []
+    for (path, asked_for), rows in groups.items():
+        answered = [row for row in rows if row.answer is not None]
+        refused = next((row.refused for row in rows if row.answer is None), None)
+        dates = dict.fromkeys(str(row.answer.meta.get("as_of", "")) for row in answered)
+        risks = dict.fromkeys(str(row.answer.meta.get("residual", "")) for row in answered)
+        nodes = dict.fromkeys(row.address.node for row in rows)
+        readings.append(
+            NoteReading(
+                path=path,
+                asked_for=asked_for[:300],
+                nodes=", ".join(islice(nodes, 8)) + (f" and {len(nodes) - 8} more" if len(nodes) > 8 else ""),
+                as_of=", ".join(date[:16].replace("T", " ") for date in dates if date)
+                or f"refused: {refused}",
+                dropped=sum(row.rows_dropped for row in answered),
+                residual=", ".join(risk for risk in risks if risk),
+            )
+        )
+    return readings
+
+
+def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
+    models, settings = ModelLedger(store), state.settings
+    cost = models.cost(state.run_id)
+    from_file = settings.model == IMPORTED_TREE
+    facts = [
+        ("run", state.run_id),
+        ("begun", state.started_utc[:19].replace("T", " ") + " UTC"),
+        ("knowledge cutoff", f"{state.cutoff} (before {state.cutoff_instant}, exclusive)"),
+        ("model", "none: a tree from a file" if from_file else ", ".join(state.models)),
+        ("synthesis", "as the file says" if from_file else settings.rule),
+        ("trials of a leaf", str(settings.trials)),
+        ("kernels", f"sealed by {state.isolation}" if state.isolation else "none was started"),
+        (
+            "model calls",
+            f"{models.count(state.run_id)} ({'price unknown' if cost is None else f'${cost:.4f}'})",
+        ),
+        ("data calls", str(ApiLedger(store).count(state.run_id))),
+    ]
+    if state.isolation == "none":
+        facts[6] = ("kernels", "NOT SEALED")
+    return facts
+
+
+# --- the summary in words -----------------------------------------------------------------------------------------------
+
+
+def _summary(
+    state: RunState,
+    drivers: Sequence[Driver],
+    scenarios: Sequence[ScenarioRow],
+    audit: Mapping[str, Any],
+    reachable: tuple[float, float] | None,
+    base_rate: float | None,
+    without_data: Collection[NodeId],
+) -> list[str]:
+    """The note in a few sentences, made of the numbers that stand in it and of nothing else."""
+    tree = state.tree
+    p = tree.root.p
+    if p is None:
+        return ["The claim has no probability yet."]
+    beside = _beside_base_rate(p, base_rate)
+    lines = [f"The claim is held {percent(p)} likely, judged by {_known(state)}. {beside}"]
+    if tree.root.belief is not None and tree.root.belief.key_factor:
+        lines.append(f"What decides it, in the words of the analysis: {_words(tree.root.belief.key_factor)}")
+    lines.append(_build(state, without_data))
+    lines += _strongest(drivers, reachable)
+    lines += _spread_of(scenarios)
+    lines.append(_audited(audit))
+    return lines
+
+
+def _known(state: RunState) -> str:
+    if state.parsed_cutoff().live:
+        return f"what was known on {state.cutoff_instant[:16].replace('T', ' ')} UTC"
+    return f"what was known before {state.cutoff}"
+
+
+def _beside_base_rate(p: float, base_rate: float | None) -> str:
+    if base_rate is None:
+        return "No base rate is on record."
+    gap = _points(base_rate, p)
+    if gap.startswith("0.0"):
+        return f"That is the base rate, {percent(base_rate)}: how often such claims came true in the past."
+    side = "below" if gap[0] not in "+0123456789" else "above"
+    return (
+        f"That is {gap.lstrip('+−')} {side} the base rate of {percent(base_rate)},"
+        " which is how often such claims came true in the past."
+    )
+
+
+def _build(state: RunState, without_data: Collection[NodeId]) -> str:
+    tree = state.tree
+    count, leaves = len(tree.ids()), len(tree.leaves())
+    if not tree.root.children:
+        return "It was examined as it stands, without being broken down."
+    concluded = {node for (node, _), trial in state.trials.items() if trial.belief}
+    if not concluded:
+        return f"The tree of {count} propositions came from a file; its values rest on no proof of this tool."
+    verified = [leaf for leaf in concluded if state.verified(leaf)]
+    rerun = (
+        "each proof was run a second time and showed the same"
+        if len(verified) == len(concluded)
+        else f"{len(verified)} of {len(concluded)} proofs were run a second time and showed the same"
+    )
+    unread = f", but {len(without_data)} of them read no data" if without_data else ""
+    return (
+        f"It was broken down into {count - 1} propositions. {leaves} of them are leaves, each examined by itself against data"
+        f" published before the cutoff{unread}; {rerun}. The others follow from those below them by the rules shown."
+    )
+
+
+def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None) -> list[str]:
+    if not drivers:
+        return []
+    first, *others = drivers[:3]
+    if percent(first.if_false) == percent(first.if_true):
+        return ["No single leaf moves the claim by a tenth of a point."]
+    line = (
+        f"It turns most on {first.id}, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
+        f" false and at {percent(first.if_true)} if it were true."
+    )
+    if others:
+        named = " and ".join(
+            f"{each.id} ({percent(each.if_false)} to {percent(each.if_true)})" for each in others
+        )
+        line += f" Next {'come' if len(others) > 1 else 'comes'} {named}."
+    if reachable is not None:
+        line += f" Whatever the leaves are set to, the claim stays between {percent(reachable[0])} and {percent(reachable[1])}."
+    return [line]
+
+
+def _spread_of(scenarios: Sequence[ScenarioRow]) -> list[str]:
+    known = sorted((row.root, row.name) for row in scenarios if row.root is not None)
+    if not known:
+        return []
+    (low, lowest), (high, highest) = known[0], known[-1]
+    if len(known) == 1:
+        return [f"In the scenario “{lowest}” the claim stands at {percent(low)}."]
+    return [
+        f"Over {len(known)} scenarios the claim ranges from {percent(low)} (“{lowest}”) to {percent(high)} (“{highest}”)."
+    ]
+
+
+def _audited(audit: Mapping[str, Any]) -> str:
+    checks = audit["checks"]
+    bad = [check["name"] for check in checks if check["verdict"] == "bad"]
+    look = [check["name"] for check in checks if check["verdict"] == "warn"]
+    if bad:
+        return f"THE AUDIT FAILS at: {', '.join(bad)}. Do not rely on this note before that is explained."
+    said = f"The audit of the run's own records holds in all {len(checks)} points"
+    return f"{said}; worth a look: {', '.join(dict.fromkeys(look))}." if look else f"{said}."

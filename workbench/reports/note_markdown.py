@@ -1,0 +1,142 @@
+"""The note as Markdown: plain enough for a mail or a wiki, and without a picture, a link or a tag of a stranger's."""
+
+import re
+from collections.abc import Sequence
+
+from sandbox.record.passive import passive_markdown
+from workbench.formatting import percent
+from workbench.reports.note_content import Note
+from workbench.terminal import printable
+
+#: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.
+_MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
+#: Marks that mean something at the start of a line only.
+_LINE_START = re.compile(r"^(?:([-+#>=])|(\d{1,9})([.)])(?=\s|$))")
+_ADDRESS = re.compile(r"(https?)://", re.IGNORECASE)
+
+
+def note_markdown(note: Note) -> str:
+    """Return the note as Markdown."""
+    lines = [f"# {words(note.statement)}", "", f"{note.judged}.", ""]
+    for line in note.warnings:
+        lines += [f"**{words(line)}**", ""]
+    lines += [f"**{note.headline}**", ""]
+    if note.band is not None:
+        lines += [f"Band: {words(note.band.line())}", ""]
+    if note.outcome:
+        lines += [f"Known {words(note.outcome)}", ""]
+    for line in note.summary:
+        lines += [words(line), ""]
+    lines += ["## The tree", "", *_tree(note)]
+    if note.drivers:
+        lines += [
+            "## What drives it",
+            "",
+            f"Where the claim would stand if one leaf turned out false or true ({note.mark}).",
+            "",
+        ]
+        lines += _table(
+            ("leaf", "proposition", "p", "if false", "if true"),
+            [
+                (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
+                for each in note.drivers
+            ],
+        )
+    if note.scenarios:
+        lines += ["## Scenarios", ""]
+        lines += _table(
+            ("scenario", "claim", "from the base", "held likely", "why", "what it changes", "by"),
+            [
+                (
+                    each.name,
+                    percent(each.root),
+                    each.gap,
+                    each.held,
+                    each.why,
+                    "; ".join(each.edits),
+                    each.author,
+                )
+                for each in note.scenarios
+            ],
+        )
+        lines += [words(note.mix), ""] if note.mix else []
+    lines += ["## Evidence", "", *_evidence(note)]
+    lines += ["## Audit", "", *_table(("check", "", "what it says"), note.checks)]
+    review = (
+        ("Sign-off", note.sign_offs),
+        ("Checklist", [f"{'done' if done else 'OPEN'}: {text}" for text, done in note.checklist]),
+        ("Comments", note.comments),
+        ("Notes", note.notes),
+    )
+    if any(entries for _, entries in review):
+        lines += ["## Review", ""]
+    for title, entries in review:
+        if entries:
+            lines += [f"### {title}", "", *(f"- {words(entry)}" for entry in entries), ""]
+    if note.readings:
+        lines += ["## Data that was read", ""]
+        lines += _table(
+            ("source", "asked for", "by", "as of", "rows withheld", "residual risk"),
+            [
+                (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
+                for each in note.readings
+            ],
+        )
+    facts = [("manifest id", note.manifest_id), *note.facts]
+    lines += ["## What it rests on", "", *_table(("", ""), facts)]
+    lines += ["## Every number in full", "", *_table(("of", "with all digits"), note.figures)]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def words(text: str) -> str:
+    r"""Return a text as Markdown that shows it and does nothing: every mark is escaped, an address is no link.
+
+    >>> print(words("<b>x</b> [y](javascript:z) 1 + 2"))
+    \<b>x\</b> \[y\](javascript:z) 1 + 2
+    """
+    plain = " ".join(printable(text).split())
+    shown = _LINE_START.sub(_escaped_start, _MARKS.sub(r"\\\1", plain))
+    return _ADDRESS.sub(r"\1&#58;//", shown)  # viewers make a link of a bare address
+
+
+def _escaped_start(match: re.Match[str]) -> str:
+    mark, number, point = match.groups()
+    return f"\\{mark}" if mark else f"{number}\\{point}"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    return [*lines, *(f"| {' | '.join(map(words, row))} |" for row in rows), ""]
+
+
+def _tree(note: Note) -> list[str]:
+    lines = []
+    for row in note.rows:
+        indent = "  " * row.depth
+        parts = [f"**{row.id}** {percent(row.p)} {words(row.statement)}"]
+        parts += [f"= {words(row.rule)}"] if row.rule else []
+        parts += map(words, row.remarks)
+        # A backslash ends a line where two spaces would be lost in an editor.
+        lines.append(f"{indent}- " + f"\\\n{indent}  ".join(parts))
+    if note.rows_left_out:
+        lines.append(f"\n{note.rows_left_out} propositions that move the claim less are not listed.")
+    return [*lines, ""]
+
+
+def _evidence(note: Note) -> list[str]:
+    lines = []
+    for leaf in note.evidence:
+        lines += [f"### {leaf.id} {words(leaf.statement)}: {percent(leaf.p)}", ""]
+        lines += [f"**{words(leaf.key_factor)}**", ""] if leaf.key_factor else []
+        lines += [f"**READ NO DATA: {words(leaf.without_data)}**", ""] if leaf.without_data else []
+        lines += [leaf.spread, ""] if leaf.spread else []
+        # A quotation, so that headings and rules of a report stay inside it.
+        report = passive_markdown(printable(leaf.report))
+        lines += [*(f"> {line}".rstrip() for line in report.splitlines()), ""] if report else []
+        lines += [f"Plot in the proof: {words(f'{plot.caption} [{note.mark}]')}\n" for plot in leaf.plots]
+    if note.evidence_left_out:
+        lines += [
+            f"{len(note.evidence_left_out)} more leaves, which move the claim less, are left out here.",
+            "",
+        ]
+    return lines

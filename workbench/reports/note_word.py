@@ -1,0 +1,320 @@
+"""The note as a Word document, for readers who write into it; python-docx, loaded when one is made.
+
+Word shows text and runs nothing of it: every text goes in as a run of characters, never as XML or as a field.
+"""
+
+import io
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import docx
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Cm, Pt, RGBColor
+from PIL import Image, ImageDraw, ImageFont
+
+from workbench.formatting import percent
+from workbench.reports.note_content import Note
+from workbench.reports.note_page import chart_axis
+from workbench.reports.note_plots import Plot
+from workbench.terminal import printable
+
+if TYPE_CHECKING:
+    from docx.document import Document
+    from docx.text.paragraph import Paragraph
+
+_BULLET = re.compile(r"^\s*[-*+]\s+")
+_HEADING = re.compile(r"^#{1,6}\s+")
+_BOLD = re.compile(r"\*\*(.+?)\*\*")
+_ACCENT, _SOFT, _INK, _ALARM = (0x1F, 0x5F, 0x8F), (0x56, 0x61, 0x6F), (0x1B, 0x24, 0x30), (0x9C, 0x2B, 0x1E)
+_LINE, _FALSE, _TRUE = (0xDD, 0xE3, 0xE9), (0xB4, 0x55, 0x2D), (0x1F, 0x6F, 0x8F)
+_WIDTH = 17.0  # cm of text on a page of A4
+
+
+def note_docx(note: Note) -> bytes:
+    """Return the note as the bytes of a .docx file."""
+    document = _empty(note)
+    _headline(document, note)
+    _tree(document, note)
+    _drivers(document, note)
+    _scenarios(document, note)
+    _evidence(document, note)
+    document.add_heading("Audit", 1)
+    _table(document, ("check", "", "what it says"), note.checks, (4.0, 1.8, 11.2))
+    _review(document, note)
+    if note.readings:
+        document.add_heading("Data that was read", 1)
+        rows = [
+            (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
+            for each in note.readings
+        ]
+        head = ("source", "asked for", "by", "as of", "rows withheld", "residual risk")
+        _table(document, head, rows, (4.6, 3.4, 2.8, 2.8, 1.7, 1.7))
+    document.add_heading("What it rests on", 1)
+    _table(document, (), [("manifest id", note.manifest_id), *note.facts], (4.0, 13.0))
+    document.add_heading("Every number in full", 1)
+    _table(document, ("of", "with all digits"), note.figures, (4.0, 13.0))
+    target = io.BytesIO()
+    document.save(target)
+    return target.getvalue()
+
+
+def _plain(text: str) -> str:
+    # XML holds no control characters and no halves of surrogate pairs; python-docx makes elements of \t and \n.
+    return printable(text, keep="").strip()
+
+
+def _empty(note: Note) -> "Document":
+    document = docx.Document()
+    section = document.sections[0]
+    section.page_width, section.page_height = Cm(21.0), Cm(29.7)
+    section.left_margin = section.right_margin = Cm(2.0)
+    section.top_margin = section.bottom_margin = Cm(2.0)
+    document.styles["Normal"].font.name = "Calibri"
+    document.styles["Normal"].font.size = Pt(10.5)
+    _pale_grid(document)
+    for level, points in ((1, 14), (2, 11.5), (3, 11)):
+        style = document.styles[f"Heading {level}"]
+        style.font.name, style.font.size = "Calibri", Pt(points)
+        style.font.color.rgb = RGBColor(*_INK)
+    properties = document.core_properties
+    properties.title, properties.author = _plain(note.statement)[:250], ""
+    properties.subject, properties.comments = f"run {note.run_id}", note.manifest_id
+    # The template's own dates are of 2013.
+    properties.created = properties.modified = datetime.now(UTC)
+    footer = section.footer.paragraphs[0]
+    footer.text = f"Run {note.run_id}, {note.mark}, page "
+    _page_number(footer)
+    return document
+
+
+def _pale_grid(document: "Document") -> None:
+    """Draw tables with pale lines between rows only; the template's grid is a black box around every cell."""
+    borders = document.styles["Table Grid"].element.find(f".//{qn('w:tblBorders')}")
+    for side in list(borders):
+        borders.remove(side)
+    for name in ("top", "bottom", "insideH"):
+        line = OxmlElement(f"w:{name}")
+        for key, value in (("val", "single"), ("sz", "4"), ("space", "0"), ("color", "DDE3E9")):
+            line.set(qn(f"w:{key}"), value)
+        borders.append(line)
+
+
+def _page_number(paragraph: "Paragraph") -> None:
+    """Add Word's own counter: a field, which has no door of its own in python-docx."""
+    field = OxmlElement("w:fldSimple")
+    field.set(qn("w:instr"), "PAGE")
+    paragraph._p.append(field)
+
+
+def _headline(document: "Document", note: Note) -> None:
+    document.add_heading(_plain(note.statement), 0).style = document.styles["Heading 1"]
+    _soft(document, note.judged)
+    for line in note.warnings:
+        run = document.add_paragraph().add_run(_plain(line))
+        run.bold, run.font.color.rgb = True, RGBColor(*_ALARM)
+    big = document.add_paragraph().add_run(percent(note.p))
+    big.bold, big.font.size, big.font.color.rgb = True, Pt(30), RGBColor(*_ACCENT)
+    facts = []
+    if note.base_rate is not None:
+        beside = f"; the claim lies {note.gap} from it" if note.gap else ""
+        facts.append(("base rate", f"{percent(note.base_rate)}{beside}"))
+    if note.band is not None:
+        facts.append(("band", note.band.line()))
+    if note.outcome:
+        facts.append(("known outcome", note.outcome.removeprefix("outcome: ")))
+    if facts:
+        _table(document, (), facts, (4.0, 13.0))
+    for line in note.summary:
+        document.add_paragraph(_plain(line))
+
+
+def _soft(document: "Document", text: str) -> None:
+    document.add_paragraph().add_run(_plain(text)).font.color.rgb = RGBColor(*_SOFT)
+
+
+def _table(
+    document: "Document", head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[float]
+) -> Any:
+    """Add a table with its header row repeated on every page, and no row cut in two by a page's end; widths in cm."""
+    table = document.add_table(rows=0, cols=len(widths))
+    table.style = document.styles["Table Grid"]
+    table.autofit = False
+    # Word goes by the cells' widths, LibreOffice by the columns'.
+    for column, width in zip(table.columns, widths, strict=True):
+        column.width = Cm(width)
+    for number, values in enumerate([head, *rows] if head else rows):
+        row = table.add_row()
+        properties = row._tr.get_or_add_trPr()
+        properties.append(OxmlElement("w:cantSplit"))
+        if head and number == 0:
+            properties.append(OxmlElement("w:tblHeader"))
+        for cell, value, width in zip(row.cells, values, widths, strict=True):
+            cell.width = Cm(width)
+            paragraph = cell.paragraphs[0]
+            paragraph.paragraph_format.space_after = Pt(0)
+            run = paragraph.add_run(_plain(value))
+            run.font.size = Pt(9)
+            run.bold = bool(head) and number == 0
+    document.add_paragraph().paragraph_format.space_after = Pt(0)
+    return table
+
+
+def _tree(document: "Document", note: Note) -> None:
+    document.add_heading("The tree", 1)
+    _soft(document, "A proposition follows from those indented below it, by the sum or formula under it.")
+    rows = []
+    for row in note.rows:
+        rule = f"  = {row.rule}" if row.rule else ""
+        rows.append((row.id, f"{row.statement}{rule}", percent(row.p)))
+    table = _table(document, ("", "proposition", "p"), rows, (2.8, 12.4, 1.8))
+    for cells, row in zip(table.rows[1:], note.rows, strict=True):
+        cells.cells[0].paragraphs[0].paragraph_format.left_indent = _cm(0.35 * min(row.depth, 6))
+    if note.rows_left_out:
+        _soft(document, f"{note.rows_left_out} propositions that move the claim less are not listed.")
+
+
+def _cm(value: float) -> Any:
+    return Cm(value)
+
+
+def _drivers(document: "Document", note: Note) -> None:
+    if not note.drivers:
+        return
+    document.add_heading("What drives it", 1)
+    _soft(
+        document,
+        "Where the claim would stand if one leaf turned out false or true and all others stayed as they are.",
+    )
+    _picture(document, _tornado(note), note.mark)
+    rows = [
+        (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
+        for each in note.drivers
+    ]
+    _table(document, ("leaf", "proposition", "p", "if false", "if true"), rows, (1.6, 9.4, 2.0, 2.0, 2.0))
+
+
+def _tornado(note: Note) -> Plot:
+    """The chart of the drivers as a picture: not every Word draws SVG.
+
+    By Pillow: matplotlib reads a ``matplotlibrc`` of the folder that somebody stands in, which may be a stranger's.
+    """
+    low, high = chart_axis(note)
+    left, width, step = 150, 1300, 46
+    height = step * (len(note.drivers) + 2)
+    picture = Image.new("RGB", (left + width + 60, height), "white")
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(24)
+
+    def across(value: float) -> float:
+        return left + width * (min(high, max(low, value)) - low) / (high - low)
+
+    now = across(note.p or 0.0)
+    for place, driver in enumerate(note.drivers):
+        top = step * (place + 0.5)
+        draw.text((left - 20, top), driver.id, fill=_INK, font=font, anchor="rm")
+        draw.line(((left, top), (left + width, top)), fill=_LINE, width=2)
+        for end, colour in ((driver.if_false, _FALSE), (driver.if_true, _TRUE)):
+            first, last = sorted((across(end), now))
+            draw.rectangle((first, top - 14, last, top + 14), fill=colour)
+    bottom = step * len(note.drivers)
+    draw.line(((now, 4), (now, bottom)), fill=_INK, width=4)
+    for value in (low, high):
+        draw.text((across(value), bottom + 8), percent(value), fill=_SOFT, font=font, anchor="ma")
+    key = f"now {percent(note.p)}; brown: the claim if the leaf is false, blue: if it is true"
+    draw.text((left + width / 2, bottom + 46), key, fill=_SOFT, font=font, anchor="ma")
+    target = io.BytesIO()
+    picture.save(target, "PNG")
+    caption = "; ".join(
+        f"{each.id}: {percent(each.if_false)} if false, {percent(each.if_true)} if true"
+        for each in note.drivers
+    )
+    caption = f"How far each leaf moves the claim. {caption}"
+    return Plot(png=target.getvalue(), caption=caption, width=picture.width, height=picture.height)
+
+
+def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = False) -> None:
+    """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
+    shape = document.add_picture(io.BytesIO(plot.png), width=_cm(_WIDTH))
+    document.paragraphs[-1].paragraph_format.keep_with_next = True
+    shape._inline.docPr.set(
+        "descr", _plain(plot.caption)
+    )  # the alternative text; python-docx has no door for it
+    _soft(document, f"{plot.caption} [{mark}]" if captioned else f"[{mark}]")
+
+
+def _scenarios(document: "Document", note: Note) -> None:
+    if not note.scenarios:
+        return
+    document.add_heading("Scenarios", 1)
+    rows = [("base", percent(note.p), "", "", "nothing is changed")]
+    for each in note.scenarios:
+        why = "; ".join(part for part in (each.why, *each.edits, each.author) if part)
+        rows.append((each.name, percent(each.root), each.gap, each.held, why))
+    head = ("scenario", "claim", "from the base", "held likely", "why, and what it changes")
+    _table(document, head, rows, (3.0, 1.7, 2.6, 1.9, 7.8))
+    if note.mix:
+        document.add_paragraph(_plain(note.mix))
+
+
+def _evidence(document: "Document", note: Note) -> None:
+    document.add_heading("Evidence", 1)
+    for leaf in note.evidence:
+        document.add_heading(_plain(f"{leaf.id} {leaf.statement}: {percent(leaf.p)}"), 2)
+        if leaf.verified is not None:
+            said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
+            _soft(document, f"The proof {said}.")
+        if leaf.without_data:
+            _soft(document, f"READ NO DATA: {leaf.without_data}")
+        if leaf.spread:
+            _soft(document, leaf.spread)
+        if leaf.key_factor:
+            document.add_paragraph().add_run(_plain(leaf.key_factor)).bold = True
+        _report(document, leaf.report)
+        for plot in leaf.plots:
+            _picture(document, plot, note.mark, captioned=True)
+    if note.evidence_left_out:
+        _soft(
+            document,
+            f"{len(note.evidence_left_out)} more leaves, which move the claim less, are left out here.",
+        )
+
+
+def _report(document: "Document", text: str) -> None:
+    """Add a report's paragraphs and list items; of its Markdown bold alone is drawn, all else stands as it was written."""
+    for block in re.split(r"\n\s*\n", text):
+        lines = [line for line in block.splitlines() if line.strip()]
+        if any(_BULLET.match(line) for line in lines):
+            for line in lines:
+                style = "List Bullet" if _BULLET.match(line) else None
+                _runs(document.add_paragraph(style=style), _BULLET.sub("", line))
+        elif any("|" in line for line in lines):  # a table of Markdown: its lines as they are
+            for line in lines:
+                _runs(document.add_paragraph(), line)
+        elif lines:
+            _runs(document.add_paragraph(), _HEADING.sub("", " ".join(lines)))
+
+
+def _runs(paragraph: "Paragraph", text: str) -> None:
+    # Every second part of the split is what stood between the asterisks.
+    for number, part in enumerate(_BOLD.split(printable(text, keep=""))):
+        if part:
+            paragraph.add_run(part).bold = number % 2 == 1
+
+
+def _review(document: "Document", note: Note) -> None:
+    checklist = [f"{'done' if done else 'OPEN'}: {text}" for text, done in note.checklist]
+    parts = (
+        ("Sign-off", note.sign_offs),
+        ("Checklist", checklist),
+        ("Comments", note.comments),
+        ("Notes", note.notes),
+    )
+    if any(lines for _, lines in parts):
+        document.add_heading("Review", 1)
+    for title, lines in parts:
+        if lines:
+            document.add_heading(title, 2)
+            for line in lines:
+                document.add_paragraph(_plain(line), style="List Bullet")

@@ -1,0 +1,116 @@
+"""The documents that `calibrate fit` and `calibrate apply` print."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray
+from workbench.science.calibrating.calibration import Calibration, fit_calibration, fit_threshold
+from workbench.science.documents.score_documents import Document, method_names, pooled_forecasts
+from workbench.science.event_tables import Events, Forecasts
+from workbench.science.scoring.scores import brier, log_loss
+
+
+def calibration_document(
+    events: Events,
+    forecasts: Forecasts,
+    method: str,
+    *,
+    variant: str = "forecast",
+    how: str = "logit-mean",
+    factors: Sequence[str] = (),
+    penalty: float = 1.0,
+    minimum: int = 10,
+    threshold: bool = False,
+) -> tuple[Calibration, Document]:
+    """A calibration learned from every resolved forecast of a method, and the document that `calibrate fit` prints.
+
+    Parameters
+    ----------
+    events, forecasts : Events, Forecasts
+        Events may be unresolved; only resolved ones teach.
+    method, variant, how : str
+        Whose forecasts, and how their trials are pooled.
+    factors : sequence of str
+        Offsets along these (`Events.factor`).
+    penalty, minimum, threshold
+        As for `fit_calibration`.
+
+    Raises
+    ------
+    UsageError
+        Nothing has resolved, or too little to learn from.
+    """
+    p = _some(method, pooled_forecasts(forecasts, method, variant=variant, how=how))
+    rows = np.flatnonzero(np.isfinite(p) & np.isfinite(events.outcome))
+    if not len(rows):
+        raise UsageError(f"{method}: no forecast has resolved yet, there is nothing to learn from")
+    labels = {factor: events.factor(factor)[rows] for factor in factors}
+    p, o = p[rows], events.outcome[rows]
+    model = fit_calibration(
+        p,
+        o,
+        labels,
+        penalty=penalty,
+        minimum=minimum,
+        threshold=threshold,
+        learned_from=f"{method}, {len(rows)} resolved forecasts",
+    )
+    calibrated = model.apply(p, labels)
+    document: Document = {
+        **model.to_json(),
+        "in_sample": {
+            "brier_before": brier(p, o),
+            "brier_after": brier(calibrated, o),
+            "log_loss_before": log_loss(p, o),
+            "log_loss_after": log_loss(calibrated, o),
+        },
+    }
+    if threshold:
+        # The model keeps only the cut; fitted again on the same values, it brings the accuracies with it.
+        cut = fit_threshold(calibrated, o)
+        document["threshold_fit"] = {
+            "threshold": cut.threshold,
+            "accuracy": cut.accuracy,
+            "accuracy_at_half": cut.accuracy_at_half,
+        }
+    return model, document
+
+
+def calibrated_document(
+    model: Calibration,
+    events: Events,
+    forecasts: Forecasts,
+    *,
+    methods: Sequence[str] = (),
+    variant: str = "forecast",
+    how: str = "logit-mean",
+) -> Document:
+    """Forecasts after a saved calibration, resolved or not: what `calibrate apply` prints.
+
+    ``unseen`` lists the groups the calibration has no offset for, per factor.
+    """
+    factors = {name: events.factor(name) for name in model.deltas}
+    rows: list[Document] = []
+    for name in method_names(forecasts, methods):
+        p = _some(name, pooled_forecasts(forecasts, name, variant=variant, how=how))
+        known = np.isfinite(p)
+        calibrated = model.apply(p[known], {factor: labels[known] for factor, labels in factors.items()})
+        calls = model.decide(calibrated) if model.threshold is not None else None
+        for index, event in enumerate(events.event_id[known]):
+            row = {
+                "method": name,
+                "event_id": str(event),
+                "variant": "calibrated",
+                "p": float(calibrated[index]),
+                "p_raw": float(p[known][index]),
+            }
+            rows.append(row if calls is None else {**row, "yes": int(calls[index])})
+    return {"forecasts": rows, "unseen": model.unseen(factors), "threshold": model.threshold}
+
+
+def _some(method: str, p: FloatArray) -> FloatArray:
+    if not np.isfinite(p).any():
+        raise UsageError(f"{method}: no event has a forecast")
+    return p

@@ -1,0 +1,498 @@
+"""The documents that `score`, `returns` and `elicit` print, and the forecasts of a method out of a file."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.return_intervals import return_intervals
+from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_of, interval_card
+from workbench.science.event_tables import Answers, Events, Forecasts
+from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
+from workbench.science.pooling.pool import pool
+from workbench.science.recipe import Recipe, prepare
+from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.market_returns import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
+from workbench.science.scoring.payoffs import payoff_rule
+from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
+from workbench.science.scoring.scorecard import (
+    DEFAULT_METRICS,
+    Difficulty,
+    SubsetScores,
+    check_metrics,
+    difficulty_of,
+    scorecard,
+    subset_scorecard,
+)
+from workbench.science.scoring.scores import brier
+from workbench.science.scoring.utility import Normalise, utility_scores
+
+Document = dict[str, Any]
+
+
+def method_names(forecasts: Forecasts, names: Sequence[str] = ()) -> list[str]:
+    """The methods to work on: ``names`` if there are any, else all of the file.
+
+    ``METHOD@VARIANT`` names one published variant of a method. A name the file does not have is refused.
+    """
+    for name in names:
+        if name.partition("@")[0] not in forecasts.methods:
+            known = ", ".join(forecasts.methods)
+            raise UsageError(f"{forecasts.path} has no method {name!r}; it has: {known}")
+    return list(names) or list(forecasts.methods)
+
+
+def raw_forecasts(forecasts: Forecasts, method: str, variant: str = "forecast") -> FloatArray:
+    """Trials (n, K) or published forecasts (n,) of a method; ``METHOD@VARIANT`` overrides ``variant``."""
+    name, _, other = method.partition("@")
+    if forecasts.keyed_by == "trial":
+        return forecasts.trials(name)
+    return forecasts.variant(name, other or variant)
+
+
+def pooled_forecasts(
+    forecasts: Forecasts, method: str, *, variant: str = "forecast", how: str = "logit-mean"
+) -> FloatArray:
+    """One forecast per event, shape (n,): the trials pooled, or the published forecasts as they are."""
+    raw = raw_forecasts(forecasts, method, variant)
+    return raw if raw.ndim == 1 else pool(raw, how)
+
+
+Elicited = Literal["ensemble", "both_directions", "votes", "weighted_votes"]
+
+
+def elicit_document(answers: Mapping[str, Answers]) -> Document:
+    """Probabilities from one model's answers to one question in several forms: what `elicit` prints.
+
+    Parameters
+    ----------
+    answers : mapping of str to Answers
+        As from `read_answers`.
+
+    Examples
+    --------
+    >>> both = Answers(variants=[], yes=0.7, no=0.5, votes=[], confidence=[])
+    >>> round(elicit_document({"e": both})["events"]["e"]["both_directions"], 6)
+    0.6
+    """
+    entries: dict[str, dict[Elicited, float | None]] = {}
+    for event, answer in answers.items():
+        entry: dict[Elicited, float | None] = {}
+        if answer.variants:
+            entry["ensemble"] = float(prompt_ensemble([answer.variants])[0])
+        if answer.yes is not None and answer.no is not None:
+            entry["both_directions"] = float(both_directions([answer.yes], [answer.no])[0])
+        if answer.votes:
+            entry["votes"] = float(self_consistency([answer.votes])[0])
+            if any(c is not None for c in answer.confidence):
+                weights = [[np.nan if c is None else c for c in answer.confidence]]
+                weighted = float(self_consistency([answer.votes], weights)[0])
+                # No weight at all gives nan, which JSON does not have.
+                entry["weighted_votes"] = None if np.isnan(weighted) else weighted
+        entries[event] = entry
+    return {"events": entries}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UtilityRule:
+    """What going long or short on a market event is worth: a rule of `workbench.science.scoring.payoffs` and the price's column."""
+
+    rule: str
+    price: str = "crowd"
+
+    def scores(self, events: Events, p: FloatArray, rows: IntArray) -> Document:
+        """Accuracy, soft and hard utility over the market events that have a price, both normalisations of paper A."""
+        rule = payoff_rule(self.rule)
+        price = events.probability(self.price)[rows]
+        usable = (events.kind[rows] == "market") & (price > 0) & (price < 1)
+        if not usable.any():
+            raise UsageError(f"no market event has a {self.price} strictly between 0 and 1 to buy at")
+        chosen = rows[usable]
+        days = events.number("horizon_days")[chosen] if "horizon_days" in events.frame.columns else 0.0
+        long, short = rule.market(price[usable], events.outcome[chosen], np.nan_to_num(np.asarray(days)))
+        chances = [(own, 1.0 - own) for own in p[usable].tolist()]
+        worth = list(zip(long.tolist(), short.tolist(), strict=True))
+        task, whole = (utility_scores(chances, worth, normalise=how) for how in NORMALISATIONS)
+        return {
+            "rule": self.rule,
+            "n": len(chosen),
+            "accuracy": task.accuracy,
+            "soft": task.soft,
+            "hard": task.hard,
+            "soft_pooled": whole.soft,
+            "hard_pooled": whole.hard,
+            "confidence": task.confidence,
+        }
+
+
+NORMALISATIONS: tuple[Normalise, Normalise] = ("per-task", "pooled")
+
+
+def score_document(
+    events: Events,
+    forecasts: Forecasts,
+    recipe: Recipe,
+    *,
+    metrics: Sequence[str] = DEFAULT_METRICS,
+    methods: Sequence[str] = (),
+    variant: str = "forecast",
+    baselines: Sequence[str] = (),
+    by: str = "",
+    subsets: int | None = None,
+    resampling: Resampling = PLAIN,
+    utility: UtilityRule | None = None,
+) -> Document:
+    """Scores of every method by question type and overall: what `score` prints.
+
+    Parameters
+    ----------
+    events, forecasts : Events, Forecasts
+        Forecasts tied to these very events.
+    recipe : Recipe
+        What is done to the raw forecasts first.
+    metrics : sequence of str
+        Keys of `workbench.science.scoring.scorecard.METRICS`.
+    methods, baselines : sequence of str
+        All methods of the file when empty; specifications of `baseline_forecast`.
+    variant : str
+        Which published forecast is scored.
+    by : str
+        A column: also score within each of its values.
+    subsets : int, optional
+        Average the scores over all subsets of so many trials.
+    resampling : Resampling
+        Behind ``intervals``, one of each score; none with 0 resamples.
+    utility : UtilityRule, optional
+        Also the utility of going long or short on every market event (paper A, section 5.1).
+
+    Raises
+    ------
+    UsageError
+        An unknown name, or a method that cannot be scored; the line starts with the method.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind=["market", "dataset"])
+    >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.5, 0.0]}}, keyed_by="variant")
+    >>> score_document(events, forecasts, Recipe(), metrics=["brier"])["methods"]["m"]["brier"]
+    {'market': 0.25, 'dataset': 0.0, 'overall': 0.125}
+    """
+    metrics = check_metrics(metrics)
+    if subsets is not None and forecasts.keyed_by != "trial":
+        raise UsageError("--subsets needs a file of trials")
+    difficulty = None
+    if "abi" in metrics:
+        # All methods of the file, also if few are scored: how hard a question is must not depend on the selection.
+        everyone = {
+            name: pooled_forecasts(forecasts, name, variant=variant, how="mean") for name in forecasts.methods
+        }
+        difficulty = difficulty_of(events, everyone)
+    entries: Document = {}
+    for name in method_names(forecasts, methods):
+        raw = raw_forecasts(forecasts, name, variant)
+        entries[name] = _score_entry(
+            name,
+            raw,
+            events,
+            recipe,
+            metrics,
+            difficulty,
+            resampling,
+            by=by,
+            subsets=subsets if raw.ndim == 2 else None,
+        )
+        if utility is not None and subsets is None:
+            ready = prepare(raw, events, recipe)
+            entries[name]["utility"] = utility.scores(events, ready.p, ready.rows)
+    for spec in baselines:
+        # A baseline is the yardstick and stays as it is: never pooled, shrunk or calibrated.
+        plain = Recipe(clip=recipe.clip)
+        forecast = baseline_forecast(events, spec)
+        entries[spec] = _score_entry(spec, forecast, events, plain, metrics, difficulty, resampling, by=by)
+    return {"methods": entries} | resampling.note()
+
+
+def _score_entry(
+    name: str,
+    raw: FloatArray,
+    events: Events,
+    recipe: Recipe,
+    metrics: Sequence[str],
+    difficulty: Difficulty | None,
+    resampling: Resampling,
+    *,
+    by: str = "",
+    subsets: int | None = None,
+) -> Document:
+    def card(p: FloatArray, rows: IntArray, own: FloatArray) -> Document:
+        scores = scorecard(p, rows, events, metrics, difficulty)
+        entry: Document = {**scores, "n": _counts(rows, events, own)}
+        if resampling.resamples:
+            entry["intervals"] = interval_card(p, rows, events, metrics, scores, difficulty, resampling)
+        return entry
+
+    try:
+        if subsets is not None:
+            return _subset_entry(
+                raw, events, subset_scorecard(raw, events, subsets, recipe.pool, metrics), resampling
+            )
+        ready = prepare(raw, events, recipe)
+        entry = card(ready.p, ready.rows, raw)
+    except UsageError as error:
+        raise UsageError(f"{name}: {error}") from error
+    entry["fitted"] = ready.fitted
+    if by:
+        labels = events.text(by)[ready.rows]
+        entry["by"] = {
+            str(label): card(ready.p[inside], ready.rows[inside], raw[ready.rows[inside]])
+            for label in np.unique(labels)
+            for inside in [labels == label]
+        }
+    return entry
+
+
+def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampling: Resampling) -> Document:
+    rows = scores.rows
+    entry: Document = {
+        **scores.averaged,
+        "n": _counts(rows, events, raw),
+        "fitted": {},
+        "forecast_averaged": scores.of_average,
+    }
+    if resampling.resamples:
+        entry["intervals"] = card_of(
+            lambda inside, names: {name: scores.per_event[name][inside] for name in names},
+            events.kind[rows],
+            events.question[rows],
+            event_clusters(events)[rows],
+            scores.averaged,
+            {},
+            resampling,
+        )
+    return entry
+
+
+def _counts(rows: IntArray, events: Events, raw: FloatArray) -> Document:
+    kinds, sizes = np.unique(events.kind[rows], return_counts=True)
+    counts: Document = {"market": 0, "dataset": 0}
+    counts |= {str(kind): int(size) for kind, size in zip(kinds, sizes, strict=True)}
+    counts["overall"] = len(rows)
+    counts["questions"] = len(np.unique(events.question[rows]))
+    counts["clusters"] = cluster_count(event_clusters(events)[rows])
+    if raw.ndim == 2:
+        number, how_often = np.unique(np.isfinite(raw).sum(axis=1), return_counts=True)
+        counts["trials"] = {str(k): int(v) for k, v in zip(number, how_often, strict=True)}
+    return counts
+
+
+#: Header of the position log that `returns --log` writes.
+POSITION_COLUMNS = (
+    "method",
+    "risk_aversion",
+    "event_id",
+    "p",
+    "price",
+    "edge",
+    "side",
+    "on_yes",
+    "payoff",
+    "running_total",
+    "stake",
+    "expected",
+    "luck",
+)
+
+
+def market_forecasts(
+    forecasts: Forecasts,
+    *,
+    methods: Sequence[str] = (),
+    variant: str = "forecast",
+    how: str = "mean",
+    baselines: Sequence[str] = (),
+) -> dict[str, FloatArray]:
+    """Forecasts to bet on, one array of shape (n,) per method and baseline; both functions below take them."""
+    values = {
+        name: pooled_forecasts(forecasts, name, variant=variant, how=how)
+        for name in method_names(forecasts, methods)
+    }
+    return values | {spec: baseline_forecast(forecasts.events, spec) for spec in baselines}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BettingRules:
+    """How forecasts are bet on.
+
+    Parameters
+    ----------
+    price : str
+        Column with the price of a Yes share.
+    levels : tuple of float
+        Risk aversions; 0 goes all in, 1 bets the forecast.
+    tie : {"no", "yes", "half", "abstain"}
+        The bet at level 0 where forecast equals price.
+    costs : Costs or None
+        With costs a bet is of one side and sized after them, and what it leaves is kept; without, as paper P, the whole dollar is bet.
+    no_price : str
+        Column with the price of a No share, where that is not one minus the other: the spread.
+    belief : str
+        Column by which the edge of the results is measured, such as a later price; "" is the forecaster's own.
+    """
+
+    price: str = "crowd"
+    levels: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
+    tie: str = "no"
+    costs: Costs | None = None
+    no_price: str = ""
+    belief: str = ""
+
+    def __post_init__(self) -> None:
+        if self.tie not in TIES:
+            raise UsageError(f"--tie must be one of {', '.join(TIES)}, not {self.tie!r}")
+        if self.no_price and self.costs is None:
+            # Paper P's bets are of both sides at prices that sum to 1.
+            object.__setattr__(self, "costs", Costs())
+
+    def positions(self, events: Events, p: FloatArray, rows: IntArray, level: float) -> Positions:
+        """The bets of one level on the events at ``rows``, whose forecasts are ``p``."""
+        price = events.probability(self.price)[rows]
+        if self.costs is None:
+            return whole_dollar(p, price, level, tie=cast(Tie, self.tie))
+        no_ask = events.probability(self.no_price)[rows] if self.no_price else None
+        return with_costs(p, price, no_ask, level, self.costs)
+
+    def beliefs(self, events: Events, p: FloatArray, rows: IntArray) -> FloatArray:
+        """Probabilities by which edge is measured; one line on an event that has none."""
+        if not self.belief:
+            return p
+        belief = events.probability(self.belief)[rows]
+        if np.isnan(belief).any():
+            event = str(events.event_id[rows][int(np.argmax(np.isnan(belief)))])
+            raise UsageError(f"event {event!r} has no {self.belief} to measure the edge by")
+        return belief
+
+
+PAPER = BettingRules()
+
+
+def returns_document(
+    events: Events,
+    values: Mapping[str, FloatArray],
+    *,
+    rules: BettingRules = PAPER,
+    by: str = "",
+    resampling: Resampling = PLAIN,
+) -> Document:
+    """What a dollar on every market event would have brought, per method: what `returns` prints.
+
+    Parameters
+    ----------
+    events : Events
+    values : mapping of str to ndarray of shape (n,)
+        As from `market_forecasts`.
+    rules : BettingRules
+    by : str
+        A column: also within each of its values.
+    resampling : Resampling
+        Behind ``intervals``, one of each figure that is no count; none with 0 resamples.
+
+    Raises
+    ------
+    UsageError
+        No market event, no such column, or a price that cannot be bet at.
+
+    Examples
+    --------
+    >>> events = Events.of([1, 0], kind="market", crowd=[0.5, 0.5])
+    >>> document = returns_document(events, {"m": np.array([0.7, 0.2])}, rules=BettingRules(levels=(0.0,)))
+    >>> document["methods"]["m"]["average_return"]
+    {'0': 2.0}
+    """
+    if not (events.kind == "market").any():
+        raise UsageError(f"{events.path} has no event of question_type market")
+    entries: Document = {}
+    for name, p in values.items():
+        rows = _market_rows(name, p, rules, events)
+        entries[name] = _returns(p, events, rows, rules, resampling)
+        if by:
+            labels = events.text(by)[rows]
+            entries[name]["by"] = {
+                str(label): _returns(p, events, rows[labels == label], rules, resampling)
+                for label in np.unique(labels)
+            }
+    return {"methods": entries} | resampling.note()
+
+
+def position_rows(
+    events: Events, values: Mapping[str, FloatArray], *, rules: BettingRules = PAPER
+) -> list[list[Any]]:
+    """Every bet behind `returns_document`, one row of `POSITION_COLUMNS` each; an empty share on Yes means no bet."""
+    lines: list[list[Any]] = []
+    for name, p in values.items():
+        rows = _market_rows(name, p, rules, events)
+        ids, outcome, price = (
+            events.event_id[rows].tolist(),
+            events.outcome[rows],
+            events.probability(rules.price)[rows],
+        )
+        belief = rules.beliefs(events, p[rows], rows)
+        for level in rules.levels:
+            bets = rules.positions(events, p[rows], rows, level)
+            for line in position_log(ids, p[rows], price, outcome, bets, belief):
+                figures = [line.forecast, line.price, line.edge, line.side]
+                figures += ["" if line.on_yes is None else line.on_yes, line.payoff, line.running_total]
+                lines.append([name, f"{level:g}", line.event, *figures, line.stake, line.expected, line.luck])
+    return lines
+
+
+def _market_rows(name: str, p: FloatArray, rules: BettingRules, events: Events) -> IntArray:
+    rows = np.flatnonzero((events.kind == "market") & np.isfinite(p))
+    if not len(rows):
+        raise UsageError(f"{name}: no market event has a forecast")
+    for column in filter(None, (rules.price, rules.no_price)):
+        prices = events.probability(column)[rows]
+        unusable = ~((prices > 0) & (prices < 1))
+        if unusable.any():
+            event = str(events.event_id[rows][int(np.argmax(unusable))])
+            raise UsageError(f"{name}: event {event!r} has no price strictly between 0 and 1 in {column}")
+    return rows
+
+
+def _returns(
+    forecast: FloatArray, events: Events, rows: IntArray, rules: BettingRules, resampling: Resampling
+) -> Document:
+    p, q, o = forecast[rows], events.probability(rules.price)[rows], events.outcome[rows]
+    belief = rules.beliefs(events, p, rows)
+    bets = {f"{level:g}": rules.positions(events, p, rows, level) for level in rules.levels}
+    splits: dict[str, EdgeAndLuck] = {key: each.split(o, belief) for key, each in bets.items()}
+    results = {
+        key: returns_of(split.gain + 1.0, level)
+        for (key, split), level in zip(splits.items(), rules.levels, strict=True)
+    }
+    entry: Document = {
+        "n": len(p),
+        "average_return": {key: r.average_return for key, r in results.items()},
+        "sharpe": {key: r.sharpe for key, r in results.items()},
+        "sharpe_ddof0": {key: r.sharpe_ddof0 for key, r in results.items()},
+        "total_payoff": {key: r.total for key, r in results.items()},
+        "max_payoff": {key: r.largest for key, r in results.items()},
+        "zero_payoffs": {key: r.lost for key, r in results.items()},
+        "payoff_sd": {key: r.deviation for key, r in results.items()},
+        "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
+        "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
+        "luck_z": {key: split.luck_z for key, split in splits.items()},
+        "staked": {key: float(each.stake.mean()) for key, each in bets.items()},
+        "brier": brier(p, o),
+        "ece": calibration_error(p, o),
+        "ece_right_closed": calibration_error(p, o, closed="right"),
+        "ties": int(ties(p, q).sum()),
+        "yes_bets": int((p - q > TIE_WIDTH).sum()),
+    }
+    if resampling.resamples:
+        entry["intervals"] = return_intervals(entry, splits, p, o, event_clusters(events)[rows], resampling)
+    return entry

@@ -1,0 +1,276 @@
+"""Forecasts against market prices: edge, bets under constant relative risk aversion, returns."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, sigmoid
+from workbench.science.errors import DomainError
+from workbench.science.scoring.score_checks import checked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EdgeAndLuck:
+    """Gains of settled bets and their two parts, each of shape (n,); ``deviation`` is that of the luck under the belief."""
+
+    gain: FloatArray
+    edge: FloatArray
+    luck: FloatArray
+    deviation: FloatArray
+
+    @property
+    def luck_z(self) -> float | None:
+        """All luck in its standard deviations, bets taken as independent; None if nothing was at stake.
+
+        Beyond 2 either way the results hardly came by luck alone: the belief behind the edge was off.
+        """
+        total = float(np.sqrt((self.deviation**2).sum()))
+        return float(self.luck.sum()) / total if total > 0 else None
+
+
+def edge_and_luck(
+    pays_yes: ArrayLike, pays_no: ArrayLike, outcome: ArrayLike, belief: ArrayLike
+) -> EdgeAndLuck:
+    """Split the gains of settled bets, by the formula above.
+
+    Parameters
+    ----------
+    pays_yes, pays_no : array_like, shape (n,)
+        What a dollar comes back as; what was not staked is kept and counts. Equal for no bet: no edge, no luck.
+    outcome : array_like, shape (n,)
+        1 or 0.
+    belief : array_like, shape (n,)
+        Probability of Yes by which the edge is measured.
+
+    Raises
+    ------
+    DomainError
+        Empty input, unequal shapes, or a value out of range.
+
+    Examples
+    --------
+    >>> split = edge_and_luck([1.4], [0.6], [1], [0.7])
+    >>> split.gain.round(9).tolist(), split.edge.round(9).tolist(), split.luck.round(9).tolist()
+    ([0.4], [0.16], [0.24])
+    """
+    o = as_outcomes(outcome)
+    r = as_probabilities(belief, name="belief")
+    yes, no = np.asarray(pays_yes, dtype=np.float64), np.asarray(pays_no, dtype=np.float64)
+    if not yes.shape == no.shape == o.shape == r.shape:
+        raise DomainError(
+            f"payoffs of shapes {yes.shape} and {no.shape}, {o.size} outcomes and {r.size} beliefs do not fit"
+        )
+    swing = yes - no
+    return EdgeAndLuck(
+        gain=np.where(o == 1.0, yes, no) - 1.0,
+        edge=r * yes + (1.0 - r) * no - 1.0,
+        luck=(o - r) * swing,
+        deviation=np.sqrt(r * (1.0 - r)) * np.abs(swing),
+    )
+
+
+Tie = Literal["no", "yes", "half", "abstain"]
+
+TIES: tuple[str, ...] = ("no", "yes", "half", "abstain")
+
+#: Forecast and price within this are a tie: decimals such as 0.365 reach us as 0.36500000000000005.
+TIE_WIDTH = 1e-9
+_ROUNDING = 1e-12
+
+
+def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
+    """Forecast minus price, in [-1, 1]: what a Yes share is expected to earn, by the forecaster's own belief.
+
+    Its sign is the side of the bet, its size says nothing about being right.
+
+    Examples
+    --------
+    >>> edge([0.7], [0.5]).round(9).tolist()
+    [0.2]
+    """
+    return np.asarray(np.asarray(forecast, dtype=np.float64) - np.asarray(price, dtype=np.float64))
+
+
+def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    p, q = np.asarray(forecast, dtype=np.float64), np.asarray(price, dtype=np.float64)
+    if p.size == 0 or p.ndim != 1 or p.shape != q.shape:
+        raise DomainError(f"forecasts of shape {p.shape} need prices of the same shape, not {q.shape}")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise DomainError(f"forecast at position {int(np.argmin((p >= 0) & (p <= 1)))} is not in [0, 1]")
+    if not ((q > 0) & (q < 1)).all():
+        where = int(np.argmin((q > 0) & (q < 1)))
+        raise DomainError(f"price {q[where]:g} at position {where} is not strictly between 0 and 1")
+    return p, q
+
+
+def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """True where the forecast equals the price to within 1e-9.
+
+    Examples
+    --------
+    >>> ties([0.36500000000000005, 0.4], [0.365, 0.5]).tolist()
+    [True, False]
+    """
+    return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
+
+
+def crra_allocation(
+    forecast: ArrayLike, price: ArrayLike, risk_aversion: float, *, tie: Tie = "no"
+) -> FloatArray:
+    """Share of a one-dollar budget put on Yes by the expected-utility optimum; the rest goes on No.
+
+    ``sigmoid((1 - 1/g) logit(q) + (1/g) logit(p))``, without any clip. Source: Prophet Arena, App. C.3, eq. 6.
+
+    Parameters
+    ----------
+    price : array_like, shape (n,)
+        Price of a Yes share, strictly between 0 and 1; a No share costs one minus it.
+    risk_aversion : float
+        CRRA exponent, at least 0: 0 bets everything on the favoured side, 1 (log utility) bets the forecast.
+    tie : {"no", "yes", "half", "abstain"}
+        Only for risk aversion 0, where forecast and price are equal: all on No (the limit formula), all on Yes (the
+        paper's text), half on each side, or no bet. ``abstain`` gives ``nan``.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        In [0, 1].
+
+    Raises
+    ------
+    DomainError
+        Shapes that do not match, a value out of range, negative risk aversion, or an unknown tie rule.
+
+    Examples
+    --------
+    >>> crra_allocation([0.7], [0.5], 0.5).round(6).tolist()
+    [0.844828]
+    >>> crra_allocation([0.7], [0.5], 1.0).round(12).tolist()
+    [0.7]
+    """
+    p, q = _prices(forecast, price)
+    if tie not in TIES:
+        raise DomainError(f"tie must be one of {', '.join(TIES)}, not {tie!r}")
+    if not risk_aversion >= 0.0:
+        raise DomainError(f"risk aversion must be at least 0, not {risk_aversion:g}")
+    if risk_aversion == 0.0:
+        on_tie = {"no": 0.0, "yes": 1.0, "half": 0.5, "abstain": np.nan}[tie]
+        return np.where(ties(p, q), on_tie, (p > q).astype(np.float64))
+    inverse = 1.0 / risk_aversion
+    with np.errstate(divide="ignore"):
+        # Not the clipped `logit`: a forecast of 0 or 1 is a belief to be bet on in full, and prices are never 0 or 1 here.
+        log_p = np.log(p) - np.log1p(-p)
+    log_q = np.log(q) - np.log1p(-q)
+    return sigmoid((1.0 - inverse) * log_q + inverse * log_p)
+
+
+def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArray:
+    """What each dollar came back as: 1 breaks even, 0 is lost.
+
+    Source: Prophet Arena, App. C.3.
+
+    Parameters
+    ----------
+    on_yes : array_like, shape (n,)
+        Share of the dollar on Yes, in [0, 1]; ``nan`` means no bet and pays 1.
+    price : array_like, shape (n,)
+        Price of a Yes share, strictly between 0 and 1. No fees.
+
+    Returns
+    -------
+    ndarray, shape (n,)
+        At least 0; higher is better. One long shot can dominate: at a price of 0.0005 a right dollar pays 2000.
+
+    Examples
+    --------
+    >>> payoffs([0.7, 0.7, float("nan")], [0.5, 0.5, 0.5], [1, 0, 1]).round(9).tolist()
+    [1.4, 0.6, 1.0]
+    """
+    share = np.asarray(on_yes, dtype=np.float64)
+    q, o = checked(price, outcome)
+    if share.shape != q.shape:
+        raise DomainError(f"bets of shape {share.shape} need prices of the same shape, not {q.shape}")
+    paid = np.where(o == 1.0, share / q, (1.0 - share) / (1.0 - q))
+    return np.where(np.isnan(share), 1.0, paid)
+
+
+def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
+    """Mean payoff above break-even (1) per unit of its standard deviation, not annualised; higher is better.
+
+    None for fewer than ``ddof + 1`` bets or payoffs that are all equal. Source: Prophet Arena, App. D.2, with a
+    risk-free payoff of 1.
+
+    Examples
+    --------
+    >>> sharpe([2.0, 1.0, 0.0])
+    0.0
+    >>> sharpe([1.0, 1.0]) is None
+    True
+    """
+    r = np.asarray(payoff, dtype=np.float64)
+    if len(r) <= ddof or np.ptp(r) == 0.0:
+        return None
+    excess, deviation = float(r.mean()) - 1.0, float(r.std(ddof=ddof))
+    if abs(excess) < _ROUNDING and deviation < _ROUNDING:
+        return 0.0  # betting the price itself: both are rounding errors, their ratio would be noise
+    return excess / deviation
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Returns:
+    """What betting a dollar on every market brought, at one level of risk aversion."""
+
+    risk_aversion: float
+    average_return: float
+    """Mean payoff per dollar; 1 breaks even, higher is better."""
+    sharpe: float | None
+    sharpe_ddof0: float | None
+    total: float
+    largest: float
+    lost: int
+    """Bets that paid nothing at all."""
+    deviation: float
+
+
+def market_returns(
+    forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, risk_aversion: float, *, tie: Tie = "no"
+) -> Returns:
+    """Average return and Sharpe ratio of a unit budget on every market.
+
+    Source: Prophet Arena, sections 3.1 and App. C.3, D.2.
+
+    Parameters
+    ----------
+    forecast, price, risk_aversion, tie
+        As for `crra_allocation`.
+
+    Examples
+    --------
+    >>> market_returns([0.7, 0.2], [0.5, 0.5], [1, 0], 0.0).average_return
+    2.0
+    """
+    paid = payoffs(crra_allocation(forecast, price, risk_aversion, tie=tie), price, outcome)
+    return returns_of(paid, risk_aversion)
+
+
+def returns_of(payoff: ArrayLike, risk_aversion: float) -> Returns:
+    """Average, Sharpe ratio and extremes of what dollars came back as.
+
+    Examples
+    --------
+    >>> returns_of([2.0, 0.0], 0.0).lost
+    1
+    """
+    r = np.asarray(payoff, dtype=np.float64)
+    return Returns(
+        risk_aversion=risk_aversion,
+        average_return=float(r.mean()),
+        sharpe=sharpe(r),
+        sharpe_ddof0=sharpe(r, ddof=0),
+        total=float(r.sum()),
+        largest=float(r.max()),
+        lost=int((r == 0.0).sum()),
+        deviation=float(r.std(ddof=1)) if len(r) > 1 else float("nan"),
+    )

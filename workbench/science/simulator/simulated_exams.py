@@ -1,0 +1,128 @@
+"""An exam from a world: questions whose true probability is known, a market with a crowd, and grounders that err by rule.
+
+A study (`workbench experiment`) takes it in place of real questions: the arms of a simulated exam cost nothing, and the right
+answer to "which of them is better" is known.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+from workbench.science.event_tables import Events
+from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
+from workbench.science.simulator.worlds import World, WorldKind, linear_reading, make_world
+
+RULES = ("own", "linear", "leaf")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedExam:
+    """Questions of one world.
+
+    Parameters
+    ----------
+    world : World
+    leaves : ndarray, shape (questions, leaves)
+        True soft truth values.
+    truth, price, outcome : ndarray, shape (questions,)
+        True probability, the market's price, what happened (drawn with the true probability).
+    """
+
+    world: World
+    reading: World
+    leaves: FloatArray
+    truth: FloatArray
+    price: FloatArray
+    outcome: FloatArray
+
+    def events(self) -> Events:
+        """The questions as a table of market events with the columns ``crowd`` and ``truth``."""
+        return Events.of(
+            self.outcome,
+            kind="market",
+            source="simulator",
+            crowd=self.price,
+            truth=self.truth,
+            forecast_due_date="2026-01-01",
+            resolution_date="2026-02-01",
+            horizon_days=31.0,
+            category=self.world.kind,
+        )
+
+    def forecast(self, row: int, errors: GrounderErrors, rule: str, *, seed: int, trial: int) -> float:
+        """One arm's probability of one question: flawed leaves under a rule; the same for the same seed, trial and row.
+
+        Parameters
+        ----------
+        row : int
+        errors : GrounderErrors
+        rule : {"own", "linear", "leaf"}
+            The world's own rules, their best linear reading, or no tree: the claim itself is grounded with one error.
+        seed, trial : int
+
+        Raises
+        ------
+        DomainError
+            Another rule.
+        """
+        if rule not in RULES:
+            raise DomainError(f"a simulated arm's rule is one of {', '.join(RULES)}, not {rule!r}")
+        rng = np.random.default_rng([seed, trial, row])
+        if rule == "leaf":
+            return float(errors.apply(self.truth[row : row + 1, None], rng)[0, 0])
+        said = errors.apply(self.leaves[row : row + 1], rng)
+        return float((self.world if rule == "own" else self.reading).truth(said)[0])
+
+
+def simulate_exam(
+    kind: WorldKind = "linear",
+    *,
+    questions: int = 100,
+    branching: int = 3,
+    depth: int = 2,
+    spread: float = 0.6,
+    crowd: CrowdErrors | None = None,
+    seed: int = 0,
+) -> SimulatedExam:
+    """Draw an exam; the same for the same arguments.
+
+    Examples
+    --------
+    >>> exam = simulate_exam("logic", questions=3)
+    >>> len(exam.events()), exam.forecast(0, GrounderErrors(), "own", seed=0, trial=1) == float(exam.truth[0])
+    (3, True)
+    """
+    if not 1 <= questions <= 100_000:
+        raise DomainError(f"an exam has 1 to 100,000 questions, not {questions}")
+    world = make_world(kind, branching=branching, depth=depth, seed=seed)
+    rng = np.random.default_rng([seed, 1])
+    leaves = world.draw_truths(questions, rng, spread=spread)
+    truth = world.truth(leaves).clip(0.0, 1.0)
+    return SimulatedExam(
+        world=world,
+        reading=linear_reading(
+            world, world.draw_truths(2000, np.random.default_rng([seed, 2]), spread=spread)
+        ),
+        leaves=leaves,
+        truth=truth,
+        price=(crowd or CrowdErrors()).prices(truth, rng),
+        outcome=(rng.random(questions) < truth).astype(np.float64),
+    )
+
+
+def exam_from_settings(settings: dict[str, Any]) -> SimulatedExam:
+    """The exam that a study file's ``simulator`` section describes; raises `DomainError` for an unknown setting."""
+    known = {"kind", "questions", "branching", "depth", "spread", "crowd", "seed"}
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise DomainError(f"the simulator has no setting {unknown[0]!r}: {', '.join(sorted(known))}")
+    values = dict(settings)
+    try:
+        if "crowd" in values:
+            values["crowd"] = CrowdErrors(**values["crowd"])
+        return simulate_exam(**values)
+    except TypeError as error:
+        raise DomainError(f"the simulator cannot be set so: {error}") from None

@@ -1,0 +1,62 @@
+"""How far arms stand from each other and from the market: distance matrix, and whether they are more cautious than the price (paper P, section 4)."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.rates import wilson_interval
+from workbench.studies.study_exam import StudyExam
+
+#: Events below which a slope says nothing, and a spread of prices below which it would be rounding.
+_FEW, _SPREAD = 10, 1e-6
+
+
+def caution_rows(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:
+    """A row per arm that forecasts priced events: the slope of forecast on price, and the share nearer to 0.5 than the price.
+
+    A slope below 1 and a share above 0.5 mean more cautious than the market. Events on which both are as far from 0.5 decide
+    nothing and are left out of the share; an arm that is the price itself has no row.
+    """
+    if "crowd" not in exam.events.frame.columns:
+        return []
+    price = exam.events.probability("crowd")
+    rows = []
+    for arm, p in pooled.items():
+        known = np.isfinite(p) & np.isfinite(price)
+        q, said = price[known], p[known]
+        if known.sum() < _FEW or np.ptp(q) < _SPREAD or np.allclose(q, said):
+            continue
+        nearer = np.abs(said - 0.5) - np.abs(q - 0.5)
+        decided = np.abs(nearer) > 1e-12
+        share = wilson_interval(int((nearer < -1e-12).sum()), int(decided.sum())) if decided.any() else None
+        rows.append(
+            {
+                "arm": arm,
+                "n": int(known.sum()),
+                "slope": float(np.polyfit(q, said, 1)[0]),
+                "cautious": None if share is None else share.rate,
+                "cautious_low": None if share is None else share.low,
+                "cautious_high": None if share is None else share.high,
+            }
+        )
+    return rows
+
+
+def distance_matrix(pooled: Mapping[str, FloatArray]) -> FloatArray:
+    """Root mean squared difference of the forecasts of each pair of arms, on the events both answered (paper P, Fig. 5: L2).
+
+    ``nan`` for a pair without a common event.
+
+    >>> distance_matrix({"a": np.array([0.2, 0.4]), "b": np.array([0.5, 0.8])}).round(4).tolist()
+    [[0.0, 0.3536], [0.3536, 0.0]]
+    """
+    columns = list(pooled.values())
+    matrix = np.full((len(columns), len(columns)), np.nan)
+    for i, a in enumerate(columns):
+        for j, b in enumerate(columns):
+            both = np.isfinite(a) & np.isfinite(b)
+            if both.any():
+                matrix[i, j] = np.sqrt(((a[both] - b[both]) ** 2).mean())
+    return matrix

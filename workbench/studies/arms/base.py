@@ -1,0 +1,87 @@
+"""What an arm is: either it fills a whole table at once, or a run of the engine makes each of its forecasts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from workbench.engine.run_settings import RunSettings
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import StudyCell
+
+
+class ArmError(UsageError):
+    """An arm that cannot be made as its settings say."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmPrice:
+    """What one forecast of an arm is expected to take; ``usd`` is None where the price is unknown."""
+
+    calls: float = 0.0
+    usd: float | None = 0.0
+
+
+class Arm(Protocol):
+    """An arm of a study. ``draws``: whether trials and seeds differ; one that does not draw forecasts once."""
+
+    @property
+    def name(self) -> str:
+        """As the study names it."""
+        ...
+
+    @property
+    def draws(self) -> bool:
+        """Whether it makes a forecast per trial and seed."""
+        ...
+
+    def price(self) -> ArmPrice:
+        """Of one forecast."""
+        ...
+
+
+class TableArm(Arm, Protocol):
+    """An arm that computes its forecasts of all events at once and costs nothing."""
+
+    def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
+        """Probabilities, shape (events,), ``nan`` where there is none; and why, by row."""
+        ...
+
+
+class RunArm(Arm, Protocol):
+    """An arm whose forecasts are runs of the engine: same ledgers, same budgets, same evidence as any run."""
+
+    def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
+        """Settings of the run that makes one forecast; equal for equal cells."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArmContext:
+    """What a kind of arm may look at when it is made: the folder of the study's file."""
+
+    folder: Path
+
+
+def take(settings: Mapping[str, Any], known: Mapping[str, Any], *, arm: str) -> dict[str, Any]:
+    """Settings with their defaults; raises `ArmError` for one that the kind does not have or that is of another sort.
+
+    A default of None makes a setting necessary only if the kind says so; a default's type is the setting's.
+    """
+    unknown = [key for key in settings if key not in known]
+    if unknown:
+        listing = ", ".join(known) if known else "none"
+        raise ArmError(f"arm {arm!r} has no setting {unknown[0]!r}; it has: {listing}")
+    values = {**known, **settings}
+    for key, default in known.items():
+        value = values[key]
+        if default is None or value is None:
+            continue
+        number = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
+        if type(value) is not type(default) and not number:
+            raise ArmError(f"arm {arm!r}: {key} is {type(default).__name__}, not {value!r:.40}")
+        if number:
+            values[key] = float(value)
+    return values

@@ -1,0 +1,221 @@
+"""Arms whose forecasts are runs of the engine: a grounder alone, or below Analytica's tree with rule V, S or L and depth n.
+
+Each kind is a row of `RUN_KINDS`: the names of agents that the registry knows, and their settings. An agent that another package
+brings is an arm too: ``arm: grounder`` with its name.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from workbench.agents.grounders.thoughts.outcomes import YES
+from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
+from workbench.agents.registry import agent_names, open_grounder
+from workbench.engine.opening import Agents
+from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
+from workbench.errors import UsageError
+from workbench.models.costs import TOKENS, forecast_cost, price_of
+from workbench.plug_points import GROUNDERS
+from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import ArmSpec, StudyCell
+
+#: Kind -> grounder and its settings. Without ``analytica`` the claim itself is the only leaf.
+RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "notebook": ("notebook", {}),
+    "zero-shot": ("zero-shot", {}),
+    "halawi": ("zero-shot", {"form": "halawi"}),
+    "prophet": ("zero-shot", {"form": "brief"}),
+    "recall": ("zero-shot", {"form": "recall"}),
+    "tot": ("tree-of-thoughts", {}),
+    "got": ("graph-of-thoughts", {}),
+    "fot": ("forest-of-thoughts", {}),
+    "search": ("search", {}),
+    "deep-research": ("deep_research", {}),
+    "belief": ("belief", {}),
+    # Paper B's ablations of the agent: without a belief state, all look-ups at once, without the web, without any tool (J.4), and
+    # with a cutoff that hides nothing, which is an upper bound.
+    "belief-nobel": ("belief", {"belief": False}),
+    "belief-batch": ("belief", {"mode": "batch"}),
+    "belief-no-search": ("belief", {"tools": [name for name in ALL_TOOLS if name not in WEB_TOOLS]}),
+    "belief-no-tools": ("belief", {"mode": "zero-shot"}),
+    "belief-clairvoyant": ("belief", {"clairvoyant": True}),
+    # Paper P, D.3: several ways of asking; paper B, C.8: a model that reads several answers.
+    "prompt-ensemble": ("zero-shot", {"elicit": "ensemble"}),
+    "both-directions": ("zero-shot", {"elicit": "both-directions"}),
+    "self-consistency": ("zero-shot", {"elicit": "votes"}),
+    "weighted-self-consistency": ("zero-shot", {"elicit": "weighted-votes"}),
+    "llm-aggregation": ("zero-shot", {"elicit": "aggregate"}),
+    "statistical": ("statistical", {}),
+}
+#: Letter of paper A -> rule.
+ANALYTICA = {"V": "vanilla", "S": "logic", "L": "linear"}
+_LEAVES, _INNER = 13, 5  # of a tree at depth 1, about (paper A, Table 1: 19.9 nodes on average)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineArm:
+    """An arm of runs; ``base`` holds the settings without what differs from cell to cell."""
+
+    name: str
+    base: RunSettings
+    crowd: bool
+    read_context: bool = True
+    prior: str | None = None
+    """Column of an empirical prior that the belief agent is shown (paper B, C.7)."""
+
+    @property
+    def draws(self) -> bool:
+        """Models draw; the offline analyst gives the same each time."""
+        return not self.base.model.startswith("offline/") or self.base.rule == "random"
+
+    @property
+    def joint(self) -> bool:
+        """Whether one run forecasts all outcomes of an event (paper P's task)."""
+        alone = self.base.analyzer == "single" and self.base.trials == 1
+        return alone and self.base.grounder == "zero-shot" and self._options.get("form") == "brief"
+
+    @property
+    def clairvoyant(self) -> bool:
+        """Whether its runs have no cutoff: an upper bound and no forecast."""
+        return bool(self._options.get("clairvoyant"))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns of the exam that it shows to its model."""
+        return ("crowd",) * self.crowd + (() if self.prior is None else (self.prior,))
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        options: Mapping[str, Any] = self.base.options.get("grounder", {})
+        return options
+
+    def price(self) -> ArmPrice:
+        """Calls and dollars of one run, by the averages of `workbench.models.costs`."""
+        single = self.base.analyzer == "single"
+        if thinking := self._thinking_calls():
+            return self._thought_price(thinking, single=single)
+        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        expected = forecast_cost(
+            self.base.model,
+            leaves=leaves,
+            inner=0 if single else max(1, round(leaves * _INNER / _LEAVES)),
+            trials=self.base.trials,
+            prices=self.base.prices,
+        )
+        return ArmPrice(calls=expected.model_calls, usd=expected.cost_usd)
+
+    def _thinking_calls(self) -> int | None:
+        """Calls of one leaf, where the grounder knows them by definition."""
+        grounder = open_grounder(self.base.grounder, self.base.agent, self.base.options.get("grounder"))
+        calls = getattr(grounder, "expected_calls", None)
+        return calls if isinstance(calls, int) else None
+
+    def _thought_price(self, calls: int, *, single: bool) -> ArmPrice:
+        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        stages = {"thought": float(calls * leaves * self.base.trials)}
+        if not single:
+            stages |= {"analyze": 4.0, "synthesis": float(max(1, round(leaves * _INNER / _LEAVES)))}
+        price = price_of(self.base.model, self.base.prices)
+        usd = None
+        if self.base.model.startswith("offline/"):
+            usd = 0.0
+        elif price is not None:
+            usd = sum(
+                n * (TOKENS[stage][0] * price.input + TOKENS[stage][1] * price.output)
+                for stage, n in stages.items()
+            )
+        return ArmPrice(calls=sum(stages.values()), usd=usd)
+
+    def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
+        """The arm's settings with the context of this event, and the seed of its random rule."""
+        background = (
+            exam.contexts[cell.event].text if self.read_context and cell.event in exam.contexts else ""
+        )
+        crowd = _column(exam, "crowd") if self.crowd else {}
+        own: dict[str, Any] = {}
+        if self.joint:
+            own, crowd = _event_options(exam, cell.event, crowd), {}
+        elif self.prior is not None and cell.event in (priors := _column(exam, self.prior)):
+            own = {"prior": priors[cell.event]}
+        options = {"grounder": {**self._options, **own}} if own else {}
+        return replace(
+            self.base,
+            options={**self.base.options, **options},
+            context=replace(self.base.context, background=background, crowd=crowd.get(cell.event)),
+            agent=replace(self.base.agent, rule_seed=cell.seed * 1000 + cell.trial),
+        )
+
+
+def _column(exam: StudyExam, name: str) -> dict[str, float]:
+    """A column of probabilities by event, without the events that have none."""
+    values = zip(exam.events.event_id.tolist(), exam.events.probability(name).tolist(), strict=True)
+    return {event: p for event, p in values if np.isfinite(p)}
+
+
+def _event_options(exam: StudyExam, event: str, crowd: Mapping[str, float]) -> dict[str, Any]:
+    """Settings of paper P's task: the outcomes that are asked together, and the market's prices where the arm shows them."""
+    if event in exam.joint:
+        return exam.joint[event].options(event, crowd)
+    return {"outcomes": [YES], "prices": {YES: crowd[event]}} if event in crowd else {}
+
+
+def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
+    """An arm of `RUN_KINDS`, or ``arm: grounder`` with ``grounder``.
+
+    Settings: ``model``, ``preset``, ``analytica`` (V, S or L), ``depth``, ``max_leaves``, ``options`` (of the grounder), ``crowd``
+    (whether the market's probability is shown), ``prior`` (the column of an empirical prior that a belief agent is shown),
+    ``read_context`` (whether the study's context is), and any field of `RunSettings` or `AgentSettings`.
+
+    Raises
+    ------
+    ArmError
+        A grounder that is not installed here, an unknown letter, or settings that a run refuses.
+    """
+    settings = dict(spec.settings)
+    if spec.kind == "grounder":
+        grounder, options = str(settings.pop("grounder", "")), {}
+    else:
+        grounder, defaults = RUN_KINDS[spec.kind]
+        options = dict(defaults)
+    if grounder not in agent_names(GROUNDERS):
+        raise ArmError(
+            f"arm {spec.name!r} needs the grounder {grounder!r}, which is not installed here: {', '.join(agent_names(GROUNDERS))}"
+        )
+    options |= settings.pop("options", {}) or {}
+    letter = settings.pop("analytica", None)
+    if letter is not None and letter not in ANALYTICA:
+        raise ArmError(f"arm {spec.name!r}: analytica is {', '.join(ANALYTICA)}, not {letter!r}")
+    preset = str(settings.pop("preset", "product"))
+    if preset not in PRESETS:
+        raise ArmError(f"arm {spec.name!r}: unknown preset {preset!r}: one of {', '.join(PRESETS)}")
+    crowd, read_context = settings.pop("crowd", False), settings.pop("read_context", True)
+    prior = settings.pop("prior", None)
+    if prior is not None and (grounder != "belief" or not isinstance(prior, str)):
+        raise ArmError(f"arm {spec.name!r}: prior names the column of a prior, for belief agents")
+    tree: dict[str, Any] = (
+        {"analyzer": "rounds", "rule": ANALYTICA[letter]} if letter else {"analyzer": "single"}
+    )
+    for fixed in ("budget_usd", "context", "background"):
+        if fixed in settings:
+            raise ArmError(f"arm {spec.name!r}: {fixed} is the study's, not an arm's")
+    try:
+        base = with_preset(
+            preset,
+            **{"grounder": grounder, "options": {"grounder": options} if options else {}, **tree, **settings},
+        )
+        _check_agents(base)
+    except UsageError as error:
+        raise ArmError(f"arm {spec.name!r}: {' '.join(str(error).split())}") from None
+    except TypeError as error:
+        raise ArmError(f"arm {spec.name!r}: {str(error).rpartition('() ')[2]}") from None
+    return EngineArm(
+        name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context), prior=prior
+    )
+
+
+def _check_agents(settings: RunSettings) -> None:
+    settings.require_installed()
+    Agents(settings)

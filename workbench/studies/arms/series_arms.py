@@ -1,0 +1,103 @@
+"""Arms that know a time series and nothing else: the house's leaf models, its base rate, and the models of paper B, App. I.
+
+They read claims that the grammar of `workbench.questions` reads, from the embedded series as of each claim's own cutoff.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+
+import numpy as np
+
+from proxies.asof.asof_text import NO_TEXT
+from proxies.asof.clock import Cutoff
+from proxies.settings import ProxySettings
+from workbench.blocking import run_blocking
+from workbench.errors import UsageError
+from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
+from workbench.forecasts.series.series_history import History
+from workbench.offline.visible_past import broker_history, visible
+from workbench.questions.decision import appraise, check, value_series
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.science.arrays import FloatArray
+from workbench.studies.arms.base import ArmContext, ArmError, take
+from workbench.studies.arms.table_arms import Free
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import ArmSpec
+
+HOUSE = ("house", "house-base-rate")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesArm(Free):
+    """``model``: ``house`` (the leaf models of the offline analyst), ``house-base-rate``, or a model of `exceed --model list`."""
+
+    model: str
+
+    def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
+        """One per claim that can be read and that the model can treat; the others say why not."""
+        return run_blocking(self._forecasts(exam))
+
+    async def _forecasts(self, exam: StudyExam) -> tuple[FloatArray, Mapping[int, str]]:
+        from proxies.broker import open_broker
+
+        p = np.full(len(exam), np.nan)
+        reasons: dict[int, str] = {}
+        broker = open_broker(ProxySettings())
+        try:
+            for row, event in enumerate(exam.events.event_id.tolist()):
+                try:
+                    p[row] = await self._forecast(
+                        exam.statements.get(event, NO_TEXT).text, exam.cutoffs.get(event, ""), broker
+                    )
+                except UsageError as error:
+                    reasons[row] = " ".join(str(error).split())
+                await asyncio.sleep(0)
+        finally:
+            await broker.aclose()
+        return p, reasons
+
+    async def _forecast(self, statement: str, day: str, broker: object) -> float:
+        from proxies.broker import Broker
+
+        assert isinstance(broker, Broker)
+        if not day:
+            raise ClaimRefused("its cutoff is not known")
+        claim = read_claim(statement)
+        cutoff = Cutoff.parse(day)
+        check(claim, cutoff.last_moment_day)
+        rows = await visible(broker_history(broker), claim.sources, cutoff)
+        if self.model in HOUSE:
+            only_base = self.model == "house-base-rate"
+            appraisal = appraise(claim, rows, cutoff.last_moment_day, only_base=only_base)
+            return float(appraisal.base_rate if only_base else appraisal.p)
+
+        if claim.pattern not in ("compare", "level") or not claim.strict:
+            raise ClaimRefused(
+                f"the model {self.model} treats 'closes above' and 'closes higher', not this claim"
+            )
+        series = value_series(claim.series, rows)
+        if claim.pattern == "level":
+            level = float(claim.level or 0.0)
+        else:
+            known = series if claim.start is None else series[: claim.start.isoformat()]
+            if claim.start is not None and claim.start > cutoff.last_moment_day:
+                raise ClaimRefused("the value that it compares with is not known at the cutoff")
+            level = float(known.iloc[-1])
+        history = History.of(series.index.to_numpy(dtype="datetime64[D]"), series.to_numpy(dtype=np.float64))
+        first = cutoff.last_moment_day + timedelta(days=1)
+        above = exceedance(
+            make_model(self.model), history, cutoff=first, targets=[claim.end.isoformat()], levels=[level]
+        )
+        return float(above[0, 0] if claim.side == "above" else 1.0 - above[0, 0])
+
+
+def series_arm(spec: ArmSpec, context: ArmContext) -> SeriesArm:
+    """``arm: series`` with ``model``."""
+    model = str(take(spec.settings, {"model": "house"}, arm=spec.name)["model"])
+    known = (*HOUSE, *model_names())
+    if model not in known:
+        raise ArmError(f"arm {spec.name!r}: no time-series model {model!r}; there is: {', '.join(known)}")
+    return SeriesArm(name=spec.name, model=model)

@@ -1,0 +1,189 @@
+"""Whether the forecasts of a set can hold together: options, levels and days of one question, linked questions, and like statements.
+
+Findings are facts about the numbers. `coherent` gives the nearest simple mend beside them, and never in their place: options that
+exclude each other are divided by their sum, along levels or days neighbours out of order share their mean, and linked questions get
+the nearest forecasts that some distribution over their worlds has.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import fsum
+
+from workbench.questions.linked import group_of, linked_questions, mend
+from workbench.questions.question import Question, QuestionError, QuestionEvent, events_of
+from workbench.synthesis.coherence.exclusive import forecast_findings
+from workbench.synthesis.coherence.findings import (
+    TOLERANCE,
+    Finding,
+    NestedClaims,
+    check_exclusive,
+    check_nested,
+)
+
+
+def set_findings(questions: Iterable[Question], p: Mapping[str, float]) -> list[Finding]:
+    """Everything that does not fit together among these forecasts.
+
+    Parameters
+    ----------
+    questions : iterable of Question
+    p : mapping of event id to float
+        Forecasts; an event without one is not looked at.
+    """
+    entries = {question.id: question for question in questions}
+    findings: list[Finding] = []
+    for question in entries.values():
+        for events in _exclusive_groups(question):
+            known = {event.id: p[event.id] for event in events if event.id in p}
+            if len(known) > 1:
+                findings += check_exclusive(known, exhaustive=len(known) == len(events))
+        for chain in _nested_groups(question):
+            ids = tuple(event.id for event in chain if event.id in p)
+            group = NestedClaims(ids=ids, what="date" if question.kind == "date" else "threshold")
+            findings += check_nested([group], p, TOLERANCE)
+        findings += _link_findings(question, entries, p)
+    # By the words: questions that nobody linked. Events of one question share their words, and were looked at above.
+    single = {
+        events[0].id: events[0].statement
+        for question in entries.values()
+        if len(events := events_of(question)) == 1 and events[0].id in p
+    }
+    for linked in linked_questions(entries.values()):
+        try:
+            group_of(linked)
+        except QuestionError as error:
+            ids = tuple(question.id for question in linked)
+            findings.append(Finding(kind="linked", ids=ids, message=f"not put in order: {error}"))
+    return findings + forecast_findings({event: p[event] for event in single}, single)
+
+
+def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str, float]:
+    """The same forecasts with each question's own events and all linked questions in order; what needs no mending stays as it is.
+
+    >>> question = Question(id="q", title="Who?", kind="options", options=("a", "b"))
+    >>> coherent([question], {"q#a": 0.6, "q#b": 0.6})
+    {'q#a': 0.5, 'q#b': 0.5}
+    """
+    mended, entries = dict(p), list(questions)
+    for question in entries:
+        for events in _exclusive_groups(question):
+            ids = [event.id for event in events]
+            total = fsum(p[event] for event in ids if event in p)
+            if all(event in p for event in ids) and total > 0:
+                mended |= {event: p[event] / total for event in ids}
+        for chain in _nested_groups(question):
+            ids = [event.id for event in chain if event.id in p]
+            mended |= dict(zip(ids, _rising([p[event] for event in ids]), strict=True))
+    for linked in linked_questions(entries):
+        mended |= _linked(linked, p)
+    return mended
+
+
+def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str, float]:
+    """The nearest forecasts of linked questions that hang together; none where they do already, or there is too much to weigh."""
+    known = {question.id: p[question.id] for question in questions if question.id in p}
+    try:
+        mended = mend(group_of(questions), known)
+    except QuestionError:  # `set_findings` says so
+        return {}
+    return {name: mended.p[name] for name in known} if mended.moved > 1e-9 else {}
+
+
+def _exclusive_groups(question: Question) -> list[list[QuestionEvent]]:
+    """The options of a question of which one alone comes true, horizon by horizon."""
+    if question.kind != "options" or not question.exclusive:
+        return []
+    return _by_horizon(events_of(question))
+
+
+def _nested_groups(question: Question) -> list[list[QuestionEvent]]:
+    """Events of a question of which each implies the next: levels from the hardest on, days from the first on."""
+    events = events_of(question)
+    if question.kind == "date":
+        return _by_horizon(sorted(events, key=lambda event: event.part))
+    if question.kind in ("threshold", "numeric"):
+        highest_first = question.side in ("above", "at least")
+        ordered = sorted(events, key=lambda event: float(event.part), reverse=highest_first)
+        return _by_horizon(ordered)
+    return []
+
+
+def _by_horizon(events: Sequence[QuestionEvent]) -> list[list[QuestionEvent]]:
+    groups: dict[str, list[QuestionEvent]] = {}
+    for event in events:
+        groups.setdefault(event.horizon, []).append(event)
+    return list(groups.values())
+
+
+def _link_findings(
+    question: Question, entries: Mapping[str, Question], p: Mapping[str, float]
+) -> list[Finding]:
+    """What the links of a question ask of the two probabilities; only between plain questions, whose event is the question."""
+    findings = []
+    for link in question.links:
+        if question.id not in p or link.to not in p or link.to not in entries:
+            continue
+        own, other = p[question.id], p[link.to]
+        if link.kind == "implies" and own > other + TOLERANCE:
+            message = f"{question.id} implies {link.to}, but {own:.3g} is more than {other:.3g}"
+            findings.append(_finding(question.id, link.to, message, other - own))
+        if link.kind == "excludes" and own + other > 1 + TOLERANCE:
+            message = f"{question.id} and {link.to} exclude each other but sum to {own + other:.3g}"
+            findings.append(_finding(question.id, link.to, message, own + other - 1))
+    return findings + _conditional_findings(question, p, entries)
+
+
+def _conditional_findings(
+    condition: Question, p: Mapping[str, float], entries: Mapping[str, Question]
+) -> list[Finding]:
+    """A conditional pair whose two questions say the same thing: its whole must lie between its parts.
+
+    The unconditional question, if the set has it, is one that both conditionals name as ``part-of``.
+    """
+    given_yes = _conditional(condition.id, "given-yes", entries)
+    given_no = _conditional(condition.id, "given-no", entries)
+    findings = []
+    for yes in given_yes:
+        for no in given_no:
+            shared = {link.to for link in yes.links if link.kind == "part-of"} & {
+                link.to for link in no.links if link.kind == "part-of"
+            }
+            for whole in shared:
+                if not {condition.id, yes.id, no.id, whole} <= set(p):
+                    continue
+                total = p[condition.id] * p[yes.id] + (1 - p[condition.id]) * p[no.id]
+                gap = p[whole] - total
+                if abs(gap) > TOLERANCE:
+                    message = (
+                        f"{whole} is {p[whole]:.3g}, but {yes.id} and {no.id} at {condition.id} ="
+                        f" {p[condition.id]:.3g} come to {total:.3g}"
+                    )
+                    ids = (whole, condition.id, yes.id, no.id)
+                    findings.append(Finding(kind="linked", ids=ids, message=message, gap=gap))
+    return findings
+
+
+def _conditional(condition: str, kind: str, entries: Mapping[str, Question]) -> list[Question]:
+    return [
+        question
+        for question in entries.values()
+        if any(link.kind == kind and link.to == condition for link in question.links)
+    ]
+
+
+def _finding(first: str, second: str, message: str, gap: float) -> Finding:
+    return Finding(kind="linked", ids=(first, second), message=message, gap=gap)
+
+
+def _rising(values: Sequence[float]) -> list[float]:
+    """The nearest values in least squares that never fall (pool adjacent violators).
+
+    >>> _rising([0.2, 0.5, 0.3, 0.6])
+    [0.2, 0.4, 0.4, 0.6]
+    """
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        blocks.append((value, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (low, m), (high, n) = blocks.pop(-2), blocks.pop()
+            blocks.append(((low * m + high * n) / (m + n), m + n))
+    return [value for value, count in blocks for _ in range(count)]

@@ -1,0 +1,234 @@
+"""What a night came to: per event its trials, its tree, the forecast that counts, and what does not fit together."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime, timedelta
+from math import fsum, sqrt
+from typing import Any
+
+import numpy as np
+
+from workbench.engine.fold import load_state
+from workbench.errors import WorkbenchError
+from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question_sets import load_set
+from workbench.questions.schedule import HalvingSchedule, next_review
+from workbench.science.pooling.pool import pool
+from workbench.store import Store
+from workbench.studies.leak_audit import round_leaks
+from workbench.studies.rounds.round_coherence import coherent, set_findings
+from workbench.studies.rounds.round_record import OwnRecord, raw_forecast, read_record
+from workbench.studies.rounds.round_state import QUICK, TREE, Round, load_round, open_events, rounds_of
+from workbench.studies.rounds.triage import closer_look_gain, days_left
+from workbench.studies.study_file import StudyCell
+from workbench.synthesis.coherence.findings import Finding
+
+#: Trials further apart than this, or a forecast further from the crowd, is flagged for a person to look at.
+WIDE_SPREAD, FAR_FROM_CROWD = 0.1, 0.2
+_LONGEST_RATIONALE = 2000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastRow:
+    """One event of a night.
+
+    Parameters
+    ----------
+    trials : tuple of float
+        Of the quick pass; ``spread`` is their standard deviation (None of fewer than two), ``mean``, ``median`` and
+        ``logit_mean`` are three ways of pooling them.
+    tree : float or None
+        What its tree says.
+    raw : float or None
+        The tree's if there is one, else the logit mean.
+    shrunk : float or None
+        ``raw`` pulled toward the crowd by the own record; None where the record corrects nothing.
+    p : float or None
+        The forecast: ``shrunk`` after calibration by the own record, ``raw`` where the record corrects nothing.
+    coherent : float or None
+        ``p`` made to fit the other events of its question.
+    gain : float or None
+        What a closer look may gain (`closer_look_gain`).
+    flags : tuple of str
+    runs : tuple of str
+        Of its forecasts, the tree's last.
+    missing : str
+        Why trials are missing, "" if none is.
+    """
+
+    event: str
+    question: str
+    statement: str
+    url: str
+    crowd: float | None
+    days_left: float | None
+    trials: tuple[float, ...]
+    spread: float | None
+    mean: float | None
+    median: float | None
+    logit_mean: float | None
+    tree: float | None
+    raw: float | None
+    shrunk: float | None
+    p: float | None
+    coherent: float | None
+    gain: float | None
+    flags: tuple[str, ...]
+    runs: tuple[str, ...]
+    missing: str
+    key_factor: str
+    rationale: str
+    next_review: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return {**asdict(self), **{name: list(getattr(self, name)) for name in ("trials", "flags", "runs")}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundResults:
+    """The rows of a night, the most to gain first, the findings over them, the leak audit, and the own record; None where it is not used."""
+
+    night: Round
+    record: OwnRecord | None
+    rows: tuple[ForecastRow, ...]
+    findings: tuple[Finding, ...]
+    leaks: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of ``tournament show``."""
+        night = self.night
+        return {
+            "night": night.name,
+            "set": night.set_name,
+            "cutoff": night.cutoff,
+            "instant": night.instant.isoformat(),
+            "rules": night.rules.to_json(),
+            "cost_usd": night.cost_usd,
+            "own_record": None if self.record is None else self.record.to_json(),
+            "forecasts": [row.to_json() for row in self.rows],
+            "promoted": {node: event.by for node, event in night.promoted.items()},
+            "findings": [finding.to_json() for finding in self.findings],
+            "leaks": list(self.leaks),
+            "left_out": [{"id": entry, "reason": reason} for entry, reason in night.left_out],
+        }
+
+
+def round_results(store: Store, night: Round) -> RoundResults:
+    """Read what stands on record; asks nobody."""
+    questions = load_set(store, night.set_name)
+    events = open_events(questions, night.questions)
+    entries = [questions.questions[name] for name in night.questions if name in questions.questions]
+    times = forecast_times(store, night.set_name, entries)
+    record = read_record(night.study.manifest)
+    bare = [_row(store, night, record, questions.questions[event.question], event, times) for event in events]
+    p = {row.event: row.p for row in bare if row.p is not None}
+    mended = coherent(entries, p)
+    rows = [replace(row, coherent=mended.get(row.event)) for row in bare]
+    rows.sort(key=lambda row: (-(row.gain or 0.0), row.event))
+    return RoundResults(
+        night=night,
+        record=record,
+        rows=tuple(rows),
+        findings=tuple(set_findings(entries, p)),
+        leaks=tuple(round_leaks(store, night)),
+    )
+
+
+def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -> dict[str, list[datetime]]:
+    """When each question was forecast in the nights of its set, by id: the nights' instants, the oldest first."""
+    owner = {event.id: question.id for question in questions for event in events_of(question)}
+    times: dict[str, set[datetime]] = {}
+    for name in rounds_of(store, set_name):
+        night = load_round(store, name)
+        for cell in night.study.forecasts:
+            if cell.event in owner:
+                times.setdefault(owner[cell.event], set()).add(night.instant)
+    return {question: sorted(moments) for question, moments in times.items()}
+
+
+def _row(
+    store: Store,
+    night: Round,
+    record: OwnRecord | None,
+    question: Question,
+    event: QuestionEvent,
+    times: Mapping[str, list[datetime]],
+) -> ForecastRow:
+    forecasts = night.study.forecasts
+    cells = [StudyCell(QUICK, event.id, 0, trial) for trial in range(1, night.rules.trials + 1)]
+    quick = [forecasts[cell] for cell in cells if cell in forecasts]
+    tree = forecasts.get(StudyCell(TREE, event.id, 0, 1))
+    trials, _, raw = raw_forecast(night, event.id)
+    pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
+    # The crowd of that evening: a set that was fetched again since then knows better.
+    crowd = night.crowd.get(event.id, event.crowd)
+    p, shrunk = raw, None
+    if raw is not None and record is not None and record.corrects:
+        shrunk = record.shrunk(raw, trials, crowd)
+        p = record.calibrated(shrunk)
+    reasons = [each.reason for cell, each in night.study.missing.items() if cell.event == event.id]
+    runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
+    key_factor, rationale = _words(store, runs[-1]) if runs else ("", "")
+    review = next_review(question, times.get(question.id, []), HalvingSchedule(least_gap=timedelta(hours=1)))
+    spread = _sd(trials)
+    return ForecastRow(
+        event=event.id,
+        question=question.id,
+        statement=event.statement,
+        url=question.url,
+        crowd=crowd,
+        days_left=days_left(question, night.instant),
+        trials=trials,
+        spread=spread,
+        mean=pools["mean"],
+        median=pools["median"],
+        logit_mean=pools["logit-mean"],
+        tree=None if tree is None else tree.p,
+        raw=raw,
+        shrunk=shrunk,
+        p=p,
+        coherent=p,
+        gain=None if raw is None or not trials else closer_look_gain(trials, raw, crowd),
+        flags=_flags(spread, p, crowd, reasons),
+        runs=tuple(runs),
+        missing="; ".join(dict.fromkeys(reasons)),
+        key_factor=key_factor,
+        rationale=rationale,
+        next_review="" if review is None else review.isoformat(timespec="minutes"),
+    )
+
+
+def _flags(
+    spread: float | None, p: float | None, crowd: float | None, reasons: Sequence[str]
+) -> tuple[str, ...]:
+    flags = []
+    if spread is not None and spread > WIDE_SPREAD:
+        flags.append("trials disagree")
+    if p is not None and crowd is not None and abs(p - crowd) > FAR_FROM_CROWD:
+        flags.append("far from the crowd")
+    if reasons:
+        flags.append("trials missing" if p is not None else "no forecast")
+    return tuple(flags)
+
+
+def _pooled(trials: Sequence[float], how: str) -> float | None:
+    return float(pool(np.array([trials], dtype=float), how)[0]) if trials else None
+
+
+def _sd(trials: Sequence[float]) -> float | None:
+    if len(trials) < 2:
+        return None
+    mean = fsum(trials) / len(trials)
+    return sqrt(fsum((each - mean) ** 2 for each in trials) / (len(trials) - 1))
+
+
+def _words(store: Store, run_id: str) -> tuple[str, str]:
+    """Key factor and report of a run's claim; nothing where the run was deleted or cannot be read."""
+    try:
+        belief = load_state(store, run_id).tree.root.belief
+    except WorkbenchError:
+        return "", ""
+    if belief is None:
+        return "", ""
+    return belief.key_factor, belief.report.strip()[:_LONGEST_RATIONALE]

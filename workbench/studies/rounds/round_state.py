@@ -1,0 +1,337 @@
+"""A night: its questions, its time and its two arms, fixed when it is opened; what was made of it is a fold over its stream.
+
+The stream ``night:NAME`` holds the same events as a study's, so that forecasts are made, counted and resumed by the same code.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxies.asof.clock import Cutoff
+from workbench.agents.base import MAX_CONTEXT
+from workbench.engine.access.model_gateway import spending
+from workbench.errors import UsageError
+from workbench.questions.as_of import statement_as_of
+from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question_sets import QuestionSet, load_set
+from workbench.questions.set_scores import events_table
+from workbench.search.engines import ENGINES
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+from workbench.studies.arms.arm_registry import make_arm
+from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.run_arms import EngineArm
+from workbench.studies.study_exam import StudyExam, background_as_of, joint_questions
+from workbench.studies.study_file import ArmSpec, StudyCell, StudySpec
+from workbench.studies.study_plan import StudyPlan
+from workbench.studies.study_state import StudyState, fold
+
+SORT = "night"
+QUICK, TREE = "quick", "tree"
+#: Ways of the quick pass: kind of arm and its settings.
+QUICK_PASSES: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "zero-shot": ("zero-shot", {}),
+    "prophet": ("prophet", {}),
+    "batch-belief": ("belief", {"options": {"mode": "batch"}}),
+    "search": ("search", {}),
+    "notebook": ("notebook", {}),
+    "statistical": ("statistical", {}),
+}
+_NUMBERED = re.compile(r"(.+)\.(\d+)\Z")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRules:
+    """How a night is done; on record when it is opened, and not changed after.
+
+    Parameters
+    ----------
+    quick : str
+        A name in `QUICK_PASSES`.
+    trials : int
+        Of the quick pass, each on its own.
+    promote : int
+        Events that get a tree after it, those with the most to gain.
+    tree : mapping
+        Settings of the tree's arm, such as ``grounder`` or ``depth``.
+    model : str
+    settings : mapping
+        Of both arms: ``api_base``, ``prices``, ``timeout`` and the like.
+    contexts : {"stored", "gather", "none"}
+        Whether both arms read the set's contexts, and whether those that are missing are gathered first.
+    engines : sequence of str or None
+        Search engines that contexts are gathered with; None: those that work here.
+    size : int or None
+        Most questions.
+    skill : float
+        See `workbench.studies.rounds.triage`.
+    own_record : bool
+        Whether forecasts are shrunk and calibrated by what this home's resolved ones teach (`workbench.studies.rounds.round_record`).
+    """
+
+    quick: str
+    model: str
+    trials: int = 3
+    promote: int = 5
+    tree: Mapping[str, Any] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    contexts: str = "stored"
+    engines: Sequence[str] | None = None
+    size: int | None = None
+    skill: float = 0.1
+    own_record: bool = True
+
+    def __post_init__(self) -> None:
+        if self.quick not in QUICK_PASSES:
+            raise UsageError(f"--quick is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
+        if self.contexts not in ("stored", "gather", "none"):
+            raise UsageError(f"--contexts is stored, gather or none, not {self.contexts!r:.40}")
+        unknown = [name for name in self.engines or () if name not in ENGINES]
+        if unknown:
+            raise UsageError(
+                f"there is no search engine {unknown[0]!r:.40}; --engines names some of {', '.join(ENGINES)}"
+            )
+        if self.engines and self.contexts != "gather":
+            raise UsageError("--engines goes with --contexts gather")
+        if self.trials < 1 or self.promote < 0 or (self.size is not None and self.size < 1):
+            raise UsageError("--trials and --size are at least 1, --promote at least 0")
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Round:
+    """A night as its stream says.
+
+    ``instant`` is when it was opened or what its cutoff means, aware; ``questions`` are the ids it is about, ``left_out`` the others
+    with their reasons; ``crowd`` is what each event's crowd said then; ``contexts`` maps ids to the hashes of what its arms read, complete once ``gathered``; ``contexts_usd`` is
+    what gathering them has cost so far, with calls that a kill left unanswered at their worst; None where a price is unknown.
+    """
+
+    name: str
+    set_name: str
+    cutoff: str
+    instant: datetime
+    rules: RoundRules
+    questions: tuple[str, ...]
+    left_out: tuple[tuple[str, str], ...]
+    crowd: Mapping[str, float]
+    contexts: Mapping[str, str]
+    gathered: bool
+    contexts_usd: float | None
+    budget_usd: float | None
+    concurrency: int
+    study: StudyState
+    promoted: Mapping[str, ev.ForecastPromoted]
+
+    @property
+    def account(self) -> str:
+        """The night's stream; replies to what its contexts asked stand under the same name in the ledger."""
+        return f"{SORT}:{self.name}"
+
+    @property
+    def cost_usd(self) -> float | None:
+        """Dollars of contexts and forecasts; None if a price is not known."""
+        forecasts = self.study.cost_usd
+        if forecasts is None or self.contexts_usd is None:
+            return None
+        return forecasts + self.contexts_usd
+
+
+def round_name(store: Store, set_name: str) -> str:
+    """The name of a set's next night: ``SET.1``, ``SET.2``, ..."""
+    numbers = [number for name, number in map(_numbered, store.streams(SORT)) if name == set_name]
+    return f"{set_name}.{max(numbers, default=0) + 1}"
+
+
+def rounds_of(store: Store, set_name: str | None = None) -> list[str]:
+    """Names of the nights of a set, or of all, the oldest first."""
+    return [name for name in store.streams(SORT) if set_name is None or _numbered(name)[0] == set_name]
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    match = _NUMBERED.match(name)
+    return (match[1], int(match[2])) if match else (name, 0)
+
+
+def load_round(store: Store, name: str) -> Round:
+    """Return a night; the newest of a set where that is what is named. Raises ``UsageError`` with those there are."""
+    known = store.streams(SORT)
+    if name not in known and (own := rounds_of(store, name)):
+        name = own[-1]
+    if name not in known:
+        listing = ", ".join(known) if known else "none; `tournament run SET` begins one"
+        raise UsageError(f"there is no night {name!r:.60}; there is: {listing}")
+    stored = store.events(f"{SORT}:{name}")
+    study = fold(name, stored)
+    facts = study.manifest
+    return Round(
+        name=name,
+        set_name=facts["set"],
+        cutoff=facts["cutoff"],
+        instant=datetime.fromisoformat(facts["instant"]),
+        rules=RoundRules(**facts["rules"]),
+        questions=tuple(facts["questions"]),
+        left_out=tuple((entry, reason) for entry, reason in facts["left_out"]),
+        crowd=facts.get("crowd", {}),
+        contexts=facts["contexts"],
+        gathered=facts.get(
+            "gathered", True
+        ),  # nights of before November 2026 gathered first and were opened then
+        contexts_usd=_contexts_usd(store, f"{SORT}:{name}"),
+        budget_usd=study.study.get("budget_usd"),
+        concurrency=study.study.get("concurrency", 4),
+        study=study,
+        promoted={
+            each.event.node: each.event
+            for each in stored
+            if isinstance(each.event, ev.ForecastPromoted) and each.event.node
+        },
+    )
+
+
+def _contexts_usd(store: Store, account: str) -> float | None:
+    return None if ModelLedger(store).cost(account) is None else spending(store, account).usd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoundPlan(StudyPlan):
+    """One step of a night as something that `StudyRunner` works on: an arm, its events, its trials."""
+
+    facts: Mapping[str, Any]
+    trials: int
+
+    def cells(self) -> list[StudyCell]:
+        """A forecast per event and trial; one where the arm does not draw."""
+        (name, arm), *_ = self.arms.items()
+        trials = range(1, (self.trials if arm.draws else 1) + 1)
+        return [
+            StudyCell(name, event, 0, trial)
+            for trial in trials
+            for event in self.exam.events.event_id.tolist()
+        ]
+
+    def manifest(self) -> dict[str, Any]:
+        """What the night is about and how it is done."""
+        return {**self.facts, "cut": self.exam.cut()}
+
+
+def arms_of(rules: RoundRules) -> dict[str, EngineArm]:
+    """The night's two arms; raises ``UsageError`` for settings that a run refuses."""
+    return {spec.name: make_arm(spec, ArmContext(folder=Path())) for spec in _arm_specs(rules)}
+
+
+def _arm_specs(rules: RoundRules) -> tuple[ArmSpec, ArmSpec]:
+    kind, settings = QUICK_PASSES[rules.quick]
+    common = {"model": rules.model, **rules.settings}
+    tree = {"analytica": "L", **rules.tree}
+    tree_kind = str(tree.pop("kind", "notebook"))
+    return (
+        ArmSpec(name=QUICK, kind=kind, settings={**common, **settings}),
+        ArmSpec(name=TREE, kind=tree_kind, settings={**common, **tree}),
+    )
+
+
+def round_facts(
+    *,
+    set_name: str,
+    cutoff: Cutoff,
+    rules: RoundRules,
+    questions: Sequence[str],
+    left_out: Sequence[tuple[str, str]],
+    contexts: Mapping[str, str],
+    gathered: bool,
+    crowd: Mapping[str, float],
+    own_record: Mapping[str, Any] | None,
+) -> dict[str, Any]:
+    """The manifest of a night; a live cutoff stays live, and ``instant`` says when that was."""
+    return {
+        "set": set_name,
+        "cutoff": cutoff.text,
+        "instant": cutoff.instant.isoformat(timespec="seconds"),
+        "rules": rules.to_json(),
+        "questions": list(questions),
+        "left_out": [list(each) for each in left_out],
+        "contexts": dict(contexts),
+        "gathered": gathered,
+        "crowd": dict(crowd),
+        "own_record": None if own_record is None else dict(own_record),
+    }
+
+
+def step_plan(
+    store: Store, name: str, facts: Mapping[str, Any], step: str, events: Sequence[str] | None = None,
+    *, budget_usd: float | None, concurrency: int,
+) -> RoundPlan:  # fmt: skip
+    """The plan of one step: all open events of the night, or those named.
+
+    Parameters
+    ----------
+    step : {"quick", "tree"}
+    """
+    rules = RoundRules(**facts["rules"])
+    questions = load_set(store, facts["set"])
+    chosen = open_events(questions, facts["questions"])
+    if events is not None:
+        chosen = [event for event in chosen if event.id in events]
+    spec = StudySpec(
+        name=name,
+        exams=({"set": facts["set"]},),
+        arms=_arm_specs(rules),
+        trials=rules.trials,
+        budget_usd=budget_usd,
+        concurrency=concurrency,
+    )
+    texts = {question: store.text(digest) for question, digest in facts["contexts"].items()}
+    return RoundPlan(
+        spec=spec,
+        exam=_exam(questions, chosen, str(facts["cutoff"]), texts),
+        arms={step: arms_of(rules)[step]},
+        facts=facts,
+        trials=rules.trials if step == QUICK else 1,
+    )
+
+
+def open_events(questions: QuestionSet, ids: Sequence[str]) -> list[QuestionEvent]:
+    """Events of these questions that have no outcome, in the questions' order."""
+    return [
+        event
+        for name in ids
+        if name in questions.questions
+        for event in events_of(questions.questions[name])
+        if event.outcome is None
+    ]
+
+
+def _exam(
+    questions: QuestionSet, events: Sequence[QuestionEvent], cutoff: str, texts: Mapping[str, str]
+) -> StudyExam:
+    entries: list[Question] = [
+        questions.questions[name] for name in dict.fromkeys(e.question for e in events)
+    ]
+    table = events_table(entries)
+    present = {event.id for event in events}
+    rows = np.flatnonzero([event in present for event in table.event_id.tolist()])
+    instant = Cutoff.parse(cutoff)
+    return StudyExam(
+        events=table.take(rows),
+        statements={
+            event.id: statement_as_of(questions.questions[event.question], event, instant) for event in events
+        },
+        cutoffs={event.id: cutoff for event in events},
+        # what a run's background may hold; a context is cut to it when it is made
+        contexts={
+            event.id: background_as_of(
+                questions.questions[event.question], texts.get(event.question, ""), instant
+            ).first(MAX_CONTEXT)
+            for event in events
+        },
+        joint={event: question.as_of(instant) for event, question in joint_questions(entries).items()},
+    )

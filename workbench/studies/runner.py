@@ -1,0 +1,371 @@
+"""Working on a study: table arms at once, runs side by side within the budget, every forecast on the log before the next.
+
+A kill loses nothing that was paid for: a run's id is on the study's stream before the run begins, and the run's own ledgers
+answer for every call that it had made.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from proxies.asof.clock import Cutoff
+from proxies.errors import ProxyError
+from sandbox.errors import SandboxError
+from workbench.agents.evidence.trace import TraceEvidence
+from workbench.engine.access.model_gateway import spending
+from workbench.engine.assembly import open_engine
+from workbench.engine.flow import Engine
+from workbench.engine.fold import load_state
+from workbench.engine.opening import change_run, new_run
+from workbench.engine.ownership import RunInWork, own_folder
+from workbench.engine.proof_check import stored_evidence
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_texts import RebuyNeeded
+from workbench.engine.state import RunState
+from workbench.engine.worker_place import WorkerPlace
+from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.models.base import Model
+from workbench.reports.note_page import write_report
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+from workbench.studies.arms.run_arms import EngineArm
+from workbench.studies.study_file import StudyCell
+from workbench.studies.study_plan import StudyPlan
+from workbench.studies.study_state import SORT, StudyState, fold
+from workbench.views.run_view import view
+from workbench.workers.worker_opening import workers_at
+
+
+class StudyRunner:
+    """Works on one study in this process.
+
+    Parameters
+    ----------
+    store : Store
+    plan : StudyPlan
+    environ : mapping
+        Keys for models and sources.
+    isolation, workers : optional
+        As of `open_engine`.
+    say : callable
+        Called with lines of progress.
+    model : Model, optional
+        Instead of the one each arm names; for tests.
+    sort : str
+        Of the stream that the forecasts stand in: a study's, or that of a tournament night.
+    rebuy : bool
+        As of `Engine.work`, for runs that are in work.
+    spent_usd : float
+        Counts against the budget beside the forecasts: what a night's contexts cost.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        plan: StudyPlan,
+        *,
+        environ: Mapping[str, str],
+        isolation: str | None = None,
+        workers: WorkerPlace | None = None,
+        say: Callable[[str], None] = lambda line: None,
+        model: Model | None = None,
+        sort: str = SORT,
+        spent_usd: float = 0.0,
+        rebuy: bool = False,
+    ) -> None:
+        self._store = store
+        self._sort = sort
+        self._plan = plan
+        self._environ = environ
+        self._isolation = isolation
+        self._workers = workers
+        self._say = say
+        self._model = model
+        self._stream = f"{sort}:{plan.spec.name}"
+        self._spent_beside = spent_usd
+        self._rebuy = rebuy
+        self._reserved = 0.0
+
+    def state(self) -> StudyState:
+        """The study as the log has it now; empty before it was opened."""
+        name = self._plan.spec.name
+        known = name in self._store.streams(self._sort)
+        return fold(name, self._store.events(self._stream) if known else [])
+
+    def open(self) -> None:
+        """Put the study on the log, or that it goes on with another budget; nothing where nothing changed."""
+        import json
+
+        study = json.loads(json.dumps(self._plan.spec.to_json()))
+        state = self.state()
+        if state.study != study:
+            self._store.append(self._stream, ev.StudyOpened(study=study, manifest=self._plan.manifest()))
+
+    async def work(self) -> StudyState:
+        """Make every forecast that is not on the log yet.
+
+        Raises
+        ------
+        BudgetStop
+            The budget is used up; `experiment run` goes on with a higher one.
+        ProviderError
+            A model or source failed for good; the study can be resumed.
+        RunInWork
+            Another process works on the study: both would ask for the same forecasts.
+        """
+        name = self._plan.spec.name
+        hint = "; `workbench experiment status FILE` shows how far it is"
+        with own_folder(self._store.home / "studies" / name, what=f"study {name}", hint=hint):
+            return await self._work_alone()
+
+    async def _work_alone(self) -> StudyState:
+        self.open()
+        state = self.state()
+        by_arm: dict[str, list[StudyCell]] = {}
+        for cell in self._plan.cells():
+            if not state.ended(cell):
+                by_arm.setdefault(cell.arm, []).append(cell)
+        for name, cells in by_arm.items():
+            arm = self._plan.arms[name]
+            if isinstance(arm, EngineArm):
+                await self._run_cells(arm, cells, state)
+            else:
+                await asyncio.to_thread(self._fill_table, arm, cells)
+            self._say(f"{name}: {len(cells)} forecasts")
+        return self.state()
+
+    # -- arms that fill a table
+
+    def _fill_table(self, arm: object, cells: Sequence[StudyCell]) -> None:
+        place = {event: row for row, event in enumerate(self._plan.exam.events.event_id.tolist())}
+        rounds: dict[tuple[int, int], list[StudyCell]] = {}
+        for cell in cells:
+            rounds.setdefault((cell.seed, cell.trial), []).append(cell)
+        for (seed, trial), own in rounds.items():
+            began = time.perf_counter()
+            p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
+            seconds = (time.perf_counter() - began) / max(1, len(own))
+            # One transaction: a table costs nothing, so that half of it need not be kept.
+            with self._store.transaction():
+                for cell in own:
+                    row = place[cell.event]
+                    if np.isfinite(p[row]):
+                        self._record_forecast(cell, float(p[row]), seconds=seconds)
+                    else:
+                        self._record_missing(cell, reasons.get(row, "no forecast"))
+
+    # -- arms that are runs
+
+    async def _run_cells(self, arm: EngineArm, cells: Sequence[StudyCell], state: StudyState) -> None:
+        gate = asyncio.Semaphore(self._plan.spec.concurrency)
+        stop: list[BaseException] = []
+        async with open_engine(
+            self._store,
+            arm.base,
+            environ=self._environ,
+            isolation=self._isolation,
+            workers=workers_at(self._workers),
+            model=self._model,
+            note=write_report,
+            say=self._say,
+        ) as engine:
+
+            async def forecast(cells: Sequence[StudyCell]) -> None:
+                async with gate:
+                    if stop:  # what is in work is finished, nothing new is begun
+                        return
+                    begun = next((state.begun[cell] for cell in cells if state.begun.get(cell)), "")
+                    try:
+                        await self._run_cells_together(engine, arm, cells, begun)
+                    except (WorkbenchError, SandboxError, ProxyError) as error:
+                        stop.append(error)
+
+            async with asyncio.TaskGroup() as group:
+                for together in self._plan.runs(cells):
+                    group.create_task(forecast(together))
+        if stop:
+            raise stop[0]
+
+    async def _run_cells_together(
+        self, engine: Engine, arm: EngineArm, cells: Sequence[StudyCell], run_id: str
+    ) -> None:
+        """Make the forecasts that one run answers, filed under the first of them: one, or all outcomes of an event."""
+        share = self._reserve(arm)
+        cell = cells[0]
+        try:
+            exam = self._plan.exam
+            if not run_id:
+                if reason := exam.unasked(cell.event):
+                    self._record_missing_run(cells, reason)
+                    return
+                statement = exam.statements[cell.event].text
+                settings: RunSettings = arm.settings(exam, cell)
+                if share is not None:
+                    settings = _with_budget(settings, share)
+                cutoff = Cutoff.parse("now" if arm.clairvoyant else exam.cutoffs[cell.event])
+                try:
+                    await engine.check(statement, cutoff, settings)
+                except UsageError as error:
+                    self._record_missing_run(cells, " ".join(str(error).split()))
+                    return
+                with self._store.transaction():
+                    run_id = new_run(self._store, statement, cutoff, settings)
+                    self._store.append(
+                        self._stream,
+                        ev.ForecastBegun(
+                            node=cell.event, trial=cell.trial, arm=cell.arm, seed=cell.seed, run=run_id
+                        ),
+                    )
+            elif share is not None and not load_state(self._store, run_id).finished:
+                change_run(self._store, run_id, {"budget_usd": self._spent_by(run_id) + share})
+            await self._work(engine, cells, run_id)
+        except BudgetStop as error:
+            # The run names its share of what was left, which nobody chose.
+            raise error if share is None else BudgetStop(self._used_up(self._spent())) from error
+        finally:
+            if share is not None:
+                self._reserved -= share
+
+    async def _work(self, engine: Engine, cells: Sequence[StudyCell], run_id: str) -> None:
+        try:
+            await engine.work(run_id, rebuy=self._rebuy)
+        except UsageError as error:
+            if isinstance(error, RunInWork | RebuyNeeded):
+                raise
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
+            return
+        except ProviderError as error:
+            # A run that failed for good by its own replies is a missing forecast; an outage stops the study.
+            state = load_state(self._store, run_id)
+            if state.stopped is not None and state.stopped.why == "outage":
+                raise
+            self._record_missing_run(cells, " ".join(str(error).split()), run=run_id)
+            return
+        run = view(self._store, run_id)
+        p = run.tree.root.p
+        if p is None:
+            self._record_missing_run(cells, "the run ended without a probability", run=run_id)
+            return
+        tokens = ModelLedger(self._store).spent(run_id)[1]
+        stated = self._outcomes(run.state, cells) if len(cells) > 1 else {}
+        with self._store.transaction():
+            # What the run cost stands at its first forecast, so that sums over forecasts are sums over runs.
+            self._record_forecast(
+                cells[0],
+                p,
+                run=run_id,
+                seconds=run.state.worked_seconds,
+                calls=run.model_calls,
+                cost=run.cost_usd,
+                tokens=tokens,
+            )
+            for cell in cells[1:]:
+                if cell.event in stated:
+                    self._record_forecast(cell, stated[cell.event], run=run_id)
+                else:
+                    self._record_missing(cell, "the run gave no probability of this outcome")
+
+    def _outcomes(self, run: RunState, cells: Sequence[StudyCell]) -> dict[str, float]:
+        """What a run said of every outcome of its event, by event id."""
+        leaf = run.tree.root.id
+        evidence = [
+            stored_evidence(self._store, run, leaf, number)
+            for (node, number), trial in run.trials.items()
+            if node == leaf and trial.evidence is not None
+        ]
+        stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
+        names = self._plan.exam.joint[cells[0].event].names
+        return {event: stated[name] for event, name in names.items() if name in stated}
+
+    def _reserve(self, arm: EngineArm) -> float | None:
+        """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""
+        budget = self._plan.spec.budget_usd
+        if budget is None or arm.price().usd == 0.0:
+            return None
+        spent = self._spent()
+        left = budget - spent - self._reserved
+        if left <= 0 and budget > 0:
+            raise BudgetStop(self._used_up(spent))
+        share = left / self._plan.spec.concurrency if self._plan.spec.concurrency > 1 else left
+        self._reserved += share
+        return share
+
+    def _used_up(self, spent: float) -> str:
+        more = "raise budget_usd and run the file again" if self._sort == SORT else "--budget-usd"
+        whose = f"{self._sort} {self._plan.spec.name}"
+        return (
+            f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
+            f" than is left): {more}"
+        )
+
+    def _spent(self) -> float:
+        state = self.state()
+        open_runs = [run for cell, run in state.begun.items() if run and not state.ended(cell)]
+        return self._spent_beside + (state.cost_usd or 0.0) + sum(map(self._spent_by, open_runs))
+
+    def _spent_by(self, run_id: str) -> float:
+        """Dollars of a run in work; what a kill left unanswered counts at its worst, as the run's own budget counts it."""
+        return spending(self._store, run_id).usd
+
+    # -- onto the log
+
+    def _record_forecast(
+        self,
+        cell: StudyCell,
+        p: float,
+        *,
+        run: str = "",
+        seconds: float = 0.0,
+        calls: int = 0,
+        cost: float | None = 0.0,
+        tokens: int = 0,
+    ) -> None:
+        self._store.append(
+            self._stream,
+            ev.ForecastMade(
+                node=cell.event,
+                trial=cell.trial,
+                arm=cell.arm,
+                seed=cell.seed,
+                p=p,
+                run=run,
+                seconds=seconds,
+                calls=calls,
+                cost_usd=cost,
+                tokens=tokens,
+            ),
+        )
+
+    def _record_missing_run(self, cells: Sequence[StudyCell], reason: str, *, run: str = "") -> None:
+        """None of a run's forecasts came about; what it cost stands at the first."""
+        with self._store.transaction():
+            self._record_missing(cells[0], reason, run=run)
+            for cell in cells[1:]:
+                self._record_missing(cell, reason)
+
+    def _record_missing(self, cell: StudyCell, reason: str, *, run: str = "") -> None:
+        calls, cost = 0, 0.0
+        if run:
+            ended = view(self._store, run)
+            calls, cost = ended.model_calls, ended.cost_usd or 0.0
+        self._store.append(
+            self._stream,
+            ev.ForecastMissing(
+                node=cell.event,
+                trial=cell.trial,
+                arm=cell.arm,
+                seed=cell.seed,
+                run=run,
+                reason=reason[:500],
+                calls=calls,
+                cost_usd=cost,
+            ),
+        )
+
+
+def _with_budget(settings: RunSettings, share: float) -> RunSettings:
+    from dataclasses import replace
+
+    return replace(settings, budget_usd=share)

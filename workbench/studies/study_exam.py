@@ -1,0 +1,380 @@
+"""The exam of a study: events with their statements and cutoffs, whatever they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, emptied_line
+from proxies.asof.clock import Cutoff
+from proxies.errors import CutoffRefused
+from proxies.hashing import canonical_json, sha256_of
+from workbench.errors import UsageError
+from workbench.questions.as_of import criteria_as_of, statement_as_of
+from workbench.questions.exams import find_exam
+from workbench.questions.formats.format_registry import read_file
+from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question_sets import load_set
+from workbench.questions.set_scores import events_table
+from workbench.science.arrays import IntArray
+from workbench.science.event_tables import Events, read_events
+from workbench.science.simulator.simulated_exams import SimulatedExam, exam_from_settings
+from workbench.store import Store
+from workbench.studies.contexts.context import read_contexts
+from workbench.studies.contexts.context_store import texts_for
+from workbench.studies.study_file import StudySpec
+
+if TYPE_CHECKING:
+    from workbench.studies.study_file import StudyCell
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointQuestion:
+    """A question at one horizon, with all of its outcomes by the names that a model is given.
+
+    Parameters
+    ----------
+    id : str
+        Of the question, with the horizon where it has several.
+    title : str
+        What is asked.
+    names : mapping of event id to str
+        The exact name of each outcome, in the question's order.
+    fault : str
+        Why it cannot be asked; "" if it can.
+    """
+
+    id: str
+    title: str
+    names: Mapping[str, str]
+    fault: str = ""
+
+    def as_of(self, cutoff: Cutoff) -> JointQuestion:
+        """The question with the words that may be shown at a cutoff."""
+        names = {event: as_of(name, cutoff, kind="title").text for event, name in self.names.items()}
+        if len(set(names.values())) < len(names) or "" in names.values():
+            fault = f"question {self.id}: without what was added after the cutoff two of its outcomes are one"
+            return replace(self, fault=fault)
+        return replace(self, title=as_of(self.title, cutoff, kind="title").text, names=names)
+
+    def options(self, leaf: str, prices: Mapping[str, float]) -> dict[str, Any]:
+        """Settings of the grounder for a leaf that is this event; ``prices`` by event id."""
+        return {
+            "event": self.title,
+            "outcomes": list(self.names.values()),
+            "leaf": self.names[leaf],
+            "prices": {self.names[event]: p for event, p in prices.items() if event in self.names},
+        }
+
+
+def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
+    """The joint question of each event, by event id; events that are asked alone have none."""
+    joint: dict[str, JointQuestion] = {}
+    for question in questions:
+        by_horizon: dict[str, list[QuestionEvent]] = {}
+        for event in events_of(question):
+            by_horizon.setdefault(event.horizon if len(question.horizons) > 1 else "", []).append(event)
+        for horizon, events in by_horizon.items():
+            if len(events) < 2:
+                continue
+            own = JointQuestion(
+                id=f"{question.id}@{horizon}" if horizon else question.id,
+                title=question.title + (f" (by {horizon})" if horizon else ""),
+                names={event.id: _name(question, event.part) for event in events},
+            )
+            joint |= dict.fromkeys(own.names, own)
+    return joint
+
+
+def _name(question: Question, part: str) -> str:
+    match question.kind:
+        case "threshold" | "numeric":
+            return f"{question.side} {part}" + (f" {question.unit}" if question.unit else "")
+        case "date":
+            return f"by {part}"
+        case _:
+            return " ".join(part.split())
+
+
+def cells_by_run(cells: Sequence[StudyCell], joint: Mapping[str, JointQuestion]) -> list[list[StudyCell]]:
+    """The cells that one run answers, in their order: those of one joint question, seed and trial together."""
+    runs: dict[tuple[str, str, int, int], list[StudyCell]] = {}
+    for cell in cells:
+        question = joint[cell.event].id if cell.event in joint else f"\0{cell.event}"
+        runs.setdefault((cell.arm, question, cell.seed, cell.trial), []).append(cell)
+    return list(runs.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyExam:
+    """What every arm is asked, alike.
+
+    Parameters
+    ----------
+    events : Events
+        All resolved yes or no.
+    statements, contexts : mapping of event id to AsOfText
+        The question as one sentence, and background that every arm is given, both as of the event's cutoff.
+    cutoffs : mapping of event id to str
+        The day before which a forecast knows.
+    left_out : tuple of str
+        Events without an outcome that the study leaves out.
+    written : mapping of event id to (str, str)
+        Statement and background before anything was cut, for the digest alone: a study that was begun goes on.
+    simulated : SimulatedExam or None
+    joint : mapping of event id to JointQuestion
+        Of events that one question asks together.
+    """
+
+    events: Events
+    statements: Mapping[str, AsOfText]
+    cutoffs: Mapping[str, str]
+    contexts: Mapping[str, AsOfText]
+    written: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    simulated: SimulatedExam | None = None
+    joint: Mapping[str, JointQuestion] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    @property
+    def digest(self) -> str:
+        """Hash over events, statements, cutoffs, contexts and outcomes."""
+        rows = [
+            [
+                event,
+                self.written.get(event, (None, ""))[0],
+                self.cutoffs.get(event),
+                self.written.get(event, (None, ""))[1],
+                float(outcome),
+            ]
+            for event, outcome in zip(self.events.event_id.tolist(), self.events.outcome, strict=True)
+        ]
+        return sha256_of(canonical_json(rows))
+
+    def unasked(self, event: str) -> str:
+        """Why an event is asked of nobody, "" if it can be: all of its text, or of its background, is of after its cutoff."""
+        for what, texts in (("the statement", self.statements), ("the background", self.contexts)):
+            if event in texts and texts[event].emptied:
+                return emptied_line(f"{what} of {event}", texts[event].cutoff)
+        return self.joint[event].fault if event in self.joint else ""
+
+    def cut(self) -> dict[str, list[dict[str, str]]]:
+        """What was cut from the texts of each event, for the record."""
+        pieces = {
+            event: [*self.statements.get(event, NO_TEXT).cut, *self.contexts.get(event, NO_TEXT).cut]
+            for event in self.events.event_id.tolist()
+        }
+        return {event: [asdict(piece) for piece in own] for event, own in pieces.items() if own}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    events: Events
+    statements: dict[str, str]
+    questions: dict[str, Question]
+    simulated: SimulatedExam | None = None
+    joint: Mapping[str, JointQuestion] = field(default_factory=dict)
+
+
+def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str]]:
+    """The exam of a study, and every mistake in it, a line each; None where nothing can be read."""
+    problems: list[str] = []
+    parts: list[_Part] = []
+    for source in spec.exams:
+        try:
+            parts.append(_part(store, spec, source))
+        except UsageError as error:
+            problems.append(f"exam: {' '.join(str(error).split())}")
+    if not parts:
+        return None, problems
+    if len(parts) > 1 and any(part.simulated for part in parts):
+        return None, [*problems, "exam: a simulated exam stands alone"]
+    if len(parts) > 1 and spec.cutoffs == "one":
+        dues = [frozenset(_cutoffs(part.events).values()) for part in parts]
+        if len(set(dues)) > 1:
+            shown = " and ".join(_days(each) for each in dues)
+            problems.append(
+                f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
+            )
+    ids = [event for part in parts for event in part.events.event_id.tolist()]
+    twice = sorted({event for event in ids if ids.count(event) > 1}) if len(set(ids)) < len(ids) else []
+    if twice:
+        problems.append(f"exam: event {twice[0]!r} is there twice ({len(twice)} of them in all)")
+        return None, problems
+    events = parts[0].events if len(parts) == 1 else _joined([part.events for part in parts])
+    events = _sized(events, spec)
+    unresolved = np.flatnonzero(np.isnan(events.outcome))
+    left_out: tuple[str, ...] = ()
+    if len(unresolved):
+        first = str(events.event_id[unresolved[0]])
+        if spec.unresolved == "refuse":
+            problems.append(
+                f"exam: {len(unresolved)} of {len(events)} events are not resolved yes or no and cannot be scored, the first is"
+                f" {first!r}: resolve them, or unresolved: leave-out"
+            )
+        left_out = tuple(str(events.event_id[row]) for row in unresolved)
+        events = events.take(np.flatnonzero(~np.isnan(events.outcome)))
+    if not len(events):
+        # Where open questions were refused just above, that line says it already.
+        refused = len(unresolved) > 0 and spec.unresolved == "refuse"
+        return None, problems if refused else [*problems, "exam: no event is left to score"]
+    contexts, context_problems = _contexts(store, spec, events)
+    statements = {event: text for part in parts for event, text in part.statements.items()}
+    questions = {event: question for part in parts for event, question in part.questions.items()}
+    events_by_id = {event.id: event for question in questions.values() for event in events_of(question)}
+    present = set(events.event_id.tolist())
+    cutoffs = _cutoffs(events)
+    known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
+    exam = StudyExam(
+        events=events,
+        statements={
+            event: statement_as_of(questions[event], events_by_id[event], known[event])
+            if event in events_by_id
+            else as_of(text, known[event], kind="title")
+            for event, text in statements.items()
+            if event in present
+        },
+        cutoffs=cutoffs,
+        contexts={
+            event: background_as_of(questions.get(event), contexts.get(event, ""), known[event])
+            for event in present
+        },
+        written={
+            event: (statements.get(event), contexts.get(event) or _criteria(questions.get(event)))
+            for event in present
+        },
+        left_out=left_out,
+        simulated=parts[0].simulated,
+        joint={
+            event: question.as_of(known[event])
+            for part in parts
+            for event, question in part.joint.items()
+            if event in present
+        },
+    )
+    return exam, [*problems, *context_problems]
+
+
+def background_as_of(question: Question | None, context: str, cutoff: Cutoff) -> AsOfText:
+    """What arms are told beside the statement, as of a cutoff: a context, else how the question resolves."""
+    if context or question is None:
+        return as_of(context, cutoff)
+    return criteria_as_of(question, cutoff)
+
+
+def _criteria(question: Question | None) -> str:
+    return "" if question is None else question.criteria
+
+
+def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
+    if "simulator" in source:
+        simulated = exam_from_settings(dict(source["simulator"] or {}))
+        return _Part(events=simulated.events(), statements={}, questions={}, simulated=simulated)
+    if "events" in source:
+        path = spec.folder / str(source["events"])
+        events = read_events(path, unresolved=True)
+        if "exam" in source:
+            events = events.take(find_exam(store.home / "exams", str(source["exam"])).rows(events))
+        events = _where(events, source.get("where") or {})
+        statements = (
+            dict(zip(events.event_id.tolist(), events.text("question").tolist(), strict=True))
+            if "question" in events.frame.columns
+            else {}
+        )
+        return _Part(events=events, statements=statements, questions={})
+    questions = _questions(store, spec, source)
+
+    events = _where(events_table(questions, path=Path(f"exam of {spec.name}")), source.get("where") or {})
+    pairs = [(question, event) for question in questions for event in events_of(question)]
+    return _Part(
+        events=events,
+        statements={event.id: event.statement for _, event in pairs},
+        questions={event.id: question for question, event in pairs},
+        joint=joint_questions(questions),
+    )
+
+
+def _questions(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> list[Question]:
+    if "set" in source:
+        return list(load_set(store, str(source["set"])).questions.values())
+
+    reading, _ = read_file(spec.folder / str(source["questions"]))
+    return list(reading.questions)
+
+
+def _where(events: Events, columns: Mapping[str, Any]) -> Events:
+    keep = np.ones(len(events), dtype=bool)
+    for column, wanted in columns.items():
+        values = [str(each) for each in (wanted if isinstance(wanted, list) else [wanted])]
+        keep &= np.isin(events.text(str(column)), values)
+    return events if keep.all() else events.take(np.flatnonzero(keep))
+
+
+def _sized(events: Events, spec: StudySpec) -> Events:
+    if spec.size is None:
+        return events
+    chosen = set(sorted(set(events.question.tolist()), key=spec.rank)[: spec.size])
+    rows: IntArray = np.flatnonzero([question in chosen for question in events.question.tolist()])
+    return events.take(rows)
+
+
+def _joined(parts: list[Events]) -> Events:
+    frame = pd.concat([part.frame for part in parts], ignore_index=True)
+    return replace(
+        parts[0],
+        event_id=np.concatenate([part.event_id for part in parts]),
+        question=np.concatenate([part.question for part in parts]),
+        source=np.concatenate([part.source for part in parts]),
+        kind=np.concatenate([part.kind for part in parts]),
+        outcome=np.concatenate([part.outcome for part in parts]),
+        frame=frame,
+    )
+
+
+def _cutoffs(events: Events) -> dict[str, str]:
+    if "forecast_due_date" not in events.frame.columns:
+        return {}
+    days = events.text("forecast_due_date").tolist()
+    return {event: day for event, day in zip(events.event_id.tolist(), days, strict=True) if day}
+
+
+def _days(days: frozenset[str]) -> str:
+    ordered = sorted(days)
+    return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"
+
+
+def _contexts(store: Store, spec: StudySpec, events: Events) -> tuple[dict[str, str], list[str]]:
+    """Contexts by event: of a file, or with ``set:NAME`` those on record, each as of the event's own cutoff."""
+    if spec.contexts is None:
+        return {}, []
+
+    questions = dict(zip(events.event_id.tolist(), events.question.tolist(), strict=True))
+    kind, colon, name = spec.contexts.partition(":")
+    try:
+        if (kind, colon) == ("set", ":"):
+            cutoffs = {questions[event]: cutoff for event, cutoff in _cutoffs(events).items()}
+            contexts = texts_for(store, name, cutoffs)
+        else:
+            contexts = read_contexts(spec.folder / spec.contexts)
+    except (UsageError, CutoffRefused) as error:
+        return {}, [f"contexts: {error}"]
+    by_event = {
+        event: contexts[key]
+        for event, question in questions.items()
+        for key in (event if event in contexts else question,)
+        if key in contexts
+    }
+    lacking = [event for event in events.event_id.tolist() if event not in by_event]
+    problems = (
+        [f"contexts: {len(lacking)} of {len(events)} events have none, the first is {lacking[0]!r}"]
+        if lacking
+        else []
+    )
+    return by_event, problems

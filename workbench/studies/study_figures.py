@@ -1,0 +1,286 @@
+"""The plots of a study's report, as PNG bytes by name; drawn by the science room's own plots."""
+
+import io
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.science.arrays import FloatArray
+from workbench.science.plots import (
+    bars_plot,
+    frontier_plot,
+    heatmap_plot,
+    reliability_plot,
+    words_as_they_stand,
+)
+from workbench.science.pooling.pool import pool, subset_pools
+from workbench.science.scoring.breakdown import lead_time_curve
+from workbench.science.scoring.scores import index_of
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_table import trials_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_EDGES = (0.0, 8.0, 31.0, 91.0, 366.0)  # days
+_MOST = 6  # arms in a plot of points
+
+
+def study_figures(
+    results: Mapping[str, Any], exam: StudyExam, frame: pd.DataFrame, weights: Mapping[str, list[float]]
+) -> dict[str, tuple[str, bytes]]:
+    """Draw what the study has data for.
+
+    Parameters
+    ----------
+    results : mapping
+        The document of `study_results`.
+    exam : StudyExam
+    frame : DataFrame
+        The tidy table.
+    weights : mapping of arm to list of float
+        Weights of linear rules of its runs; empty without any.
+
+    Returns
+    -------
+    dict
+        Name -> (caption, PNG).
+    """
+    arms = results["arms"]
+    trials = {arm: matrix for arm, matrix in trials_of(frame, exam).items() if arm in arms}
+    pooled = {
+        arm: pool(matrix, "logit-mean") if matrix.shape[1] > 1 else matrix[:, 0]
+        for arm, matrix in trials.items()
+    }
+    drawings: list[tuple[str, str, Callable[[], Figure | None]]] = [
+        (
+            "scores",
+            "Brier Index of every arm with its 95 % interval; questions are resampled.",
+            lambda: _scores(arms),
+        ),
+        (
+            "differences",
+            "Brier Index points above the reference, arm by arm in the order of the file: a build-up or an ablation (paper B, Fig. 3).",
+            lambda: _differences(results["differences"], results["reference"]),
+        ),
+        (
+            "frontier",
+            "Cost and Brier Index; the line joins arms that no other beats in both.",
+            lambda: _frontier(arms),
+        ),
+        (
+            "reliability",
+            "What came true of what was said, in ten classes.",
+            lambda: _reliability(pooled, exam),
+        ),
+        (
+            "conservatism",
+            "Each arm against the market (green: came true): a slope below 1 is more cautious than the price.",
+            lambda: _market(pooled, results["caution"], exam),
+        ),
+        ("lead-time", "Brier score by days left until resolution.", lambda: _lead_time(pooled, exam)),
+        (
+            "divergence",
+            "Jensen-Shannon divergence between arms, in bits.",
+            lambda: _heat(results["divergence"], "bits", "divergence", 3),
+        ),
+        (
+            "distance",
+            "Root mean squared distance between arms (paper P, section 4).",
+            lambda: _heat(results["distance"], "rms", "distance", 3),
+        ),
+        (
+            "consensus",
+            "Share of events on which two arms make the same call.",
+            lambda: _heat(results["consensus"], "share", "consensus", 2),
+        ),
+        (
+            "trials",
+            "Brier Index against the number of trials pooled (paper B, Fig. 9).",
+            lambda: _trials(trials, exam),
+        ),
+        (
+            "steps",
+            "Brier score of the belief after each step of the agent (paper B, Fig. 12).",
+            lambda: _steps(results.get("steps", {})),
+        ),
+        (
+            "weights",
+            "Weights of the linear rules in the arm's trees (paper A, Fig. 17).",
+            lambda: _weights(weights),
+        ),
+    ]
+    figures = {}
+    with words_as_they_stand():
+        for name, caption, draw in drawings:
+            figure = draw()
+            if figure is not None:
+                figures[name] = (caption, _png(figure, results.get("manifest_id", "")))
+    return figures
+
+
+def _png(figure: "Figure", manifest_id: str) -> bytes:
+    stream = io.BytesIO()
+    # Without the version of matplotlib equal studies give equal bytes. The file lies beside the report, and is copied from there.
+    metadata = {"Software": None, "Source": f"manifest {manifest_id}" if manifest_id else None}
+    figure.savefig(stream, format="png", dpi=110, metadata=metadata)
+    return stream.getvalue()
+
+
+def _blank(width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
+def _scores(arms: Mapping[str, Any]) -> "Figure":
+    sizes = {row["events"] for row in arms.values()}
+    bars = {}
+    for arm, row in arms.items():
+        label = f"{arm} (n {row['events']})" if len(sizes) > 1 else arm
+        bars[label] = (row["brier_index"], row["brier_index_low"], row["brier_index_high"])
+    return bars_plot(bars)
+
+
+def _frontier(arms: Mapping[str, Any]) -> "Figure | None":
+    known = {arm: row for arm, row in arms.items() if row["cost_usd"] is not None and row["events"]}
+    if len({row["cost_usd"] for row in known.values()}) < 2:
+        # Without a bill the calls are what an arm takes; without calls there is no frontier.
+        if len({row["calls"] for row in arms.values()}) < 2:
+            return None
+        points = {arm: [(row["calls"] / row["events"], row["brier_index"])] for arm, row in arms.items()}
+        return frontier_plot(points, cost="model calls per question")
+    points = {arm: [(row["cost_usd"] / row["events"], row["brier_index"])] for arm, row in known.items()}
+    return frontier_plot(points, cost="US dollars per question")
+
+
+def _reliability(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
+    if len(exam) < 20:
+        return None
+    curves = {}
+    for arm, p in list(pooled.items())[:_MOST]:
+        rows = np.isfinite(p)
+        if rows.sum() >= 20:
+            curves[arm] = (p[rows], exam.events.outcome[rows])
+    return reliability_plot(curves) if curves else None
+
+
+def _market(
+    pooled: Mapping[str, FloatArray], rows: Sequence[Mapping[str, Any]], exam: StudyExam
+) -> "Figure | None":
+    """A panel per arm that the table of caution has; the line through its points beside the diagonal."""
+    from matplotlib.figure import Figure
+
+    shown = rows[:_MOST]
+    if not shown:
+        return None
+    price = exam.events.probability("crowd")
+    wide = min(3, len(shown))
+    high = -(-len(shown) // wide)
+    figure = Figure(figsize=(3.1 * wide, 3.1 * high), layout="constrained")
+    panels = figure.subplots(high, wide, squeeze=False, sharex=True, sharey=True).ravel()
+    for axes, row in zip(panels, shown, strict=False):
+        p = pooled[row["arm"]]
+        axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
+        for outcome, colour in ((1.0, "tab:green"), (0.0, "tab:red")):
+            of = np.isfinite(p) & np.isfinite(price) & (exam.events.outcome == outcome)
+            axes.scatter(price[of], p[of], s=10, alpha=0.6, color=colour)
+        axes.set(xlim=(0, 1), ylim=(0, 1))
+        axes.set_title(f"{row['arm']}, slope {row['slope']:.2f}", fontsize=8)
+    for axes in panels[len(shown) :]:
+        axes.set_axis_off()
+    figure.supxlabel("market price")
+    figure.supylabel("forecast")
+    return figure
+
+
+def _differences(rows: Sequence[Mapping[str, Any]], reference: str) -> "Figure | None":
+    if not rows:
+        return None
+    bars = {row["arm"]: (row["difference"], row["low"], row["high"]) for row in rows}
+    return bars_plot(bars, label=f"Brier Index points above {reference}", baseline=0.0)
+
+
+def _steps(table: Mapping[str, Any]) -> "Figure | None":
+    curves = {arm: row["brier_by_step"] for arm, row in table.items() if len(row["brier_by_step"]) > 1}
+    if not curves:
+        return None
+    figure, axes = _blank(6.5, 4.0)
+    for arm, scores in list(curves.items())[:_MOST]:
+        axes.plot(range(1, len(scores) + 1), scores, marker="o", label=arm)
+    axes.set(xlabel="step", ylabel="Brier score of the belief", title="Steps")
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(fontsize="small")
+    result: Figure = figure
+    return result
+
+
+def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
+    if "horizon_days" not in exam.events.frame.columns:
+        return None
+    days = exam.events.number("horizon_days")
+    if (
+        not np.isfinite(days).any()
+        or len(np.unique(np.searchsorted(_EDGES, days[np.isfinite(days)], side="right"))) < 2
+    ):
+        return None
+    figure, axes = _blank(6.5, 4.0)
+    for arm, p in list(pooled.items())[:_MOST]:
+        rows = np.isfinite(p) & np.isfinite(days) & (days >= 0)
+        curve = lead_time_curve(
+            p[rows], exam.events.outcome[rows], days[rows], _EDGES, exam.events.question[rows]
+        )
+        axes.errorbar(
+            curve.low, curve.brier, yerr=np.nan_to_num(1.96 * curve.error), marker="o", capsize=3, label=arm
+        )
+    axes.set(xlabel="days until resolution, at least", ylabel="Brier score", title="Lead time")
+    axes.legend(fontsize="small")
+    result: Figure = figure
+    return result
+
+
+def _heat(table: Mapping[str, Any], key: str, title: str, digits: int) -> "Figure | None":
+    values = np.array([[np.nan if each is None else each for each in row] for row in table[key]], dtype=float)
+    if len(table["arms"]) < 2 or not np.isfinite(values).any():
+        return None
+    return heatmap_plot(table["arms"], values, title=title, digits=digits)
+
+
+def _trials(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
+    """Scores averaged over all subsets of k trials, for arms with several."""
+    curves = {}
+    for arm, matrix in list(trials.items())[:_MOST]:
+        whole = np.isfinite(matrix).all(axis=1)
+        if not 1 < matrix.shape[1] <= 10 or not whole.any():
+            continue
+        o = exam.events.outcome[whole][:, None]
+        curves[arm] = [
+            index_of(float(((subset_pools(matrix[whole], size, "logit-mean") - o) ** 2).mean()))
+            for size in range(1, matrix.shape[1] + 1)
+        ]
+    if not curves:
+        return None
+    figure, axes = _blank(6.5, 4.0)
+    for arm, values in curves.items():
+        axes.plot(range(1, len(values) + 1), values, marker="o", label=arm)
+    axes.set(xlabel="trials pooled", ylabel="Brier Index", title="Trials")
+    axes.locator_params(axis="x", integer=True)
+    axes.legend(fontsize="small")
+    result: Figure = figure
+    return result
+
+
+def _weights(weights: Mapping[str, list[float]]) -> "Figure | None":
+    some = {arm: values for arm, values in weights.items() if values}
+    if not some:
+        return None
+    figure, axes = _blank(6.5, 4.0)
+    for arm, values in some.items():
+        axes.hist(values, bins=np.linspace(-1, 1, 41), alpha=0.6, label=f"{arm} ({len(values)})")
+    axes.set(xlabel="weight of a child", ylabel="rules", title="Weights")
+    axes.legend(fontsize="small")
+    result: Figure = figure
+    return result

@@ -1,0 +1,232 @@
+"""From a study's file to what will be done: exam, arms, cells, price; every mistake is found here, before the first call."""
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.store import Store
+from workbench.studies.arms.arm_registry import make_arm
+from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.run_arms import EngineArm
+from workbench.studies.arms.table_arms import PublishedArm, SimulatedArm
+from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
+from workbench.studies.study_file import CHANGEABLE, StudyCell, StudyError, StudySpec
+from workbench.studies.study_scores import exam_mix_problems
+from workbench.studies.study_state import SORT, StudyState, fold, stream_of
+from workbench.version import __version__
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyPlan:
+    """A study that can be run."""
+
+    spec: StudySpec
+    exam: StudyExam
+    arms: dict[str, Any]
+
+    def cells(self) -> list[StudyCell]:
+        """Every forecast of the study, arm by arm; an arm that does not draw has one per event."""
+        cells = []
+        for name, arm in self.arms.items():
+            seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
+            trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
+            cells += [
+                StudyCell(name, event, seed, trial)
+                for seed in seeds
+                for trial in trials
+                for event in self.exam.events.event_id.tolist()
+            ]
+        return cells
+
+    def runs(self, cells: Sequence[StudyCell] | None = None) -> list[list[StudyCell]]:
+        """Cells (all, if none are named) by the run that answers them: one each, but for arms that ask all outcomes of an event at once."""
+        groups: list[list[StudyCell]] = []
+        by_arm: dict[str, list[StudyCell]] = {}
+        for cell in self.cells() if cells is None else cells:
+            by_arm.setdefault(cell.arm, []).append(cell)
+        for name, own in by_arm.items():
+            joint = self.exam.joint if getattr(self.arms[name], "joint", False) else {}
+            groups += cells_by_run(own, joint)
+        return groups
+
+    def expected_usd(self) -> float | None:
+        """What the whole study is expected to cost; None if a price is not known."""
+        counts = Counter(cells[0].arm for cells in self.runs())
+        prices = {name: arm.price() for name, arm in self.arms.items()}
+        if any(price.usd is None for price in prices.values()):
+            return None
+        return sum((prices[name].usd or 0.0) * count for name, count in counts.items())
+
+    def cost_lines(self) -> list[str]:
+        """The cost forecast, a line per arm that asks a model, and the sum."""
+        lines, calls = [], 0
+        counts = Counter(cells[0].arm for cells in self.runs())
+        for name, arm in self.arms.items():
+            price, count = arm.price(), counts[name]
+            if not price.calls:
+                continue
+            calls += ceil(price.calls * count)
+            usd = "whose price is unknown" if price.usd is None else f"about ${price.usd * count:.2f}"
+            lines.append(
+                f"{name}: {count} runs, about {ceil(price.calls * count)} calls to {arm.base.model}, {usd}"
+            )
+        total = self.expected_usd()
+        lines.append(
+            f"{len(self.cells())} forecasts of {len(self.exam)} events by {len(self.arms)} arms, about {calls} model calls, "
+            + ("whose price is unknown" if total is None else f"${total:.2f}")
+        )
+        return lines
+
+    def manifest(self) -> dict[str, Any]:
+        """What the study rests on, so that its figures can be traced and the study repeated."""
+        return {
+            "workbench": __version__,
+            "python": platform.python_version(),
+            "study": self.spec.digest,
+            "exam": self.exam.digest,
+            "events": len(self.exam),
+            "left_out": list(self.exam.left_out),
+            "cut": self.exam.cut(),
+            "seeds": list(self.spec.seeds),
+            "arms": {
+                name: arm.base.to_json() if isinstance(arm, EngineArm) else {"kind": type(arm).__name__}
+                for name, arm in self.arms.items()
+            },
+            "expected_usd": self.expected_usd(),
+        }
+
+
+def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -> StudyPlan:
+    """Open the exam and make the arms.
+
+    Parameters
+    ----------
+    state : StudyState, optional
+        Of the same study where it was begun before.
+
+    Raises
+    ------
+    StudyError
+        Every mistake at once: none of them is found after a call was paid for.
+    """
+    exam, problems = open_exam(store, spec)
+    arms: dict[str, Any] = {}
+    for arm in spec.arms:
+        try:
+            arms[arm.name] = make_arm(arm, ArmContext(folder=spec.folder))
+        except UsageError as error:
+            problems.append(" ".join(str(error).split()))
+    if exam is not None:
+        problems += _mismatches(exam, arms)
+        if spec.rebalance is not None:
+            problems += exam_mix_problems(spec.rebalance, exam)
+    problems += _budget_problems(spec, arms)
+    if state is not None and not problems:
+        problems += _changes(spec, state)
+    if exam is not None and state is not None and state.manifest.get("exam") not in (None, exam.digest):
+        problems.append(
+            f"the exam of study {spec.name} has changed since it was begun: give the study another name"
+        )
+    if problems or exam is None:
+        raise StudyError(problems)
+    return StudyPlan(spec=spec, exam=exam, arms=arms)
+
+
+def _mismatches(exam: StudyExam, arms: dict[str, Any]) -> list[str]:
+    problems = []
+    for name, arm in arms.items():
+        if isinstance(arm, SimulatedArm) and exam.simulated is None:
+            problems.append(f"arm {name!r} is simulated and needs a simulated exam")
+        if isinstance(arm, EngineArm):
+            lacking = [event for event in exam.events.event_id.tolist() if not exam.statements.get(event)]
+            undated = [event for event in exam.events.event_id.tolist() if not exam.cutoffs.get(event)]
+            if lacking:
+                problems.append(
+                    f"arm {name!r} needs statements; {len(lacking)} events have none, the first is {lacking[0]!r}"
+                )
+            elif undated:
+                problems.append(
+                    f"arm {name!r} needs cutoffs; {len(undated)} events have none, the first is {undated[0]!r}"
+                )
+            for column in arm.columns:
+                try:
+                    exam.events.probability(column)
+                except UsageError as error:
+                    problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
+        if isinstance(arm, PublishedArm) or not hasattr(arm, "forecasts") or isinstance(arm, SimulatedArm):
+            continue
+        try:  # columns that are not there; a pass over the table that asks nobody
+            if type(arm).__module__.endswith(".tables"):
+                arm.forecasts(exam, seed=0, trial=1)
+        except UsageError as error:
+            problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
+    return problems
+
+
+def _budget_problems(spec: StudySpec, arms: dict[str, Any]) -> list[str]:
+    if spec.budget_usd is None:
+        return []
+    problems = []
+    for name, arm in arms.items():
+        price = arm.price()
+        if price.usd is None:
+            problems.append(
+                f"arm {name!r}: the price of {arm.base.model} is unknown, so no budget in dollars can be kept: give prices"
+            )
+        elif price.usd > spec.budget_usd:
+            problems.append(
+                f"budget_usd {spec.budget_usd:g} is below one question of arm {name!r}, about ${price.usd:.2f}"
+            )
+    return problems
+
+
+def _changes(spec: StudySpec, state: StudyState) -> list[str]:
+    now = json.loads(json.dumps(spec.to_json()))
+    before = state.study
+    changed = [key for key in now if key not in CHANGEABLE and key in before and now[key] != before[key]]
+    if not changed:
+        return []
+    return [
+        f"study {spec.name} was begun with other {', '.join(changed)} ({stream_of(spec.name)} holds it): give it another name;"
+        f" {' and '.join(CHANGEABLE)} may change"
+    ]
+
+
+def status_document(store: Store, plan: StudyPlan) -> dict[str, Any]:
+    """How far a study is, by arm; ``state`` is one sentence."""
+    name = plan.spec.name
+    state = fold(name, store.events(stream_of(name)) if name in store.streams(SORT) else [])
+    rows = []
+    for arm in plan.arms:
+        cells = [cell for cell in plan.cells() if cell.arm == arm]
+        finished = [state.forecasts[cell] for cell in cells if cell in state.forecasts]
+        missing = [state.missing[cell] for cell in cells if cell in state.missing]
+        costs = [each.cost_usd for each in finished] + [each.cost_usd for each in missing]
+        rows.append(
+            {
+                "arm": arm,
+                "made": len(finished),
+                "missing": len(missing),
+                "in_work": sum(1 for cell in cells if cell in state.begun and not state.ended(cell)),
+                "to_come": sum(1 for cell in cells if not state.ended(cell)),
+                "calls": sum(each.calls for each in finished) + sum(each.calls for each in missing),
+                "cost_usd": None
+                if any(cost is None for cost in costs)
+                else float(sum(cost or 0.0 for cost in costs)),
+            }
+        )
+    left = sum(1 for cell in plan.cells() if not state.ended(cell))
+    if not state.study:
+        words = "not begun"
+    elif left:
+        words = f"{left} forecasts to come; results are locked"
+    elif state.audited is None:
+        words = "all forecasts are made; the leak audit is to come, results are locked"
+    else:
+        words = f"done and audited, {len(state.audited.findings)} findings"
+    return {"study": name, "state": words, "begun": state.first_utc, "last": state.last_utc, "arms": rows}

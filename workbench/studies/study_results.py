@@ -1,0 +1,347 @@
+"""What came out of a study, as one document: scores with intervals, differences with Holm's correction, a plain summary.
+
+Made of the science room's own functions; only a study that was audited has results.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from proxies.asof.asof_text import NO_TEXT
+from workbench.errors import UsageError
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
+from workbench.science.comparing.clusters import MIN_CLUSTERS, event_clusters
+from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
+from workbench.science.comparing.paired import paired_test
+from workbench.science.errors import ScienceError
+from workbench.science.pooling.ensembles import divergence_matrix
+from workbench.science.pooling.pool import pool
+from workbench.science.scoring.breakdown import by_category
+from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.market_returns import market_returns
+from workbench.science.scoring.scorecard import parts_of, scorecard
+from workbench.science.scoring.scores import accuracy, brier, brier_index, confidence, index_of
+from workbench.science.scoring.utility import run_variance, utility_scores
+from workbench.studies.arm_distances import caution_rows, distance_matrix
+from workbench.studies.reasoning_scores import reasoning_rows
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import StudySpec
+from workbench.studies.study_scores import cost_rows, mix_scores
+from workbench.studies.study_state import StudyState
+from workbench.studies.study_table import trials_of
+
+LEVELS = (0.0, 0.5, 1.0)
+#: Below this an arm's difference from the reference counts as shown, after Holm's correction.
+ALPHA = 0.05
+_WIDE = 10  # questions at either end of the list of hard ones
+
+
+def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd.DataFrame) -> dict[str, Any]:
+    """Every table of the report as plain JSON values.
+
+    Raises
+    ------
+    UsageError
+        The study was not audited yet, or no arm has a forecast.
+    """
+    if state.audited is None:
+        raise UsageError(
+            f"the results of study {spec.name} are locked until it is done and its leak audit is on record:"
+            " `experiment run` finishes it"
+        )
+    trials = {arm: matrix for arm, matrix in trials_of(frame, exam).items() if np.isfinite(matrix).any()}
+    if not trials:
+        raise UsageError(f"study {spec.name} has no forecast: `experiment status` says why")
+    pooled = {
+        arm: pool(matrix, "logit-mean") if matrix.shape[1] > 1 else matrix[:, 0]
+        for arm, matrix in trials.items()
+    }
+    reference = spec.reference if spec.reference in pooled else next(iter(pooled))
+    arms = {arm: _arm(arm, p, trials[arm], exam, frame, spec) for arm, p in pooled.items()}
+    differences = _differences(exam, pooled, reference, spec)
+    names, consensus = consensus_matrix(pooled)
+    _, tests = mcnemar_matrix(pooled, exam.events.outcome)
+    divergence = _divergence(pooled)
+    return {
+        "study": spec.name,
+        "note": spec.note,
+        "manifest": state.manifest,
+        "events": len(exam),
+        "types": [part for part in parts_of(exam.events.kind) if (exam.events.kind == part).any()],
+        "left_out": list(exam.left_out),
+        "reference": reference,
+        "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
+        "arms": arms,
+        "costs": cost_rows(arms, state.manifest, frame),
+        "reasoning": reasoning_rows(state),
+        "differences": differences,
+        "summary": summary_lines(arms, differences, reference, state),
+        "mcnemar": {"arms": names, "p": _matrix(tests)},
+        "consensus": {"arms": names, "share": _matrix(consensus)},
+        "divergence": {"arms": names, "bits": _matrix(divergence)},
+        "distance": {"arms": names, "rms": _matrix(distance_matrix(pooled))},
+        "caution": caution_rows(exam, pooled),
+        "by_category": _categories(exam, pooled),
+        "rebalanced": mix_scores(spec.rebalance, exam, pooled),
+        "correctness": _correctness(exam, pooled),
+        "questions": _extremes(exam, pooled),
+        "missing": _missing(frame),
+    }
+
+
+def _arm(
+    arm: str, p: FloatArray, trials: FloatArray, exam: StudyExam, frame: pd.DataFrame, spec: StudySpec
+) -> dict[str, Any]:
+    rows = np.flatnonzero(np.isfinite(p))
+    q, o = p[rows], exam.events.outcome[rows]
+    own = frame[frame["arm"] == arm]
+    clusters = event_clusters(exam.events)[rows]
+    # Of a mean as of a difference: what the same sign flips do not reject.
+    test = paired_test((q - o) ** 2, clusters, resamples=spec.resamples)
+    low, high = (None, None) if test.interval is None else (max(0.0, test.low), min(1.0, test.high))
+    costs = own["cost_usd"]
+    entry: dict[str, Any] = {
+        "kind": str(own["kind"].iloc[0]),
+        "events": len(rows),
+        "clusters": test.clusters,
+        "missing": int(len(exam) - len(rows)),
+        "trials": int(trials.shape[1]),
+        "accuracy": accuracy(q, o),
+        "brier": brier(q, o),
+        "brier_low": low,
+        "brier_high": high,
+        "brier_index": brier_index(q, o),
+        "brier_index_low": None if high is None else index_of(high),
+        "brier_index_high": None if low is None else index_of(low),
+        "ece": calibration_error(q, o),
+        "confidence": confidence(q),
+        "run_variance": _run_variance(trials),
+        "cost_usd": None if costs.isna().any() else float(costs.sum()),
+        "calls": int(own["calls"].sum()),
+        "tokens": int(own["tokens"].sum()),
+        "seconds": float(own["seconds"].sum()),
+    }
+    entry["by_type"] = scorecard(q, rows, exam.events, ["brier", "brier_index", "metaculus_baseline"])
+    entry |= _utility(q, o)
+    entry |= _returns(p, exam)
+    return entry
+
+
+def _run_variance(trials: FloatArray) -> float | None:
+    whole = trials[np.isfinite(trials).all(axis=1)]
+    return run_variance(whole) if whole.shape[0] and whole.shape[1] > 1 else None
+
+
+def _utility(p: FloatArray, o: FloatArray) -> dict[str, Any]:
+    """Soft and hard utility of a yes-no choice that pays 1 if right, 0 if not (paper A, 5.1, both normalisations)."""
+    chances = [[float(each), 1.0 - float(each)] for each in p]
+    payoffs = [[float(each), 1.0 - float(each)] for each in o]
+    per_task = utility_scores(chances, payoffs)
+    return {"soft": per_task.soft, "hard": per_task.hard}
+
+
+def _returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
+    """Average return and Sharpe ratio of betting against the crowd's price; None where there is none."""
+    empty: dict[str, Any] = {"average_return": None, "sharpe": None, "bets": 0}
+    if "crowd" not in exam.events.frame.columns:
+        return empty
+    price = exam.events.probability("crowd")
+    rows = np.flatnonzero(np.isfinite(p) & np.isfinite(price) & (price > 0) & (price < 1))
+    if len(rows) < 2:
+        return empty
+    results = {
+        f"{level:g}": market_returns(p[rows], price[rows], exam.events.outcome[rows], level)
+        for level in LEVELS
+    }
+    return {
+        "average_return": {level: result.average_return for level, result in results.items()},
+        "sharpe": {level: result.sharpe for level, result in results.items()},
+        "bets": len(rows),
+    }
+
+
+def _differences(
+    exam: StudyExam, pooled: Mapping[str, FloatArray], reference: str, spec: StudySpec
+) -> list[dict[str, Any]]:
+    """Brier Index points of every arm above the reference: paired test over clusters, Holm over arms, mixed model."""
+    if len(pooled) < 2:
+        return []
+    usable = {
+        arm: p
+        for arm, p in pooled.items()
+        if arm == reference or (np.isfinite(p) & np.isfinite(pooled[reference])).any()
+    }
+    try:
+        pairs = paired_comparisons(exam.events, usable, reference, resamples=spec.resamples)
+    except ScienceError:
+        return []
+    mixed = mixed_comparisons(exam.events, usable, reference)
+    rows = []
+    for arm, test in judge(pairs, mixed, alpha=ALPHA).items():
+        contrast = mixed[arm].get("overall")
+        low, high = test.interval or (None, None)
+        rows.append(
+            {
+                "arm": arm,
+                "n": test.n,
+                "clusters": test.clusters,
+                "difference": test.estimate,
+                "low": low,
+                "high": high,
+                "p": test.p,
+                "p_holm": test.p_holm,
+                "mixed_difference": None if contrast is None else contrast.difference,
+                "mixed_low": None if contrast is None else contrast.low,
+                "mixed_high": None if contrast is None else contrast.high,
+                "verdict": test.verdict,
+                "reason": test.reason,
+            }
+        )
+    return rows
+
+
+def summary_lines(
+    arms: Mapping[str, Mapping[str, Any]],
+    differences: list[dict[str, Any]],
+    reference: str,
+    state: StudyState,
+) -> list[str]:
+    """The findings in plain sentences; what the data cannot tell is "no difference shown", never "no difference"."""
+    # Arms that answered fewer events, as a market does, are not ranked with those that answered the hard ones too.
+    most = max(row["events"] for row in arms.values())
+    ranked = {arm: row for arm, row in arms.items() if row["events"] == most}
+    best = max(ranked, key=lambda arm: ranked[arm]["brier_index"])
+    top = arms[best]
+    ends = (
+        f"(an interval needs {MIN_CLUSTERS} clusters, these are {top['clusters']})"
+        if top["brier_index_low"] is None
+        else f"[{top['brier_index_low']:.1f}, {top['brier_index_high']:.1f}]"
+    )
+    lines = [
+        f"Highest Brier Index of the arms that answered all {most} events: {best}, {top['brier_index']:.1f} {ends}."
+    ]
+    fewer = {arm: row["events"] for arm, row in arms.items() if row["events"] < most}
+    if fewer:
+        counts = ", ".join(f"{arm} ({count} of {most})" for arm, count in fewer.items())
+        lines.append(f"Not ranked with them, since they answered fewer: {counts}.")
+    for row in differences:
+        holm = f"{row['p_holm']:.3f}" if row["p_holm"] >= 0.001 else "below 0.001"
+        ends = "" if row["low"] is None else f" [{row['low']:+.1f}, {row['high']:+.1f}]"
+        amount = f"{row['difference']:+.1f} points{ends}, Holm p {holm}, {row['clusters']} clusters of {row['n']} events"
+        if row["verdict"] in ("better", "worse"):
+            lines.append(f"{row['arm']} is {row['verdict']} than {reference}: {amount}.")
+        else:
+            why = f"; {row['reason']}" if row["reason"] else ""
+            lines.append(f"{row['arm']} against {reference}: {row['verdict']} ({amount}{why}).")
+    assert state.audited is not None
+    findings = len(state.audited.findings)
+    lines.append(
+        "The leak audit found nothing."
+        if not findings
+        else f"The leak audit has {findings} finding{'s' * (findings > 1)}: read before the figures."
+    )
+    return lines
+
+
+def _divergence(pooled: Mapping[str, FloatArray]) -> FloatArray:
+    """Jensen-Shannon divergence of each pair of arms, in bits, on the events both answered; ``nan`` without any."""
+    matrix = np.full((len(pooled), len(pooled)), np.nan)
+    for i, a in enumerate(pooled.values()):
+        for j, b in enumerate(pooled.values()):
+            both = np.isfinite(a) & np.isfinite(b)
+            if both.any():
+                matrix[i, j] = divergence_matrix({"a": a[both], "b": b[both]})[1][0, 1]
+    return matrix
+
+
+def _matrix(values: Any) -> list[list[float | None]]:
+    return [[None if not np.isfinite(value) else float(value) for value in row] for row in np.asarray(values)]
+
+
+def _categories(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, Any]:
+    columns = exam.events.frame.columns
+    column = next((name for name in ("category", "subtype", "source") if name in columns), None)
+    if column is None:
+        return {}
+    labels = exam.events.text(column)
+    tables = {}
+    for arm, p in pooled.items():
+        rows = np.isfinite(p)
+        tables[arm] = [
+            {"category": group.name, "n": group.n, "brier": group.brier, "brier_index": group.brier_index}
+            for group in by_category(p[rows], exam.events.outcome[rows], labels[rows])
+        ]
+    return {"column": column, "arms": tables}
+
+
+def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:
+    """Rank correlation of each arm's Brier score with volatility, horizon and volume, with an interval (paper A, App. D.6)."""
+    rows = []
+    for column in ("volatility", "horizon_days", "volume"):
+        if column not in exam.events.frame.columns:
+            continue
+        values = exam.events.number(column)
+        for arm, p in pooled.items():
+            known = np.isfinite(values) & np.isfinite(p)
+            if known.sum() < 8 or np.ptp(values[known]) == 0:
+                continue
+            scores = (p[known] - exam.events.outcome[known]) ** 2
+            if np.ptp(scores) < 1e-12:
+                continue  # an arm that is equally wrong everywhere, as always 0.5 is
+            rho = _spearman(values[known], scores)
+            # Fisher's z with the variance of a rank correlation (Bonett and Wright 2000)
+            half = 1.959964 * np.sqrt((1 + rho**2 / 2) / (known.sum() - 3))
+            z = np.arctanh(np.clip(rho, -0.999999, 0.999999))
+            rows.append(
+                {
+                    "column": column,
+                    "arm": arm,
+                    "n": int(known.sum()),
+                    "rank_correlation": rho,
+                    "low": float(np.tanh(z - half)),
+                    "high": float(np.tanh(z + half)),
+                }
+            )
+    return rows
+
+
+def _spearman(a: FloatArray, b: FloatArray) -> float:
+    ranks = [pd.Series(values).rank().to_numpy() for values in (a, b)]
+    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
+
+
+def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, list[dict[str, Any]]]:
+    """The questions that all arms together called best and worst (paper A, App. D.6)."""
+    scores = np.array([(p - exam.events.outcome) ** 2 for p in pooled.values()])
+    with np.errstate(invalid="ignore"):
+        known = np.isfinite(scores)
+        mean = np.where(
+            known.any(axis=0),
+            np.nansum(np.where(known, scores, 0.0), axis=0) / np.maximum(1, known.sum(axis=0)),
+            np.nan,
+        )
+    order = [int(row) for row in np.argsort(mean, kind="stable") if np.isfinite(mean[row])]
+
+    def entry(row: int) -> dict[str, Any]:
+        event = str(exam.events.event_id[row])
+        return {
+            "event": event,
+            "statement": exam.statements.get(event, NO_TEXT).text[:200],
+            "outcome": float(exam.events.outcome[row]),
+            "mean_brier": float(mean[row]),
+        }
+
+    return {
+        "easiest": [entry(row) for row in order[:_WIDE]],
+        "hardest": [entry(row) for row in reversed(order[-_WIDE:])],
+    }
+
+
+def _missing(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    absent = frame[frame["missing"] != ""]
+    counts = Counter(zip(absent["arm"].tolist(), absent["missing"].tolist(), strict=True))
+    return [{"arm": arm, "reason": reason, "forecasts": count} for (arm, reason), count in counts.items()]

@@ -1,0 +1,1 @@
+"""The JSON documents of all screens, and a run as people look at it: the same numbers and words everywhere."""

@@ -1,0 +1,78 @@
+"""The JSON documents of sets of questions: what `questions list` and `show` print."""
+
+from typing import Any
+
+from workbench.questions.question import Question, events_of, reasons_unscored
+from workbench.questions.question_sets import SORT, load_set
+from workbench.store import Store
+
+
+def sets_document(store: Store) -> dict[str, Any]:
+    """Every set of a home with its counts, the oldest first."""
+    rows = []
+    for name in store.streams(SORT):
+        entry = load_set(store, name)
+        rows.append(
+            {
+                "set": name,
+                "questions": len(entry.questions),
+                "events": len(entry.events()),
+                "scored": len(entry.scored_events()),
+                "left_out": len(entry.left_out),
+                "origins": list(entry.origins),
+            }
+        )
+    return {"sets": rows}
+
+
+def set_document(store: Store, name: str) -> dict[str, Any]:
+    """The questions of a set, a line each, and what cannot be scored with every reason."""
+    entry = load_set(store, name)
+    return {
+        "set": name,
+        "origins": list(entry.origins),
+        "events": len(entry.events()),
+        "scored": len(entry.scored_events()),
+        "questions": [_row(question) for question in entry.questions.values()],
+        "unscored": [{"id": each.id, "reason": each.reason} for each in entry.unscored()],
+    }
+
+
+def _row(question: Question) -> dict[str, Any]:
+    events = events_of(question)
+    resolved = sum(event.outcome is not None for event in events)
+    crowd = [event.crowd for event in events if event.crowd is not None]
+    return {
+        "id": question.id,
+        "title": question.title,
+        "kind": question.kind,
+        "source": question.source,
+        "category": question.category,
+        "asked_on": question.asked_on,
+        "resolves": question.horizons[-1] if question.horizons else question.closes_on,
+        "events": len(events),
+        "crowd": max(crowd) if crowd else None,
+        "volume": question.volume,
+        "state": "resolved" if events and resolved == len(events) else "in part" if resolved else "open",
+    }
+
+
+def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
+    """One question with its events and why any of them is not scored."""
+    entry = load_set(store, name)[question]
+    return {
+        "set": name,
+        "question": entry.to_json(),
+        "events": [
+            {
+                "id": event.id,
+                "statement": event.statement,
+                "part": event.part,
+                "horizon": event.horizon,
+                "crowd": event.crowd,
+                "outcome": event.outcome,
+            }
+            for event in events_of(entry)
+        ],
+        "unscored": reasons_unscored(entry),
+    }

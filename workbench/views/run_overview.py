@@ -1,0 +1,204 @@
+"""The rows of a list of runs: each run's facts, and beyond its own log how its claim's p moved since the run before, its age, when to look again.
+
+Command line, Python API and first page show the same rows.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from functools import lru_cache
+from typing import Any
+
+from workbench.engine.fold import load_state
+from workbench.engine.ownership import phase_here
+from workbench.engine.state import RunState
+from workbench.errors import UsageError, WorkbenchError
+from workbench.questions.grammar import read_claim
+from workbench.questions.schedule import HalvingSchedule
+from workbench.store import Store
+
+_ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+
+
+def listed_runs(
+    store: Store,
+    now: datetime,
+    *,
+    tags: Sequence[str] = (),
+    search: str = "",
+    limit: int | None = None,
+    texts: bool = False,
+) -> list[dict[str, Any]]:
+    """Return the rows of a home's runs with their course, the newest last; ``documents.runs`` says which and what is in them.
+
+    ``next_review`` is a datetime here. ``texts`` adds what a search looks into, as ``text``.
+    """
+    if limit is not None and limit < 1:
+        raise UsageError(f"a limit is 1 or more, not {limit}")
+    wanted = {tag.casefold() for tag in tags}
+    words = search.casefold().split()
+    run_ids = store.run_ids()
+    rows: dict[str, dict[str, Any]] = {}
+    for run_id in reversed(run_ids):  # the newest first, so that a limit reads no more than it needs
+        if limit is not None and len(rows) == limit:
+            break
+        try:
+            state = load_state(store, run_id)
+            text = searched_text(state) if words or texts else ""
+            if wanted <= set(state.annotations.tags) and all(word in text for word in words):
+                rows[run_id] = {**_row_here(store, state), **({"text": text} if texts else {})}
+        except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
+            rows[run_id] = _unreadable_row(run_id, error)
+    chosen = set(rows)
+    if len(rows) < len(run_ids):
+        rows |= _runs_of_the_same_claims(store, rows)
+    ordered = [rows[run_id] for run_id in run_ids if run_id in rows]
+    return [row for row in with_course(ordered, now) if row["run_id"] in chosen]
+
+
+def _runs_of_the_same_claims(
+    store: Store, rows: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, Any]]:
+    """The rows of runs that a limit or a search left out, and that the course of a listed claim needs all the same."""
+    claims = {claim_key(row["statement"]) for row in rows.values()} - {""}
+    others: dict[str, dict[str, Any]] = {}
+    for run_id, statement in store.claims().items():
+        if run_id in rows or claim_key(statement) not in claims:
+            continue
+        try:
+            others[run_id] = _row_here(store, load_state(store, run_id))
+        except WorkbenchError:  # it has no p to compare with, and says why where it is listed itself
+            continue
+    return others
+
+
+def claim_key(statement: object) -> str:
+    """Return what two runs of one claim have in common: its words, whatever their case and the spaces between them."""
+    return " ".join(str(statement or "").split()).casefold()
+
+
+def searched_text(state: RunState) -> str:
+    """Return all that a search for runs looks at, in lower case: claim, propositions, model, and what people said."""
+    statements = [node.statement for node in state.tree.propositions()]
+    parts = (state.run_id, state.statement, state.settings.model, *statements)
+    return "\n".join([*parts, state.annotations.words()]).casefold()
+
+
+def run_row(state: RunState) -> dict[str, Any]:
+    """Return the facts of one run as its own log has them."""
+    belief, outcome = state.tree.root.belief, state.annotations.outcome
+    return {
+        "run_id": state.run_id,
+        "statement": state.statement,
+        "cutoff": state.cutoff,
+        "p": belief.p if belief else None,
+        "status": state.status,
+        "state": state.phase,
+        "model": state.settings.model,
+        "started_utc": state.started_utc,
+        "imported": state.imported.to_json() if state.imported else None,
+        "outcome": outcome.to_json(belief.p if belief else None) if outcome is not None else None,
+        "tags": list(state.annotations.tags),
+        **({"not_installed": absent} if (absent := state.not_installed()) else {}),
+    }
+
+
+def _row_here(store: Store, state: RunState) -> dict[str, Any]:
+    row = run_row(state)
+    row["state"] = phase_here(state.phase, store.folder(state.run_id))
+    return row
+
+
+def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
+    names = ("statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome")
+    facts: dict[str, Any] = {**dict.fromkeys(names), "tags": []}
+    reason = " ".join(str(error).split())
+    return {"run_id": run_id, **facts, "status": "unreadable", "unreadable": reason}
+
+
+def with_course(
+    rows: Sequence[Mapping[str, Any]], now: datetime, schedule: HalvingSchedule | None = None
+) -> list[dict[str, Any]]:
+    """Return rows of runs, oldest first, each with its course over time.
+
+    ``before`` is the run before of the same claim that has a probability (``run_id`` and ``p``), None for the first;
+    ``change`` the p of this run less that one's; ``age`` the time since it was begun, in words; ``next_review`` the instant at which a finished run's claim is to be judged again, halfway between its last run and its
+    day (paper P, section 2), None where the claim is decided, over, has no day, or a later run took its place.
+    """
+    halving = schedule or HalvingSchedule()
+    last: dict[str, dict[str, Any]] = {}
+    times: dict[str, int] = {}
+    listed: list[dict[str, Any]] = []
+    for row in rows:
+        shown = {
+            **row,
+            "age": age(row.get("started_utc"), now),
+            "before": None,
+            "change": None,
+            "next_review": None,
+        }
+        listed.append(shown)
+        claim = claim_key(row.get("statement"))
+        if row.get("p") is None or not claim:
+            continue
+        earlier = last.get(claim)
+        if earlier is not None:
+            shown["before"] = {"run_id": earlier["run_id"], "p": earlier["p"]}
+            shown["change"] = row["p"] - earlier["p"]
+            earlier["next_review"] = None
+        last[claim] = shown
+        times[claim] = times.get(claim, 0) + 1
+        if row.get("outcome") is None and times[claim] < halving.most:
+            shown["next_review"] = _next_review(str(row["statement"]), row.get("started_utc"), halving, now)
+    return listed
+
+
+def _next_review(
+    statement: str, started_utc: str | None, schedule: HalvingSchedule, now: datetime
+) -> datetime | None:
+    day = claim_day(statement)
+    if day is None or started_utc is None:
+        return None
+    try:
+        started = datetime.fromisoformat(started_utc)
+    except ValueError:  # a stranger's package may hold what is no instant
+        return None
+    close = datetime.combine(day, time(), UTC) + timedelta(days=1)
+    if started.tzinfo is None or now >= close:
+        return None
+    return schedule.after(started, close)
+
+
+@lru_cache(maxsize=4096)
+def claim_day(statement: str) -> date | None:
+    """Return the day on which a claim is decided: as the key-free analyst reads it, else the last date it names.
+
+    >>> claim_day("VIX closes above 20 on 31 December 2018"), claim_day("A treaty is signed by 2027-03-01"), claim_day("So it is")
+    (datetime.date(2018, 12, 31), datetime.date(2027, 3, 1), None)
+    """
+    try:
+        return read_claim(statement).end
+    except UsageError:
+        days = []
+        for text in _ISO_DATE.findall(statement):
+            try:
+                days.append(date.fromisoformat(text))
+            except ValueError:  # 2026-02-31
+                continue
+        return max(days, default=None)
+
+
+def age(started_utc: str | None, now: datetime) -> str:
+    """Return how long ago a run was begun, in the largest unit that fits; empty where nobody knows.
+
+    >>> age("2026-11-20T12:00:00+00:00", datetime(2026, 11, 22, 18, tzinfo=UTC)), age(None, datetime.now(UTC))
+    ('2 d', '')
+    """
+    try:
+        seconds = (now - datetime.fromisoformat(started_utc or "")).total_seconds()
+    except (ValueError, TypeError):
+        return ""
+    for size, unit in ((365 * 86_400, "y"), (86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size:.0f} {unit}"
+    return "now"

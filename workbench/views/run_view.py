@@ -1,0 +1,210 @@
+"""A run as people and programs look at it: read-only, and always what the log says."""
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.annotations.entries import sign_off_rows
+from workbench.audit.data_read import findings, leaves_without_data, no_data_lines
+from workbench.engine.fold import load_state
+from workbench.engine.hindsight import hindsight
+from workbench.engine.ownership import phase_here
+from workbench.engine.run_files import manifest_id, notebook_name
+from workbench.engine.state import RunState
+from workbench.propositions import NodeId, Tree
+from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.whatif.stored_reports import root_base_rate
+
+if TYPE_CHECKING:
+    from workbench.audit.badges import Badge
+    from workbench.whatif.band import Band
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One run, as of the moment it was loaded; ``spending`` has the tokens and dollars of each node (``ModelLedger``).
+
+    ``without_data`` names the leaves that read no data, with what their values rest on instead.
+    """
+
+    state: RunState
+    folder: Path
+    model_calls: int
+    api_calls: int
+    cost_usd: float | None
+    spending: Mapping[NodeId, Mapping[str, Any]] = field(default_factory=dict)
+    manifest_id: str | None = None
+    sign_offs: list[dict[str, Any]] = field(default_factory=list)
+    without_data: Mapping[NodeId, str] = field(default_factory=dict)
+
+    @property
+    def run_id(self) -> str:
+        """Id of the run."""
+        return self.state.run_id
+
+    @property
+    def tree(self) -> Tree:
+        """The tree with the beliefs and rules that are in."""
+        return self.state.tree
+
+    @property
+    def statement(self) -> str:
+        """The root proposition."""
+        return self.state.statement
+
+    @property
+    def cutoff(self) -> str:
+        """The knowledge cutoff as the analyst wrote it."""
+        return self.state.cutoff
+
+    @property
+    def base_rate(self) -> float | None:
+        """The root's base rate known at the cutoff, where its grounding reports one; else None."""
+        return root_base_rate(self.tree)
+
+    @property
+    def home(self) -> Path:
+        """The data folder that it lies in."""
+        return self.folder.parent.parent
+
+    def notebook(self, node: NodeId) -> Path | None:
+        """Return the proof notebook of a leaf (trial 1), or None where there is none; raises ``UnknownNode``.
+
+        Of an inner node it is what its synthesizer looked up.
+        """
+        self.tree[node]  # raises for an unknown node
+        path = self.folder / "proofs" / notebook_name(node, 1)
+        return path if path.is_file() else None
+
+    @property
+    def hindsight(self) -> list[str]:
+        """Warnings that a model of the run may know how its claim turned out; every screen prints them."""
+        late = self.state.late_line()
+        return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
+
+    @property
+    def no_data_lines(self) -> list[str]:
+        """Warnings that name the leaves which read no data; every screen prints them."""
+        return no_data_lines(self.without_data)
+
+    def time_and_money(self) -> dict[str, Any]:
+        """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
+        from workbench.audit.cost_breakdown import time_and_money
+
+        with closing(Store(self.home)) as store:
+            return time_and_money(store, self.state)
+
+    @property
+    def mark(self) -> str:
+        """What stands at every figure of the run on a screen; empty while the run has no manifest."""
+        return f"manifest {self.manifest_id[:19]}" if self.manifest_id else ""
+
+    def band(self) -> "Band | None":
+        """Return the interval around the root with where it comes from; it reads the run's data calls."""
+        from workbench.whatif.band import run_band
+
+        with closing(Store(self.home)) as store:
+            return run_band(store, self.state)
+
+    def badges(self) -> "list[Badge]":
+        """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
+        from workbench.audit.badges import run_badges
+
+        with closing(Store(self.home)) as store:
+            return run_badges(store, self.state)
+
+    def document(self, *, nodes: bool = True) -> dict[str, Any]:
+        """Return the JSON document of ``analyze --json`` and ``show --json``.
+
+        ``nodes``: whether its propositions are in it. A page that shows the tree itself leaves them out: of 11,111 they take
+        0.4 s.
+        """
+        tree, root, said = self.tree, self.tree.root, self.state.annotations
+        return {
+            "run_id": self.run_id,
+            "statement": self.statement,
+            "cutoff": self.cutoff,
+            "model": self.state.settings.model,
+            "hindsight": self.hindsight,
+            "root": {
+                "id": root.id,
+                "p": root.belief.p if root.belief else None,
+                "key_factor": root.belief.key_factor if root.belief else None,
+            },
+            "base_rate": self.base_rate,
+            "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
+            "n_nodes": len(tree),
+            "n_leaves": len(tree.leaves()),
+            "model_calls": self.model_calls,
+            "api_calls": self.api_calls,
+            "cost_usd": self.cost_usd,
+            "isolation": self.state.isolation,
+            "imported": self.state.imported.to_json() if self.state.imported else None,
+            "status": self.state.status,
+            "state": (phase := phase_here(self.state.phase, self.folder)),
+            "reason": self.state.reason
+            if phase == self.state.phase
+            else f"its process ended without a word: `workbench resume {self.run_id}` goes on",
+            "not_verified": self.state.unverified_line(),
+            "findings": findings(self.without_data),
+            "folder": str(self.folder),
+            "manifest_id": self.manifest_id,
+            "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,
+            "tags": list(said.tags),
+            "notes": [each.to_json() for each in said.notes],
+            "comments": [each.to_json() for each in said.comments],
+            "sign_offs": self.sign_offs,
+            **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
+        }
+
+    def _node_document(self, node: NodeId) -> dict[str, Any]:
+        proposition, earlier = self.tree[node], self.state.earlier.get(node)
+        notebook = self.notebook(node)
+        rule = proposition.rule
+        return {
+            "id": node,
+            "parent": self.tree.parent(node),
+            "statement": proposition.statement,
+            "p": proposition.belief.p if proposition.belief else None,
+            "key_factor": proposition.belief.key_factor if proposition.belief else None,
+            "kind": "root" if node == self.tree.root.id else "inner" if proposition.children else "leaf",
+            "rule": rule.to_json() if rule else None,
+            "reaches": list(rule.reachable()) if rule and rule.numeric else None,
+            "warnings": rule.warnings() if rule and rule.numeric else [],
+            "notebook": str(notebook) if notebook else None,
+            "status": self.state.node_status(node),
+            "verified": self.state.verified(node),
+            **({"earlier": [row.to_json() for row in earlier]} if earlier else {}),
+        }
+
+
+def load_run(home: Path, run_id: str) -> RunView:
+    """Return a run of this home; ``run_id`` may be a beginning of the id, or ``last``. Raises ``UnknownRun``."""
+    store = Store(home)
+    try:
+        return view(store, store.resolve_run(run_id))
+    finally:
+        store.close()
+
+
+def view(store: Store, run_id: str) -> RunView:
+    """Return the view of a run from a store that is open already."""
+    return view_of(store, load_state(store, run_id))
+
+
+def view_of(store: Store, state: RunState) -> RunView:
+    """Return the view of a run whose state is at hand: who follows a run's log need not fold it anew."""
+    models, run_id = ModelLedger(store), state.run_id
+    return RunView(
+        state=state,
+        folder=store.folder(run_id),
+        model_calls=models.count(run_id),
+        api_calls=ApiLedger(store).count(run_id),
+        cost_usd=models.cost(run_id),
+        spending={row["node"]: row for row in models.spending(run_id)},
+        manifest_id=manifest_id(store, run_id),
+        sign_offs=sign_off_rows(store, state),
+        without_data=leaves_without_data(store, state),
+    )

@@ -1,0 +1,269 @@
+"""How numbers, rules, trees and runs are written for people, the same on every screen."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from workbench.formatting import outcome_words, percent, point_change
+from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
+from workbench.propositions.edits import (
+    AddChild,
+    Edit,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetPolarity,
+    SetReport,
+    SetRule,
+    SetValue,
+    Unpin,
+)
+from workbench.terminal import printable
+from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
+
+if TYPE_CHECKING:
+    from workbench.engine.people import Outcome, Remark
+    from workbench.views.run_view import RunView
+
+_ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
+
+#: Propositions that a terminal shows of a tree without being asked for all.
+MOST_LINES = 100
+
+
+def equation_with_values(tree: Tree, node: NodeId) -> str | None:
+    """Return an inner node's ``Rule.equation`` with the children's values beside their ids; None if it has no rule.
+
+    The terminal, the report and the exported notebook print this line, so that a reader can recompute the value.
+    """
+    rule = tree[node].rule
+    if rule is None:
+        return None
+    # Whole ids by one pattern: replacing text by text would find P2.1 inside P2.10 too.
+    children = set(tree[node].children)
+
+    def with_value(match: re.Match[str]) -> str:
+        child = match[0]
+        if child not in children:
+            return child
+        belief = tree[child].belief
+        return f"{child} ({percent(belief.p if belief else None)})"
+
+    return _ID.sub(with_value, rule.equation())
+
+
+def rule_remarks(tree: Tree, node: NodeId) -> list[str]:
+    """Return what every screen says beside an inner node's rule: the range that a sum can reach, and the rule's warnings."""
+    rule = tree[node].rule
+    if rule is None or not rule.numeric:
+        return []
+    warnings = rule.warnings()
+    if not rule.affine:
+        return warnings
+    low, high = (min(1.0, max(0.0, end)) for end in rule.reachable())
+    return [f"reaches {percent(low)} to {percent(high)}", *warnings]
+
+
+def tree_lines(
+    tree: Tree,
+    *,
+    equations: bool = True,
+    most: int | None = MOST_LINES,
+    marks: Mapping[NodeId, str] | None = None,
+) -> list[str]:
+    """Return the tree as lines: id, probability, statement, and under an inner node its rule with the range it reaches.
+
+    A tree of more than ``most`` propositions is folded at the deepest level down to which no more than that many lie; a line
+    says what is below. None folds nothing. ``marks`` are words that stand behind a proposition's statement.
+    """
+    lines: list[str] = []
+    deepest = _levels_shown(tree, most)
+    # (node, prefix before its branch mark, is the last of its siblings)
+    stack: list[tuple[NodeId, str, bool | None]] = [(tree.root.id, "", None)]
+    while stack:
+        node, prefix, last = stack.pop()
+        proposition = tree[node]
+        mark = "" if last is None else ("└─ " if last else "├─ ")
+        belief = proposition.belief
+        remark = f"  ({marks[node]})" if marks and node in marks else ""
+        lines.append(
+            # a line end in a statement would begin a line that passes for ours
+            f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {printable(proposition.statement, keep='')}{remark}"
+        )
+        below = prefix + ("" if last is None else ("   " if last else "│  "))
+        children = proposition.children
+        if children and depth_of(node) >= deepest:
+            count = len(tree.below(node))
+            lines.append(f"{below}└─ … {count} more below {node}")
+            continue
+        rule = equation_with_values(tree, node) if equations else None
+        if rule:
+            lines.append(f"{below}│    = {rule}")
+            lines.extend(f"{below}│      {remark}" for remark in rule_remarks(tree, node))
+        stack.extend(
+            (child, below, index == len(children) - 1) for index, child in reversed(list(enumerate(children)))
+        )
+    return lines
+
+
+def _levels_shown(tree: Tree, most: int | None) -> int:
+    """The deepest level that is shown: the children of the root are always, all where the tree is small enough."""
+    if most is None or len(tree) <= most:
+        return tree.depth
+    at_level = Counter(depth_of(node) for node in tree.ids())
+    level, seen = 1, at_level[0] + at_level[1]
+    while seen + at_level[level + 1] <= most:
+        level += 1
+        seen += at_level[level]
+    return level
+
+
+def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -> list[str]:
+    """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on.
+
+    ``named`` is what ``show`` was called with, for a package that has no id in this home.
+    """
+    marked = {node: "read no data" for node in view.without_data}
+    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
+    if not whole and len(view.tree) > MOST_LINES:
+        lines[-1:] = [
+            f"({len(view.tree):,} propositions, folded: `workbench show {named or view.run_id} --all`)",
+            "",
+        ]
+    facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
+    if view.state.isolation:
+        facts.append(
+            f"kernels sealed by {view.state.isolation}"
+            if view.state.isolation != "none"
+            else "KERNELS NOT SEALED"
+        )
+    lines.append(" · ".join(facts))
+    lines += view.hindsight
+    if view.state.imported is not None:
+        lines.append(view.state.imported.line())
+    if (absent := view.state.not_installed()) is not None:
+        lines.append(absent)
+    if (unverified := view.state.unverified_line()) is not None:
+        lines.append(unverified)
+    lines += view.no_data_lines
+    cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
+    lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
+    if view.base_rate is not None:
+        root = view.tree.root.p
+        gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
+        lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    return [*lines, *annotation_lines(view)]
+
+
+def annotation_lines(view: RunView) -> list[str]:
+    """Return what people said of a run: outcome, tags, notes, comments, sign-offs, one line each."""
+    said = view.state.annotations
+    lines = [outcome_line(said.outcome, view.tree.root.p)] if said.outcome is not None else []
+    lines += [f"tags: {', '.join(said.tags)}"] if said.tags else []
+    lines += [f"note on {remark_line(each)}" for each in said.notes]
+    lines += [f"comment on {remark_line(each)}" for each in said.comments]
+    lines += [sign_off_line(row) for row in view.sign_offs]
+    # a line end in a name or a tag would begin a line that passes for ours
+    return [printable(line, keep="") for line in lines]
+
+
+def outcome_line(outcome: Outcome, p: float | None) -> str:
+    """Return how the claim turned out, who says so, and the Brier score of the forecast, as every screen prints it."""
+    said = "its series" if outcome.source == "series" else outcome.author or "a person"
+    score = (
+        "" if p is None else f"; Brier score {outcome.brier(p):.3f} (0 is perfect, always 50% scores 0.250)"
+    )
+    times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
+    revised = f", revised {times}" if outcome.revised else ""
+    return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {said}{revised}{score}"
+
+
+def remark_line(remark: Remark) -> str:
+    """Return a comment or a note on one line: place, author, day, text."""
+    who = ", ".join(part for part in (remark.author, remark.at_utc[:10]) if part)
+    return f"{remark.node or 'run'} ({who}): {printable(remark.text, keep='')}"
+
+
+def sign_off_line(row: Mapping[str, Any]) -> str:
+    """Return a row of ``annotating.sign_off_rows`` as the sentence of the screens."""
+    verb = "ACCEPTED" if row["verdict"] == "accept" else "RETURNED"
+    left = [key for key, is_done in row["checklist"].items() if not is_done]
+    parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
+    parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
+    parts += [f"open: {', '.join(left)}"] if left else []
+    parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
+    # "scenario.recorded": people know the thing, not the event
+    later = dict.fromkeys(kind.partition(".")[0] for kind in row["later"])
+    parts += [f"added since, not covered: {', '.join(later)}"] if later else []
+    return "; ".join(parts)
+
+
+def edit_words(tree: Tree, edit: Edit) -> str:
+    """Return an edit as words, with the value it replaces and, where somebody said so, who holds it and why.
+
+    ``tree`` is the one before the edits.
+    """
+    place = edit.node
+    match edit:
+        case SetValue():
+            before = tree[place].p if place in tree else None
+            by = edit.override
+            who = "" if by is None else f" ({', '.join(filter(None, (by.author, by.reason)))})"
+            until = f", until {by.expires}" if by is not None and by.expires else ""
+            return f"{place} set to {percent(edit.p)} (was {percent(before)}){who}{until}"
+        case Pin():
+            return f"{place} held at its value"
+        case Unpin():
+            return f"{place} given back to the model"
+        case AddChild():
+            side = f", {edit.polarity.value.lower()}" if edit.polarity is not None else ""
+            value = f" at {percent(edit.p)}" if edit.p is not None else ""
+            return f"under {place} added{side}: {edit.statement}{value}"
+        case RemoveNode():
+            return f"{place} left out"
+        case Restate():
+            return f"{place} restated: {edit.statement}"
+        case SetPolarity():
+            side = "for" if edit.polarity is Polarity.POSITIVE else "against"
+            return f"{place} speaks {side} {parent_of(place) or 'nothing'}"
+        case SetReport():
+            return f"{place} has another report"
+        case SetRule():
+            assumed = assumption_change(tree, edit)
+            if assumed is not None:
+                name, before, p = assumed
+                return f"{name} set to {percent(p)} (was {percent(before)})"
+            return f"{place} has another rule ({edit.rule.get('name', 'unnamed')})"
+
+
+def brought_lines(change: RuleChange) -> list[str]:
+    """Return what stood at a proposition and what a full resynthesis brought there, in words: rules, key factors, texts."""
+    lines = []
+    for what, read in (("rule", equation), ("key factor", key_factor), ("text", report)):
+        before, after = read(change.before), read(change.after)
+        if before == after:
+            lines.append(f"{change.after.id} {what}, as before: {after or 'none'}")
+        else:
+            lines += [
+                f"{change.after.id} {what} before: {before or 'none'}",
+                f"{change.after.id} {what} now: {after or 'none'}",
+            ]
+    return lines
+
+
+def assumption_change(tree: Tree, edit: Edit) -> tuple[str, float, float] | None:
+    """Return what a rule's assumption is called, was and is, where the edit changes nothing else of the rule; else None."""
+    if not isinstance(edit, SetRule):
+        return None
+    rule = tree[edit.node].rule if edit.node in tree else None
+    old, new = (rule.to_json() if rule is not None else {}), dict(edit.rule)
+    was, becomes = old.pop("assumption", None), new.pop("assumption", None)
+    if old != new or not isinstance(was, Mapping) or not isinstance(becomes, Mapping):
+        return None
+    if was.get("detail") != becomes.get("detail"):
+        return None
+    name = "PA" if edit.node == ROOT else f"{edit.node}.PA"
+    return name, float(was["probability"]), float(becomes["probability"])

@@ -1,0 +1,348 @@
+"""The interval around a run's probability, under the name of where it comes from, and what past windows say of a leaf's error. It is never an interval of a model's feelings."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from math import fsum, hypot, sqrt
+from typing import Any, Literal
+
+from workbench.engine.state import RunState
+from workbench.formatting import percent
+from workbench.propositions import ROOT, NodeId, Tree
+from workbench.propositions.ids import natural_order
+from workbench.questions.series.series_leaf import RECORD
+from workbench.store import Store
+from workbench.store.events import NodeRefitted
+from workbench.synthesis import resynthesize, source_correlation
+from workbench.synthesis.sensitivity.uncertainty import Pair, root_uncertainty
+from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials
+from workbench.whatif.tree_documents import root_spread
+
+_BEGIN = re.compile(r'^\{"record": ?"' + re.escape(RECORD) + '"', re.MULTILINE)
+#: Leaves of one tree whose errors are held against each other, each with each.
+MOST_LEAVES = 300
+#: Weeks of a record that are read: a century.
+_MOST_WEEKS = 5_300
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastWindows:
+    """The past outcomes of one leaf.
+
+    Parameters
+    ----------
+    first : int
+        Day of the first window, as an ordinal number; the others follow week by week.
+    known, true : int
+        A bit per week, the first week the highest: whether the outcome is known, and whether it was true.
+    weeks : int
+    effective : float
+        How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
+    """
+
+    first: int
+    known: int
+    true: int
+    weeks: int
+    effective: float
+
+    def variance(self, p: float) -> float:
+        """Return the variance of a share near ``p`` of that many separate windows."""
+        return p * (1 - p) / self.effective
+
+    def band(self, p: float) -> tuple[float, float]:
+        """Return between what a share near ``p`` may lie by chance alone, its central 90 %."""
+        half = 1.6449 * sqrt(self.variance(p))
+        return max(0.0, p - half), min(1.0, p + half)
+
+    def to_json(self, p: float) -> dict[str, Any]:
+        """Return the band of a share near ``p`` as JSON values, with its sentence."""
+        low, high = self.band(p)
+        return {"effective_windows": self.effective, "low": low, "high": high, "line": self.line(p)}
+
+    def line(self, p: float) -> str:
+        """Return the band as a sentence."""
+        low, high = self.band(p)
+        return (
+            f"Rests on {self.effective:.1f} separate past windows: chance alone may move it between {percent(low)} and"
+            f" {percent(high)} (central 90 %)"
+        )
+
+
+def past_windows(tree: Tree, leaves: Iterable[NodeId] | None = None) -> dict[NodeId, PastWindows]:
+    """Return the past windows of each leaf, or of those named, whose report has a record of its own statement and its own p.
+
+    A leaf that was set by hand, or pooled with another forecast, no longer rests on its windows alone and is left out.
+    """
+    windows = {}
+    for leaf in tree.leaves() if leaves is None else leaves:
+        belief = tree[leaf].belief
+        if belief is None or tree[leaf].override is not None or '"record"' not in belief.report:
+            continue
+        records = [
+            record
+            for match in _BEGIN.finditer(belief.report)
+            if (record := _read(belief.report, match.start(), tree[leaf].statement, belief.p)) is not None
+        ]
+        if records:
+            windows[leaf] = records[-1]
+    return windows
+
+
+def _read(report: str, start: int, statement: str, p: float) -> PastWindows | None:
+    try:
+        data, _ = json.JSONDecoder().raw_decode(report, start)
+        if data["statement"] != statement or abs(float(data["p"]) - p) > 1e-9:
+            return None
+        bits, effective = str(data["bits"]), float(data["effective_windows"])
+        first = date.fromisoformat(data["weeks_from"]).toordinal()
+    # A model may have written a line that looks like one: half a record says nothing.
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
+        return None
+    return PastWindows(
+        first=first,
+        known=int(bits.replace("0", "1").replace("x", "0"), 2),
+        true=int(bits.replace("x", "0"), 2),
+        weeks=len(bits),
+        effective=effective,
+    )
+
+
+def window_correlation(windows: Mapping[NodeId, PastWindows]) -> dict[Pair, float]:
+    """Return how the errors of leaves go together, in [-1, 1]: the correlation of their past outcomes, week by week.
+
+    Over the weeks that two leaves share, out of all that each has: leaves with the same past err together, leaves with no common
+    week apart. So every pair is an inner product of unit vectors, and the whole a matrix of correlations that can be.
+    """
+    named = list(windows.items())
+    correlation: dict[Pair, float] = {}
+    for place, (first, left) in enumerate(named):
+        for second, right in named[place + 1 :]:
+            value = _errors_together(left, right)
+            if value:
+                correlation[frozenset((first, second))] = value
+    return correlation
+
+
+def _errors_together(left: PastWindows, right: PastWindows) -> float:
+    later, rest = divmod((right.first + 7 * right.weeks) - (left.first + 7 * left.weeks), 7)
+    # Weeks that end on different days of the week, or that one begins after the other's end, are not shared.
+    if rest or later >= right.weeks or -later >= left.weeks:
+        return 0.0
+    # The lowest bit of each is its last week. Who ends earlier is shifted up, so that equal bits are equal weeks.
+    up_left, up_right = max(0, later), max(0, -later)
+    known_left, true_left = left.known << up_left, left.true << up_left
+    known_right, true_right = right.known << up_right, right.true << up_right
+    common = known_left & known_right
+    share_left, share_right = _share(left), _share(right)
+    norm = sqrt(_spread(left, share_left) * _spread(right, share_right))
+    if norm == 0:  # always true, or never: nothing that could go along with anything
+        return 0.0
+    product = (
+        (true_left & true_right).bit_count()
+        - share_left * (true_right & common).bit_count()
+        - share_right * (true_left & common).bit_count()
+        + share_left * share_right * common.bit_count()
+    )
+    return max(-1.0, min(1.0, product / norm))
+
+
+def _share(windows: PastWindows) -> float:
+    return windows.true.bit_count() / max(1, windows.known.bit_count())
+
+
+def _spread(windows: PastWindows, share: float) -> float:
+    return windows.known.bit_count() * share * (1 - share)
+
+
+#: Standard deviations to either side that hold the central 90 % of a normal distribution.
+_CENTRAL_90 = 1.6449
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Band:
+    """An interval around the root with the sentence that says where it comes from."""
+
+    low: float
+    high: float
+    origin: str
+    #: What there are several of, in a word.
+    repeats: Literal["trials", "past windows", "refits"] = "trials"
+    #: How errors of leaves go together in it, as a sentence; empty where they are taken apart.
+    together: str = ""
+
+    @property
+    def is_point(self) -> bool:
+        """Whether both ends are written alike, which is no certainty."""
+        return percent(self.low) == percent(self.high)
+
+    def line(self) -> str:
+        """Return it as the sentence of the headline."""
+        also = f" {self.together}" if self.together else ""
+        if self.is_point:
+            return f"The {self.repeats} agree to the last digit shown, which is no certainty: {self.origin}.{also}"
+        return f"{percent(self.low)} to {percent(self.high)}: {self.origin}.{also}"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values, with the sentence that screens show."""
+        return {"low": self.low, "high": self.high, "repeats": self.repeats, "line": self.line()}
+
+    def widened(self, refits: "Band | None") -> "Band":
+        """Return the band with the spread of refitted weights added to that of the leaves, as independent errors."""
+        if refits is None:
+            return self
+        half = (refits.high - refits.low) / 2
+        middle = (self.low + self.high) / 2
+        return replace(
+            self,
+            low=max(0.0, middle - hypot(middle - self.low, half)),
+            high=min(1.0, middle + hypot(self.high - middle, half)),
+            origin=f"{self.origin}; the spread of refitted weights is in it",
+        )
+
+
+def trials_band(
+    spread: Mapping[str, Any] | None,
+    repeated: Mapping[NodeId, Sequence[float]],
+    correlation: Mapping[Pair, float] | None = None,
+) -> Band | None:
+    """Return the band of ``root_spread``; ``repeated`` are the leaves with two trials or more."""
+    if spread is None:
+        return None
+    shared = {pair: rho for pair, rho in (correlation or {}).items() if pair <= repeated.keys()}
+    counts = sorted({len(values) for values in repeated.values()})
+    number = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return Band(
+        low=spread["low"],
+        high=spread["high"],
+        origin=(
+            f"how far {number} independent trials of a leaf spread, carried up to the claim (its central 90 %);"
+            " it says how repeatable the answer is, not how sure the event"
+        ),
+        together=_together(shared, "Leaves that read the same series are taken to err together"),
+    )
+
+
+def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None) -> Band | None:
+    """Return the band of leaves that rest on past windows; None where none does, or the root has no value.
+
+    Each leaf's p counts as a share of its separate windows, with a binomial's variance, and errors go together as the past
+    outcomes did. Carried up by path weights; what else could be wrong with a model of the past is not in it.
+    """
+    known = past_windows(tree) if windows is None else windows
+    if not known or len(known) > MOST_LEAVES or tree.root.p is None:
+        return None
+    variances = {leaf: each.variance(tree[leaf].p or 0.0) for leaf, each in known.items()}
+    correlation = window_correlation(known)
+    spread = root_uncertainty(tree, variances, correlation, method="first-order")
+    counts = sorted(round(each.effective) for each in known.values())
+    number = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
+    which = "1 leaf that rests" if len(known) == 1 else f"{len(known)} leaves that rest"
+    return Band(
+        low=spread.low,
+        high=spread.high,
+        origin=(
+            f"how far chance alone may move {which} on {number} separate past windows, carried up to the claim"
+            " (its central 90 %); it says how well the past is known, not how sure the event"
+        ),
+        repeats="past windows",
+        together=_together(correlation, "Their errors go together as their past outcomes did"),
+    )
+
+
+def leaf_correlations(store: Store, state: RunState) -> list[dict[str, Any]]:
+    """Return how the errors of leaves are taken to go together in the band, the strongest pair first: ``a``, ``b``, ``correlation``."""
+    repeated = {leaf for leaf, values in leaf_trials(state).items() if len(values) > 1}
+    if repeated:
+        sources = {leaf: used for leaf, used in leaf_sources(store, state).items() if leaf in repeated}
+        correlation = source_correlation(sources)
+    else:
+        windows = past_windows(state.tree)
+        correlation = window_correlation(windows) if len(windows) <= MOST_LEAVES else {}
+    # Pairs stand in the order of the tree; the sort is stable.
+    rows = sorted(correlation.items(), key=lambda row: -abs(row[1]))
+    named = ((*natural_order(pair), rho) for pair, rho in rows)
+    return [{"a": first, "b": second, "correlation": rho} for first, second, rho in named]
+
+
+def _together(correlation: Mapping[Pair, float], words: str) -> str:
+    """The strongest pair by name, and how many there are; two decimals, as no reader can use more."""
+    if not correlation:
+        return ""
+    pair, rho = max(correlation.items(), key=lambda item: (abs(item[1]), sorted(item[0])))
+    first, second = natural_order(pair)
+    count = len(correlation)
+    others = f", the most of {count} pairs" if count > 1 else ""
+    sign = "+" if rho > 0 else "\N{MINUS SIGN}"
+    return f"{words} ({first} and {second} {sign}{abs(rho):.2f}{others})."
+
+
+def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | None:
+    """Return the band of what the synthesizer said when it was asked again; None where no refit gave a value.
+
+    Each refitted node's standard deviation is carried up by the root's slope in that node (its difference between one
+    deviation below and one above, all else as it stands); the nodes are taken as independent, so their squares add up.
+
+    Parameters
+    ----------
+    tree : Tree
+        The root must have a value.
+    refits : mapping
+        The newest refits of inner nodes, of the rules that the tree has.
+    """
+    p = tree.root.p
+    squares: list[float] = []
+    counts: set[int] = set()
+    for node, refitted in refits.items():
+        node_p = tree[node].p if node in tree else None
+        if refitted.value is None or node_p is None or refitted.count - refitted.failed < 2:
+            continue
+        counts.add(refitted.count - refitted.failed)
+        squares.append((_slope(tree, node, node_p, refitted.value.sd) * refitted.value.sd) ** 2)
+    if not squares or p is None:
+        return None
+    half = _CENTRAL_90 * sqrt(fsum(squares))
+    number = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
+    which = "1 inner proposition" if len(squares) == 1 else f"{len(squares)} inner propositions"
+    return Band(
+        low=max(0.0, p - half),
+        high=min(1.0, p + half),
+        origin=(
+            f"how far {number} refits of the weights of {which} spread, carried up to the claim (its central 90 %);"
+            " it says how repeatable the weights are, not how sure the event"
+        ),
+        repeats="refits",
+    )
+
+
+def _slope(tree: Tree, node: NodeId, node_p: float, sd: float) -> float:
+    """Return how much the root moves per unit of a node, between one standard deviation below and one above."""
+    low, high = max(0.0, node_p - sd), min(1.0, node_p + sd)
+    if node == ROOT or high == low:
+        return 1.0 if node == ROOT else 0.0
+    below, above = (resynthesize(tree, {node: value}).after for value in (low, high))
+    return 0.0 if below is None or above is None else (above - below) / (high - low)
+
+
+def run_band(store: Store, state: RunState) -> Band | None:
+    """Return the band of a run, whatever there is of it: of trials, else of past windows, with that of refitted weights.
+
+    None without any of them, or without a value of the root.
+    """
+    if state.tree.root.p is None:
+        return None
+    trials = leaf_trials(state)
+    refits = refits_band(state.tree, state.refits)
+    repeated = {leaf: values for leaf, values in trials.items() if len(values) > 1}
+    if not repeated:
+        band = windows_band(state.tree)
+    else:
+        # Which data the leaves share matters to this alone, and reading it takes a look at every call of the run.
+        sources = leaf_sources(store, state)
+        spread = root_spread(state.tree, trials, sources)
+        band = trials_band(spread, repeated, source_correlation(sources))
+    return refits if band is None else band.widened(refits)

@@ -1,0 +1,117 @@
+"""Asking the synthesizer again after edits: which propositions, at what price, and what it then says."""
+
+from collections.abc import Mapping, Sequence
+
+from proxies.asof.clock import Cutoff
+from workbench.agents.evidence.look_up import LookUp
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.opening import Agents
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.models.costs import forecast_cost
+from workbench.propositions import NodeId, Tree
+from workbench.propositions.edits import AddChild, Edit, SetRule
+from workbench.synthesis import Change, WhatIf
+from workbench.synthesis.whatif.apply_edits import FullPlan, full_plan, play
+from workbench.whatif.rule_changes import RuleChange
+from workbench.whatif.run_edits import WhatIfResult, require_grounded
+
+
+async def full_what_if(
+    state: RunState,
+    edits: Sequence[Edit],
+    gateway: ModelGateway,
+    *,
+    looked_up: Mapping[NodeId, LookUp] | None = None,
+) -> WhatIfResult:
+    """Ask the synthesizer again for the ancestors of the edited nodes, bottom up, and for them only.
+
+    ``looked_up`` is what it looked up for them when they were first weighed (`looked_up.stored_look_ups`): nothing is looked up again, and
+    the same notes are shown, except where the proposition itself was put into other words.
+
+    The replies are filed at addresses of their own (trial 0, attempt = the run's last event that changed it), so they are not mistaken for
+    the base run's; the same edits asked again before anything else happened are answered from the ledger.
+
+    Raises
+    ------
+    UsageError
+        A child of a proposition to be asked for has no value.
+    """
+    require_grounded(state)
+    base = state.tree
+    plan, edited = plan_full(state, edits)
+    tree = edited
+    asked_for = set(plan.nodes)
+    waiting = [
+        child.id
+        for node in plan.nodes
+        for child in tree.children(node)
+        if child.p is None and child.id not in asked_for
+    ]
+    if waiting:
+        raise UsageError(
+            f"{', '.join(waiting)} has no value to synthesize from: give it one, --set {waiting[0]}=P"
+        )
+    synthesizer = Agents(state.settings).synthesizer
+    cutoff = Cutoff.parse(state.cutoff)
+    calls_before = gateway.calls
+    for node in plan.nodes:
+        ask = gateway.asker(
+            run=state.run_id, node=node, trial=0, attempt=state.changed_seq, role="synthesizer"
+        )
+        same = node in base and base[node].statement == tree[node].statement
+        material = {"looked_up": looked_up[node]} if same and looked_up and node in looked_up else {}
+        rule, belief = await synthesizer.synthesize(
+            tree[node], tree.children(node), cutoff=cutoff, ask=ask, **material
+        )
+        tree = tree.with_rule(node, rule, belief)
+    named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
+    moved = tuple(
+        Change(id=node, before=before, after=after)
+        for node in [*tree.ids(), *(old for old in base.ids() if old not in tree)]
+        for before in [base[node].p if node in base else None]
+        for after in [tree[node].p if node in tree else None]
+        if node in named or before != after
+    )
+    whatif = WhatIf(
+        before=base.root.p,
+        after=tree.root.p,
+        changed=moved,
+        stale=tuple(node for node in tree.ids() if tree[node].stale),
+        saturated=(),
+        raw={},
+        tree=tree,
+    )
+    changes = tuple(RuleChange.between(edited, tree, node) for node in plan.nodes)
+    return WhatIfResult(whatif=whatif, model_calls=gateway.calls - calls_before, asked_again=changes)
+
+
+def plan_full(state: RunState, edits: Sequence[Edit]) -> tuple[FullPlan, Tree]:
+    """Return which nodes a full what-if asks the model for, and the tree with the edits in it; nothing is asked yet.
+
+    What was edited before the last full resynthesis (its rules stand among the edits) is not asked for again.
+    """
+    tree = play(state.tree, edits).tree
+    last = max((place for place, edit in enumerate(edits) if isinstance(edit, SetRule)), default=-1)
+    return full_plan(tree, edits[last + 1 :]), tree
+
+
+def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> str:
+    """Return what asking the synthesizer for these nodes will take, as one line: calls, tokens, US dollars where known."""
+    named = ", ".join(nodes) or "none"
+    if not Agents(state.settings).synthesizer.stages:
+        return (
+            f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
+        )
+    settings = state.settings
+    forecast = forecast_cost(
+        settings.model, leaves=0, inner=len(nodes) * times, prices=settings.prices, roles=settings.models
+    )
+    model = settings.models.get("synthesizer", settings.model)
+    price = "price unknown" if forecast.cost_usd is None else f"about ${forecast.cost_usd:.4f}"
+    tokens = forecast.input_tokens + forecast.output_tokens
+    size = f"about {tokens:,} tokens, " if tokens else ""
+    often = f" {times} times each" if times > 1 else ""
+    return (
+        f"asking {model} for {len(nodes)} nodes{often} ({named}): {forecast.model_calls} calls, {size}{price}"
+    )

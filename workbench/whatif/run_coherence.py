@@ -1,0 +1,79 @@
+"""Whether the answers of several runs can hold together."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
+from workbench.errors import UsageError, WorkbenchError
+from workbench.store import Store
+from workbench.synthesis.coherence.exclusive import forecast_findings
+
+
+def check_runs(
+    store: Store, runs: Sequence[str] = (), exclusive: Sequence[Sequence[str]] = ()
+) -> dict[str, Any]:
+    """Return the document of ``workbench coherence --json``: coherent, forecasts, findings, and what was left out and why.
+
+    Parameters
+    ----------
+    store : Store
+    runs : sequence of str
+        As on the command line; all runs of the home with a probability when empty.
+    exclusive : sequence of sequences of str
+        Runs of which exactly one comes true.
+
+    Raises
+    ------
+    UsageError
+        A named run has no probability, or an exclusive group mixes cutoffs.
+    """
+    named = {
+        name: store.resolve_run(name) for name in (*runs, *(name for group in exclusive for name in group))
+    }
+    left_out: list[str] = []
+    states: dict[str, RunState] = {}
+    for run_id in dict.fromkeys(named.values()) if runs else store.run_ids():
+        try:
+            state = load_state(store, run_id)
+        except WorkbenchError as error:
+            if run_id in named.values():
+                raise
+            left_out.append(f"run {run_id} cannot be read ({error}): left out")
+            continue
+        if state.tree.root.p is not None:
+            states[run_id] = state
+        elif run_id in named.values():
+            raise UsageError(f"run {run_id} has no root probability yet: `workbench resume {run_id}` first")
+        else:
+            left_out.append(f"run {run_id} has no root probability yet: left out")
+    groups = [[named[name] for name in group] for group in exclusive]
+    for group in groups:
+        if len(set(group)) < 2:
+            raise UsageError("--exclusive names the runs of one question, at least two: RUN,RUN,...")
+        if len({_known(states[run_id]) for run_id in group}) > 1:
+            raise UsageError(f"{', '.join(group)} were made at different cutoffs: they know different things")
+    instants: dict[str, list[str]] = {}
+    for run_id, state in states.items():
+        instants.setdefault(_known(state), []).append(run_id)
+    if len(instants) > 1:
+        left_out.append(f"the runs have {len(instants)} cutoffs: only those of one cutoff are compared")
+    findings = []
+    for members in instants.values():
+        p = {run_id: states[run_id].tree.root.p or 0.0 for run_id in members}
+        statements = {run_id: states[run_id].statement for run_id in members}
+        findings += forecast_findings(p, statements, [group for group in groups if group[0] in p])
+    return {
+        "coherent": not findings,
+        "forecasts": [
+            {"run_id": run_id, "statement": state.statement, "cutoff": state.cutoff, "p": state.tree.root.p}
+            for run_id, state in states.items()
+        ],
+        "findings": [finding.to_json() for finding in findings],
+        "left_out": left_out,
+    }
+
+
+def _known(state: RunState) -> str:
+    """The day up to which a run knows: live runs of one day are compared too."""
+    return state.cutoff_instant[:10]

@@ -1,0 +1,329 @@
+"""Named what-ifs of a run: each thing that happens to one is an event, made on the record before it or refused.
+
+What one call brings is one transaction.
+"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from math import fsum
+from pathlib import Path
+from typing import Any
+
+from workbench.engine.fold import load_state
+from workbench.engine.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions import EditConflict, Tree
+from workbench.propositions.edits import Edit
+from workbench.propositions.scenario_set import Action, Scenario, ScenarioRecord, ScenarioSet
+from workbench.store import Store, utc_now
+from workbench.store import events as ev
+from workbench.synthesis.whatif.apply_edits import play
+from workbench.synthesis.whatif.compare_scenarios import TOLERANCE
+from workbench.whatif.tree_documents import scenario_table
+
+#: The tree without edits, in every comparison; no scenario may be called so.
+BASE = "base"
+
+
+def save_scenario(
+    store: Store,
+    run_id: str,
+    name: str,
+    edits: Sequence[Edit],
+    *,
+    author: str = "",
+    rationale: str = "",
+    probability: float | None = None,
+    base_seq: int | None = None,
+    seen: RunState | None = None,
+) -> int:
+    """Add edits to a scenario, opened if there is none of that name; return the number of its last record.
+
+    All of it is one transaction: no other record comes in between, and if one edit does not fit, none is kept.
+    ``base_seq`` is the record the edits were made on, as ``workbench scenarios --json`` prints it; by default the scenario
+    as it now stands. ``seen`` is the run as the caller may see it, in place of all its log: of that only the scenarios are read.
+
+    Raises
+    ------
+    EditConflict
+        The scenario has changed since ``base_seq``.
+    UsageError
+        The name is empty or ``base``, or an edit does not fit the tree.
+    """
+    check_name(name)
+    with store.transaction():
+        if seen is None:
+            state = load_state(store, run_id)
+        else:
+            state = seen.copy()
+            state.scenarios = _scenarios_on_record(store, run_id)
+        book = _record_edits(
+            store,
+            state,
+            name,
+            edits,
+            author=author,
+            rationale=rationale,
+            probability=probability,
+            base_seq=base_seq,
+        )
+    return book[name].seq
+
+
+def _scenarios_on_record(store: Store, run_id: str) -> ScenarioSet:
+    book = ScenarioSet()
+    for row in store.events(run_id, kinds=("scenario.recorded",)):
+        if isinstance(row.event, ev.ScenarioRecorded):
+            book = book.apply(ScenarioRecord.from_json(row.event.record), row.seq)
+    return book
+
+
+def _record_edits(
+    store: Store,
+    state: RunState,
+    name: str,
+    edits: Sequence[Edit],
+    *,
+    author: str,
+    rationale: str,
+    probability: float | None = None,
+    base_seq: int | None = None,
+) -> ScenarioSet:
+    """Return the run's scenarios with the edits in; the caller folded ``state`` in the transaction that is open."""
+    state.require_installed()
+    known = state.scenarios.scenarios.get(name)
+    # Played for what it raises: an edit that does not fit is refused before the first record is made.
+    play(state.tree, [*(known.edits if known else ()), *edits])
+    if probability is not None:
+        _check_share(state.scenarios, name, probability)
+    group = _Group(store, state.run_id, state.scenarios, name, author)
+    if known is None:
+        if base_seq is not None:
+            # Raises for a scenario that does not exist: a base_seq means that the caller has seen one.
+            state.scenarios[name]
+        seq = group.keep("open", None, rationale=rationale, probability=probability)
+    else:
+        seq = known.seq if base_seq is None else base_seq
+        if probability is not None:
+            seq = group.keep("weigh", seq, probability=probability)
+    for edit in edits:
+        seq = group.keep("edit", seq, edit=edit)
+    return group.book
+
+
+def change_scenario(
+    store: Store, run_id: str, action: Action, name: str, *, author: str = "", base_seq: int | None = None
+) -> None:
+    """Undo, redo or close a scenario, as it now stands or as of ``base_seq``; raises ``EditConflict`` if it changed."""
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        seq = book[name].seq if base_seq is None else base_seq
+        _Group(store, run_id, book, name, author).keep(action, seq)
+
+
+def duplicate_scenario(store: Store, run_id: str, name: str, copy: str, *, author: str = "") -> None:
+    """Open a scenario with the edits and the rationale of another; it is not weighed, or the mix would count both.
+
+    Raises
+    ------
+    UsageError
+        The new name is empty, ``base`` or taken.
+    """
+    copy = check_name(copy).strip()
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        old = book[name]
+        group = _Group(store, run_id, book, copy, author)
+        seq = group.keep("open", None, rationale=old.rationale)
+        for edit in old.edits:
+            seq = group.keep("edit", seq, edit=edit)
+
+
+def rename_scenario(store: Store, run_id: str, name: str, new: str, *, author: str = "") -> None:
+    """Go on with a scenario under another name: opened with all it holds, the old one closed, in one transaction."""
+    new = check_name(new).strip()
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        old = book[name]
+        closing_group = _Group(store, run_id, book, name, author)
+        closing_group.keep("close", old.seq)
+        group = _Group(store, run_id, closing_group.book, new, author)
+        seq = group.keep("open", None, rationale=old.rationale, probability=old.probability)
+        for edit in old.edits:
+            seq = group.keep("edit", seq, edit=edit)
+
+
+def annotate_scenario(store: Store, run_id: str, name: str, rationale: str, *, author: str = "") -> None:
+    """Say what a scenario supposes, and why; the words before stay in the log."""
+    with store.transaction():
+        book = load_state(store, run_id).scenarios
+        _Group(store, run_id, book, name, author).keep("annotate", book[name].seq, rationale=rationale)
+
+
+class _Group:
+    """Records of one scenario that are made together: each on the one before it, all at one time."""
+
+    def __init__(self, store: Store, run_id: str, book: ScenarioSet, name: str, author: str) -> None:
+        self._store, self._run_id, self.book = store, run_id, book
+        self._name, self._author, self._recorded_at = name, author, utc_now()
+
+    def keep(self, action: Action, base_seq: int | None, **more: Any) -> int:
+        record = ScenarioRecord(
+            action=action,
+            scenario=self._name,
+            author=self._author,
+            at=self._recorded_at,
+            base_seq=base_seq,
+            **more,
+        )
+        seq = self._store.append(self._run_id, ev.ScenarioRecorded(record=record.to_json()))
+        self.book = self.book.apply(record, seq)
+        return seq
+
+
+def _check_share(book: ScenarioSet, name: str, probability: float) -> None:
+    others = fsum(each.probability or 0.0 for key, each in book.scenarios.items() if key != name)
+    if others + probability > 1 + TOLERANCE:
+        raise UsageError(
+            f"the other scenarios are held {others:g} likely already: {name} can take {1 - others:g} at most"
+        )
+
+
+def check_name(name: str) -> str:
+    """Return the name; raises ``UsageError`` for one that says nothing or means the base."""
+    if not name.strip():
+        raise UsageError("a scenario needs a name")
+    if name.strip() == BASE:
+        raise UsageError(f"no scenario may be called {BASE}: that is the tree without edits")
+    return name
+
+
+def scenario_set(store: Store, run_id: str) -> ScenarioSet:
+    """Return a run's open scenarios out of their own records alone: of a large tree the whole fold takes half a second."""
+    stored = store.events(run_id, kinds=("scenario.recorded",))
+    records = [
+        (each.seq, each.event.record) for each in stored if isinstance(each.event, ev.ScenarioRecorded)
+    ]
+    return ScenarioSet.fold((seq, ScenarioRecord.from_json(record)) for seq, record in records)
+
+
+class SavedScenarios:
+    """The scenarios of one run of a home; the dashboard's panel reads and saves through it.
+
+    Each call opens the store for itself, so that it sees what others saved and holds no file open between two clicks.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    run_id : str
+    """
+
+    def __init__(self, home: Path, run_id: str) -> None:
+        self.home = home
+        self.run_id = run_id
+
+    def table(self, tree: Tree | None = None) -> dict[str, Any]:
+        """Return what ``workbench scenarios --json`` prints.
+
+        ``tree`` is the run's, where the caller has just read it: then only the scenarios' own records are read.
+        """
+        with closing(Store(self.home)) as store:
+            if tree is not None:
+                return scenario_table(tree, scenario_set(store, self.run_id), now=utc_now())
+            state = load_state(store, self.run_id)
+            return scenario_table(state.tree, state.scenarios, now=utc_now())
+
+    def scenario(self, name: str) -> Scenario | None:
+        """Return the open scenario of a name as it now stands, or None."""
+        with closing(Store(self.home)) as store:
+            return scenario_set(store, self.run_id).scenarios.get(name)
+
+    def hold(self, name: str, edits: Sequence[Edit], *, author: str, base_seq: int | None) -> int | None:
+        """Make a scenario consist of exactly these edits, and return the number of its last record.
+
+        What it has in common with them from its beginning stays; the rest of it is undone and the rest of them added, so that
+        the log shows what was edited and taken back. A scenario of no edits is not opened for nothing: None then.
+
+        Raises
+        ------
+        EditConflict
+            Somebody else changed the scenario after ``base_seq`` (None: it did not exist).
+        """
+        with closing(Store(self.home)) as store, store.transaction():
+            book = scenario_set(store, self.run_id)
+            known = book.scenarios.get(name)
+            if (None if known is None else known.seq) != base_seq:
+                raise EditConflict(f"scenario {name!r} was changed elsewhere meanwhile")
+            if known is None and not edits:
+                return None
+            group = _Group(store, self.run_id, book, name, author)
+            seq = group.keep("open", None) if known is None else known.seq
+            before = () if known is None else known.edits
+            common = 0
+            for old, new in zip(before, edits, strict=False):
+                if old != new:
+                    break
+                common += 1
+            for _ in before[common:]:
+                seq = group.keep("undo", seq)
+            for edit in edits[common:]:
+                seq = group.keep("edit", seq, edit=edit)
+            return seq
+
+    def change(self, action: Action, name: str, *, author: str = "") -> dict[str, Any]:
+        """Close a scenario, or take back or put back its last edit, and return the table as it is then."""
+        with closing(Store(self.home)) as store:
+            change_scenario(store, self.run_id, action, name, author=author)
+        return self.table()
+
+    def rename(self, name: str, new: str, *, author: str = "") -> dict[str, Any]:
+        """Give a scenario another name and return the table."""
+        with closing(Store(self.home)) as store:
+            rename_scenario(store, self.run_id, name, new, author=author)
+        return self.table()
+
+    def duplicate(self, name: str, copy: str, *, author: str = "") -> dict[str, Any]:
+        """Open a copy of a scenario and return the table."""
+        with closing(Store(self.home)) as store:
+            duplicate_scenario(store, self.run_id, name, copy, author=author)
+        return self.table()
+
+    def annotate(self, name: str, rationale: str, *, author: str = "") -> dict[str, Any]:
+        """Say what a scenario supposes, and return the table."""
+        with closing(Store(self.home)) as store:
+            annotate_scenario(store, self.run_id, name, rationale, author=author)
+        return self.table()
+
+    def weigh(self, name: str, probability: float, *, author: str = "") -> dict[str, Any]:
+        """Say how likely a scenario is held, in [0, 1], and return the table with the mix."""
+        with closing(Store(self.home)) as store:
+            save_scenario(store, self.run_id, name, (), author=author, probability=probability)
+        return self.table()
+
+    def save(self, name: str, edits: Sequence[Edit], *, author: str, rationale: str = "") -> dict[str, Any]:
+        """Keep edits as a new scenario and return the table with it, as ``table`` would.
+
+        The log is folded once for the check, the records and the table: of a long run that is what takes the time.
+
+        Raises
+        ------
+        UsageError
+            The name is in use, or there is nothing to keep.
+        """
+        name = check_name(name).strip()
+        if not edits:
+            raise UsageError("nothing is edited yet: change a probability first")
+        store = Store(self.home)
+        try:
+            with store.transaction():
+                state = load_state(store, self.run_id)
+                if name in state.scenarios.scenarios:
+                    raise UsageError(
+                        f"a scenario {name!r} is there already: choose another name, or"
+                        f" `workbench scenarios {self.run_id} --close {name!r}`"
+                    )
+                book = _record_edits(store, state, name, edits, author=author, rationale=rationale)
+                return scenario_table(state.tree, book, now=utc_now())
+        finally:
+            store.close()

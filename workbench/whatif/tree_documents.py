@@ -1,0 +1,155 @@
+"""What the command line and the dashboard ask of a valued tree, ready to print: one function per question."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from workbench.errors import UsageError
+from workbench.propositions import NodeId, Tree
+from workbench.propositions.scenario_set import ScenarioSet
+from workbench.synthesis.sensitivity.assumptions import assumption_rows
+from workbench.synthesis.sensitivity.information import ground_next, value_of_information
+from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
+from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
+from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
+from workbench.synthesis.whatif.compare_scenarios import compare, mix
+from workbench.synthesis.whatif.ranges import reachable_ranges
+
+
+def sensitivity_rows(tree: Tree, reference: float = 0.0) -> list[dict[str, Any]]:
+    """Document of ``workbench sensitivity --json``: one row per leaf and assumption, the widest swing first.
+
+    Contributions are path weight times (p - reference). For linear rules that are not held at a bound those of the leaves
+    sum to the root's distance from where it would be with every leaf at the reference.
+    """
+    return [{**row.to_json(), "contribution": contribution(row, reference)} for row in driver_rows(tree)]
+
+
+def contribution(row: TornadoRow, reference: float) -> float | None:
+    """A leaf's path weight times (p - reference); None where no function leads from it to the root."""
+    return None if row.path_weight is None or row.p is None else row.path_weight * (row.p - reference)
+
+
+def driver_rows(tree: Tree) -> list[TornadoRow]:
+    """What the root can be moved by, the widest swing first: the leaves, and the assumptions of logic rules."""
+    assumed = assumption_rows(tree)
+    if not assumed:
+        return tornado(tree)
+    return sorted([*tornado(tree), *assumed], key=swing_order)
+
+
+def sensitivity_report(
+    tree: Tree,
+    trials: Mapping[NodeId, Sequence[float]] | None = None,
+    costs: Mapping[NodeId, float] | None = None,
+    sources: Mapping[NodeId, Collection[str]] | None = None,
+    *,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next.
+
+    Parameters
+    ----------
+    tree : Tree
+    trials : mapping, optional
+        Per leaf the p of every trial; where some leaf has two or more, the root's uncertainty is given.
+    costs : mapping, optional
+        Dollars per trial of a leaf.
+    sources : mapping, optional
+        Per leaf the sources it read; leaves that share some err together.
+    """
+    low, high = reachable_ranges(tree)[tree.root.id]
+    return {
+        "root": tree.root.p,
+        "reachable": [low, high],
+        "tornado": sensitivity_rows(tree),
+        "uncertainty": root_spread(tree, trials or {}, sources, seed=seed),
+        "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
+    }
+
+
+def root_spread(
+    tree: Tree,
+    trials: Mapping[NodeId, Sequence[float]],
+    sources: Mapping[NodeId, Collection[str]] | None = None,
+    *,
+    seed: int = 0,
+) -> dict[str, Any] | None:
+    """Return the root's uncertainty from the spread of its leaves' trials; None where no leaf has two, or the root no value."""
+    moments = trial_moments(trials)
+    if not moments or tree.root.p is None:
+        return None
+    # No distribution on [0, 1] with mean p has a variance above p(1 - p). Trials pooled in logit space can break that.
+    usable = {leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)}
+    correlation = source_correlation({leaf: used for leaf, used in (sources or {}).items() if leaf in usable})
+    return root_uncertainty(tree, usable, correlation, seed=seed).to_json()
+
+
+def two_way_grid(tree: Tree, leaves: str) -> dict[str, Any]:
+    """Document of ``workbench sensitivity --two A,B --json``; raises ``UsageError`` unless two leaves are named."""
+    from workbench.synthesis.sensitivity.two_way import two_way
+
+    named = [part.strip() for part in leaves.split(",") if part.strip()]
+    if len(named) != 2:
+        raise UsageError(f"{leaves!r}: name two leaves, such as P1,P2.1")
+    first, second = named
+    return two_way(tree, first, second).to_json()
+
+
+def scenario_table(
+    base: Tree, book: ScenarioSet, names: Sequence[str] = (), *, now: str | None = None
+) -> dict[str, Any]:
+    """Scenarios side by side (all, or those named), and their mix where any has a probability.
+
+    With ``now``, an ISO 8601 instant, overrides that are over do not count; ``expired`` names their nodes.
+    """
+    chosen = {name: book[name] for name in names or book.scenarios}
+    trees = {name: scenario_tree(base, scenario, now).tree for name, scenario in chosen.items()}
+    over = {
+        name: [] if now is None else expired(play(base, scenario.edits).tree, now)
+        for name, scenario in chosen.items()
+    }
+    weighed = {
+        name: (scenario.probability, trees[name])
+        for name, scenario in chosen.items()
+        if scenario.probability is not None
+    }
+    mixture = mix(base, weighed) if weighed else None
+    return {
+        "base": {"root": base.root.p},
+        "scenarios": [
+            {
+                "name": name,
+                "seq": scenario.seq,
+                "rationale": scenario.rationale,
+                "author": scenario.author,
+                "at": scenario.at,
+                "probability": scenario.probability,
+                "edits": len(scenario.edits),
+                "can_undo": bool(scenario.edits),
+                "can_redo": bool(scenario.undone),
+                "root": trees[name].root.p,
+                "stale": [node for node in trees[name].ids() if trees[name][node].stale],
+                "overrides": override_rows(trees[name]),
+                "expired": over[name],
+            }
+            for name, scenario in chosen.items()
+        ],
+        "nodes": [row.to_json() for row in compare(base, trees)],
+        "mix": None if mixture is None else {"root": mixture.root, "weights": dict(mixture.weights)},
+    }
+
+
+def override_rows(tree: Tree) -> list[dict[str, Any]]:
+    """The analyst's values in effect that say whose they are, each beside the model's own."""
+    return [
+        {
+            "id": node.id,
+            "p": node.p,
+            "model_p": node.model_belief.p if node.model_belief is not None else None,
+            **node.override.to_json(),
+        }
+        for node in tree.propositions()
+        if node.override is not None
+    ]

@@ -1,0 +1,156 @@
+"""Steps of a run that wait for a person (``--approve``), answered on its page: all of what would be run or sent, yes, no, or an edit."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import ipywidgets
+
+from workbench.engine.approvals import Undecided, decide, step_name, undecided_steps
+from workbench.engine.state import RunState, approval_key
+from workbench.errors import UsageError, WorkbenchError
+from workbench.store import Store
+from workbench.store import events as ev
+from workbench.terminal import printable
+from workbench.widgets import panels
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, show_if
+
+_REPLACED = "\N{REPLACEMENT CHARACTER}"
+#: What a step is called in the sentence above its text.
+_KINDS = {"cell": "run a cell", "call": "make a data call", "page": "read a page"}
+
+
+class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
+    """The oldest step that waits, or another one that is chosen; away while none does.
+
+    Whoever answers first decides, here, on another page or at a terminal; the others are told what was decided and by whom.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    run_id : str
+    author : callable
+        The name typed elsewhere on the page, for whoever types none here; empty if there is none.
+    decided : callable
+        Called when an answer is on record, or was refused: the log has something new.
+    """
+
+    def __init__(
+        self, home: Path, run_id: str, author: Callable[[], str], decided: Callable[[], object]
+    ) -> None:
+        self._home, self._run_id = home, run_id
+        self._author, self._decided = author, decided
+        self.name = field("your name", "wb-author")
+        self._steps: dict[str, Undecided] = {}
+        self._mine: set[str] = set()
+        self._shown: str | None = None
+        self.elsewhere = html()
+        self.which = choice([], "step that waits")
+        self.which.observe(lambda _change: self._show_step(), names=["value"])
+        self.text = html()
+        self.reason = field("reason: the agent is told it", "wb-long")
+        self.yes = action("Yes", lambda: self._answer("yes"), tooltip="as it stands")
+        self.no = action("No", lambda: self._answer("no"), tooltip="needs a reason")
+        self.instead = plain_widget(ipywidgets.Textarea, description="the cell to run instead")
+        self.instead.add_class("wb-field")
+        self.instead.add_class("wb-source")
+        self.edit = action("Run the edited cell", lambda: self._answer("edit"), tooltip="the agent is told")
+        self.line = html()
+        self._editing = box(ipywidgets.HBox, [self.instead, self.edit], "wb-form-row")
+        self._question = box(
+            ipywidgets.VBox,
+            [
+                self.which,
+                self.text,
+                box(ipywidgets.HBox, [self.name, self.yes, self.reason, self.no], "wb-form-row"),
+                self._editing,
+            ],
+            "wb-question",
+        )
+        super().__init__([self.elsewhere, self._question, self.line], layout=look(ipywidgets.Layout))
+        self.add_class("wb-approving")
+        self._show_or_hide()
+
+    def show(self, state: RunState) -> None:
+        """Bring it in step with the run's log: what waits now, and what was decided elsewhere since."""
+        waiting = {step_name(event) for event in state.undecided.values()}
+        gone = [step for name, step in self._steps.items() if name not in waiting]
+        if lines := [line for step in gone if (line := self._answer_elsewhere(state, step)) is not None]:
+            self.elsewhere.value = panels.note(" ".join(lines))
+        if waiting != self._steps.keys():
+            with closing(Store(self._home)) as store:
+                self._steps = {step.name: step for step in undecided_steps(store, state)}
+            oldest = next(iter(self._steps), None)
+            offer(self.which, list(self._steps), self._shown if self._shown in self._steps else oldest)
+            self._show_step()
+        self._show_or_hide()
+
+    def _answer_elsewhere(self, state: RunState, step: Undecided) -> str | None:
+        """Return what became of a step that was shown here; None if it was answered here."""
+        if step.name in self._mine:
+            return None
+        decision = state.decided.get(approval_key(step.event))
+        if decision is None:
+            return f"{step.name} no longer waits: the run was stopped or taken up anew."
+        why = f": {decision.reason}" if decision.reason else ""
+        return f"{step.name} was answered by {decision.author}, {_said(decision)}{why}."
+
+    def _show_or_hide(self) -> None:
+        show_if(bool(self._steps), self._question)
+        show_if(len(self._steps) > 1, self.which)
+        said = self._steps or self.elsewhere.value or self.line.value
+        show_if(bool(said), self)
+
+    def _show_step(self) -> None:
+        step = self._steps.get(str(self.which.value))
+        if step is None or step.name == self._shown:
+            return  # what a person is typing stays
+        self._shown = step.name
+        event = step.event
+        # What a terminal obeys can deceive on a page too: text that runs backwards, characters of no width.
+        text = printable(step.text)
+        self.text.value = panels.rendered(
+            "approval",
+            step=step.name,
+            what=_KINDS[event.what],
+            node=event.node,
+            trial=event.trial,
+            attempt=event.attempt,
+            text=text,
+            replaced=text.count(_REPLACED) - step.text.count(_REPLACED),
+            others=len(self._steps) - 1,
+        )
+        self.reason.value = self.line.value = ""
+        self.instead.value = text if event.what == "cell" else ""
+        show_if(event.what == "cell", self._editing)
+
+    def _answer(self, verdict: str) -> None:
+        name = str(self.which.value)
+        self.line.value = self.elsewhere.value = ""
+        try:
+            author = self.name.value.strip() or self._author()
+            if not author:
+                raise UsageError("type your name first: an answer stands in the log and in the proof")
+            with closing(Store(self._home)) as store:
+                decide(
+                    store,
+                    self._run_id,
+                    name,
+                    verdict,
+                    author=author,
+                    reason=self.reason.value,
+                    edited=self.instead.value if verdict == "edit" else None,
+                )
+            self._mine.add(name)
+            self._decided()
+        # An exception in a widget's callback is seen by nobody.
+        except WorkbenchError as error:
+            self._decided()
+            if name in self._steps:  # else somebody was first, and the line above says who
+                self.line.value = panels.refusal(str(error))
+        self._show_or_hide()
+
+
+def _said(decision: ev.ApprovalGiven) -> str:
+    return {"yes": "yes", "no": "no", "edit": "an edited cell ran instead"}[decision.verdict]

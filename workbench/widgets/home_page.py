@@ -1,0 +1,342 @@
+"""The first page: all runs with search and state, and the form that states a new claim."""
+
+import os
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs
+
+import ipywidgets
+from ipywidgets import Widget
+
+from proxies.asof.clock import Cutoff
+from proxies.catalogue import Availability
+from proxies.catalogue.loader import load_catalogue
+from proxies.errors import CutoffRefused, ProxyError
+from workbench.engine.detached import plan_elsewhere
+from workbench.environment import home_from, proxy_settings
+from workbench.errors import UsageError, WorkbenchError
+from workbench.formatting import NO_VALUE
+from workbench.models.listing import KEYS
+from workbench.models.model_options import OFFLINE
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
+from workbench.plug_points import GROUNDERS, plugin_names
+from workbench.propositions import ROOT
+from workbench.questions.errors import ANOTHER_MODEL
+from workbench.questions.series.embedded_series import SERIES
+from workbench.store import Store
+from workbench.views.run_overview import listed_runs
+from workbench.views.run_view import load_run
+from workbench.widgets import panels
+from workbench.widgets.edit_log import DRAFT
+from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
+from workbench.widgets.html_panel import Panel
+from workbench.widgets.live_run import Poller
+from workbench.widgets.panels import rendered
+from workbench.widgets.run_page import Dashboard, dashboard
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnSource:
+    """An endpoint that is not of the shipped catalogue; ``obstacle`` says why it cannot be asked, empty if it can."""
+
+    path: str
+    about: str
+    policy: str
+    obstacle: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourcesAtHand:
+    """The folder of own catalogue files, their endpoints, and those that are shipped or of packages, counted."""
+
+    folder: str
+    own: tuple[OwnSource, ...]
+    shipped: int
+    usable: int
+
+
+def own_sources(home: Path, environ: Mapping[str, str]) -> SourcesAtHand:
+    """Return what can be asked in a home with the keys of an environment; no key is shown.
+
+    Raises ``CatalogueError`` where an own file does not load: one bad file refuses all, as for a run.
+    """
+    settings = proxy_settings(environ, home)
+    catalogue, shipped = settings.catalogue(), load_catalogue()
+    at_hand = Availability.of(settings.keys, None)
+    obstacles = {path: at_hand.obstacle(catalogue.resolve(path)) for path in catalogue.paths()}
+    own = tuple(
+        OwnSource(
+            path=path,
+            about=(endpoint := catalogue.resolve(path)).description,
+            policy=endpoint.as_of.policy,
+            obstacle=obstacles[path],
+        )
+        for path in catalogue.paths()
+        if path not in shipped
+    )
+    return SourcesAtHand(
+        folder=str(settings.catalogue_folder),
+        own=own,
+        shipped=len(obstacles) - len(own),
+        usable=sum(not obstacle for path, obstacle in obstacles.items() if path in shipped),
+    )
+
+
+def own_sources_html(at_hand: SourcesAtHand | None) -> str:
+    """Return them as a fold; None stands for what is read when it is opened."""
+    return rendered("own_sources", at_hand=at_hand, series=list(SERIES.values()))
+
+
+REVIEW_DUE = "review due"
+STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
+_APPROVALS = {
+    "asks for nothing": "none",
+    "asks before each cell": "cells",
+    "asks before each data call": "calls",
+    "asks before each page": "pages",
+}
+#: Runs in the list at once; the search reaches the others.
+SHOWN = 100
+
+
+class Home(ipywidgets.VBox):  # type: ignore[misc]
+    """All runs of a data folder, and a form for a new one: it plans first, and grounds on a click on the run's page.
+
+    Parameters
+    ----------
+    home : Path
+        The data folder.
+    note : str
+        A line to show above: why the page of a run could not be shown.
+    environ : mapping, optional
+        Where providers' keys are looked for, by default the process's environment; only which are set counts.
+    """
+
+    def __init__(self, home: Path, *, note: str = "", environ: Mapping[str, str] | None = None) -> None:
+        self._home, self._note = home, note
+        self._environ = os.environ if environ is None else environ
+        self._rows: list[dict[str, Any]] = []
+        self._seen: tuple[int, ...] = ()
+        self.search = field("search claims and run ids", "wb-find")
+        self.state = choice(list(STATES), "state")
+        self.table = html()
+        self.claim = plain_widget(ipywidgets.Textarea, placeholder=EXAMPLES[0])
+        self.claim.description = "claim"
+        self.claim.add_class("wb-field")
+        self.claim.add_class("wb-claim")
+        self.examples = box(
+            ipywidgets.HBox, [action(text, partial(self._take, text)) for text in EXAMPLES], "wb-examples"
+        )
+        reached = providers(self._environ)
+        without_key = "" if reached else f"No model key: {data_reach()}. Add a key to ask about today."
+        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
+        self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
+        self.model = plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)
+        self.model.value = reached[0] if reached else OFFLINE
+        self.model.description = "model"
+        self.model.add_class("wb-field")
+        self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.approve = choice(list(_APPROVALS), "what waits for your word")
+        self.depth = field("depth, 1 if empty", "wb-short")
+        self.budget = field("budget in dollars", "wb-short")
+        self.sources = Panel(own_sources_html(None))
+        self.sources.on_open = self._read_sources
+        self.line, self.reach = (
+            html(),
+            html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
+        )
+        self.plan = action(
+            "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
+        )
+        self.plan.disabled = True
+        for checked in (self.claim, self.cutoff, self.model):
+            checked.observe(lambda _change: self._check(), names=["value"])
+        for filtering in (self.search, self.state):
+            filtering.observe(lambda _change: self._show(), names=["value"])
+        options = box(
+            ipywidgets.HBox,
+            [self.cutoff, self.model, self.grounder, self.approve, self.depth, self.budget, self.plan],
+            "wb-keeping",
+        )
+        super().__init__(
+            [
+                style(),
+                html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                pane("New claim", [self.claim, self.examples, options, self.line, self.reach], "wb-new"),
+                pane(
+                    "Runs",
+                    [self.table],
+                    "wb-all-runs",
+                    beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
+                ),
+                pane("Own series and sources", [self.sources], "wb-own-sources"),
+            ],
+            layout=look(ipywidgets.Layout),
+        )
+        self.add_class("wb-app")
+        self.poller = Poller(self.look, seconds=3.0)
+        self.look()
+        self.poller.start()
+
+    def look(self) -> bool:
+        """Read the list anew if the log has grown; always True, so that it is looked at again."""
+        try:
+            with closing(Store(self._home)) as store:
+                seen = (store.last_seq(), len(store.run_ids()))
+            if seen != self._seen:
+                self._rows, self._seen = list_runs(self._home), seen
+                self._show()
+        except WorkbenchError as error:
+            self.table.value = panels.refusal(str(error))
+        return True
+
+    def _show(self) -> None:
+        words = self.search.value.casefold().split()
+        rows = [
+            row
+            for row in self._rows
+            if _is_in(row, str(self.state.value))
+            # Propositions, notes, comments and tags too, as `workbench runs --search` does.
+            and all(
+                word in row.get("text", f"{row['run_id']} {row['statement']}".casefold()) for word in words
+            )
+        ]
+        self.table.value = panels.runs_table(
+            rows[:SHOWN], note=self._note, hidden=max(0, len(rows) - SHOWN), filtered=bool(words)
+        )
+
+    def _read_sources(self, _name: str) -> None:
+        """Show them when the fold is opened: the catalogue is read for that, which the page need not wait for."""
+        try:
+            self.sources.value = own_sources_html(own_sources(self._home, self._environ))
+        except (WorkbenchError, ProxyError) as error:
+            self.sources.value = panels.refusal(str(error))
+
+    def _check(self) -> None:
+        """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
+        claim = self.claim.value.strip()
+        self.plan.disabled = not claim
+        self.line.value = ""
+        if not claim:
+            return
+        model, cutoff = self.model.value.strip() or OFFLINE, self.cutoff.value.strip() or "now"
+        try:
+            Cutoff.parse(cutoff)
+            if model.endswith("/"):
+                raise UsageError(
+                    f"write which model of {model.removesuffix('/')} is to be asked, after {model}"
+                )
+            if model == OFFLINE:
+                from workbench.offline.offline_model import (
+                    claim_at,  # numpy and pandas come with it: 0.5 s that the list need not wait
+                )
+
+                claim_at(claim, cutoff)
+        except (UsageError, CutoffRefused) as error:
+            self.plan.disabled = True
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        """Show a refusal in the words of this page, where a model is chosen in a field and not by an option."""
+        self.line.value = panels.refusal(str(error).replace(ANOTHER_MODEL, "choose another model"))
+
+    def _take(self, example: str) -> None:
+        """Fill the form in with an example, at a cutoff and for a model that can treat it."""
+        self.cutoff.value, self.model.value, self.claim.value = EXAMPLE_CUTOFF, OFFLINE, example
+
+    def _plan(self) -> None:
+        words = ["--model", self.model.value.strip() or OFFLINE]
+        if self.grounder.value != self.grounder.options[0]:
+            words += ["--grounder", str(self.grounder.value)]
+        for option, text in (("--depth", self.depth.value), ("--budget-usd", self.budget.value)):
+            if text.strip():
+                words += [option, text.strip()]
+        if (approve := _APPROVALS[str(self.approve.value)]) != "none":
+            words += ["--approve", approve]
+        self.plan.disabled = True
+        self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
+        try:
+            run_id = plan_elsewhere(
+                self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
+            )
+        except UsageError as error:
+            self._refuse(error)
+        else:
+            self.line.value = panels.planned(run_id)
+            self.look()
+        finally:
+            self.plan.disabled = False
+
+
+def _is_in(row: Mapping[str, Any], state: str) -> bool:
+    if state == REVIEW_DUE:
+        return row["next_review"] is not None and row["next_review"] <= datetime.now(UTC)
+    return state == STATES[0] or row.get("state") == state
+
+
+def providers(environ: Mapping[str, str]) -> list[str]:
+    """Return beginnings of model names whose providers have a key in an environment; no key is read.
+
+    >>> providers({"ANTHROPIC_API_KEY": "k"})
+    ['anthropic/']
+    """
+    return [f"{name}/" for name, keys in KEYS.items() if any(environ.get(key) for key in keys)]
+
+
+def list_runs(home: Path) -> list[dict[str, Any]]:
+    """Return the runs of a data folder, newest first: run_id, statement, cutoff, p in [0, 1] or None, state, imported, and
+    each one's course (``overview.listed_runs``).
+
+    A run that cannot be read has the reason in place of its statement.
+    """
+    with closing(Store(home)) as store:
+        rows = listed_runs(store, datetime.now(UTC), texts=True)
+    return [
+        {**row, "statement": row["unreadable"], "cutoff": NO_VALUE} if "unreadable" in row else row
+        for row in reversed(rows)
+    ]
+
+
+def open_dashboard(environ: Mapping[str, str]) -> Any:
+    """Return the widget of the page.
+
+    The run is ``?run=...`` of the page's address (Voila passes it as ``QUERY_STRING``), else ``WORKBENCH_RUN``; its home is
+    ``WORKBENCH_HOME``; an empty one asks for the list. ``&scenario=NAME`` opens a scenario, ``&node=P2`` selects a proposition. Without a run, or if the run does not exist, the page lists the runs.
+    """
+    home = home_from(environ)
+    address = {
+        name: values[0]
+        for name, values in parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True).items()
+    }
+    run_id = address.get("run", environ.get("WORKBENCH_RUN", ""))
+    if run_id:
+        try:
+            return dashboard(
+                load_run(home, run_id),
+                scenario=address.get("scenario") or DRAFT,
+                node=address.get("node") or ROOT,
+                owns_address=True,
+            )
+        except WorkbenchError as error:
+            return Home(home, note=str(error))
+    return Home(home)
+
+
+def rehearse(environ: Mapping[str, str] = os.environ) -> None:
+    """Draw pages that nobody sees, so that the next one in this process waits for no import, no template and no database.
+
+    A kernel that is made ahead does it: the page that the server was started for, and the newest run where that was the list.
+    """
+    pages = [open_dashboard(environ)]
+    if not isinstance(pages[0], Dashboard):
+        pages.append(open_dashboard({**environ, "WORKBENCH_RUN": "last"}))
+    for page in pages:
+        page.poller.stop()
+        if isinstance(page, Dashboard):
+            assert page.desk  # asking for it makes it
+    Widget.close_all()

@@ -1,0 +1,358 @@
+"""The dashboard of a run: headline, tree and drivers first, and once they stand the desk around them."""
+
+from typing import TYPE_CHECKING, Any
+from weakref import ref
+
+import ipywidgets
+
+from workbench.errors import WorkbenchError
+from workbench.propositions import ROOT, NodeId
+from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
+from workbench.propositions.values import Override
+from workbench.store import Store
+from workbench.views.run_view import RunView
+from workbench.views.wording import equation_with_values
+from workbench.whatif.run_edits import edit_plan
+from workbench.whatif.saved_scenarios import SavedScenarios
+from workbench.whatif.typed_values import market_of
+from workbench.widgets import panels
+from workbench.widgets.drivers import Drivers
+from workbench.widgets.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
+from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.fields import box, look, pane, style
+from workbench.widgets.html_panel import Panel
+from workbench.widgets.live_run import Follower, Poller, Working
+from workbench.widgets.side_panels import SurroundingPanes
+from workbench.widgets.tree_widget import TreeWidget
+
+if TYPE_CHECKING:
+    from workbench.audit.badges import Badge
+    from workbench.whatif.band import Band
+
+
+class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
+    """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made.
+
+    Parameters
+    ----------
+    run : RunView
+        What ``workbench.views.run_view.load_run`` returns; its scenarios are those of the data folder it lies in.
+    scenario : str
+        The scenario to work on: the draft, where the page's address names none.
+    node : str
+        The proposition to select.
+    owns_address : bool
+        Whether it is the whole page of a server of ours: it then changes the page's address and leads back to the runs, and
+        its desk is made when the page has come to rest for the first time. In a cell it is made at once.
+    shared : SharedEdits, optional
+        What the other widgets of the run in this kernel share: the page then shows and changes their edits.
+    """
+
+    def __init__(
+        self,
+        run: RunView,
+        *,
+        scenario: str = DRAFT,
+        node: NodeId = ROOT,
+        owns_address: bool = False,
+        shared: SharedEdits | None = None,
+        **kwargs: Any,
+    ):
+        self.run = run
+        self.document = run.document(nodes=False)
+        self.shared = shared
+        self.session = (
+            WhatIfSession(run.tree, without_data=run.without_data) if shared is None else shared.session
+        )
+        self.scenarios = SavedScenarios(run.home, run.run_id)
+        self.tree = TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
+        self.header = Panel()
+        self.market = market_of(run.state)
+        references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
+        self.drivers = Drivers(references, self._choose, run.mark)
+        self.follower = Follower(run)
+        self.poller = Poller(self.look)
+        self.working = Working(self.follower, self._take_edits_into_plan, self._follow, self._say)
+        self.keeper = (
+            Keeper(self.session, self.scenarios, author=self._author, say=self._say)
+            if shared is None
+            else shared.keeper
+        )
+        self._desk: SurroundingPanes | None = None
+        self._said: tuple[str, bool] | None = None
+        self._badges: list[Badge] = []
+        self._band: Band | None = None
+        self._behind = False
+        self._left = box(ipywidgets.VBox, [pane("Propositions", [self.tree], "wb-left")], "wb-column-left")
+        self._right = box(
+            ipywidgets.VBox,
+            [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
+            "wb-column-right",
+        )
+        # Filled later: a page makes all views anew that come after one that is put between them.
+        self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
+        columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
+        kwargs.setdefault("layout", look(ipywidgets.Layout))
+        super().__init__([style(), self.header, self.working, self._waiting, columns], **kwargs)
+        self.add_class("wb-app")
+        self._in_step = _PageInStep(self)
+        if shared is None:
+            self.session.override = self._override
+        else:
+            shared.join(self._in_step)
+        self.session.subscribe(self._edited)
+        self.tree.on_rest = self.catch_up
+        self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
+        self._read_band()
+        self._begin(scenario, node)
+        self._show_headline()
+        self.working.show(run)
+        if not owns_address:
+            assert self.desk  # asking for it makes it
+        if self._looks_again:
+            self.poller.start()
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> Any:
+        """Return the live view for a page of our server; in a notebook the tree as HTML, which the live view replaces."""
+        if self.tree.owns_address:
+            return super()._repr_mimebundle_(**kwargs)
+        return self.tree.shown_as(self)
+
+    @property
+    def side_panels(self) -> SurroundingPanes:
+        """What stands around the tree; made when it is first asked for."""
+        with self.session.lock:
+            if self._desk is None:
+                self._show_first_screen()
+                self._desk = SurroundingPanes(
+                    self.session,
+                    self.scenarios,
+                    self.keeper,
+                    self.drivers,
+                    self.market,
+                    run=lambda: self.run,
+                    select=self._choose,
+                    follow=self._follow,
+                    reread=self._reread,
+                    look=self.look,
+                    whose=self.shared,
+                )
+                if self._said is not None:
+                    self._desk.say(*self._said)
+                self._desk.book.look_up(self.run.tree)
+                self._desk.show(self.tree.selected, self.tree.dark)
+                self._desk.approving.show(self.follower.state)
+                self._waiting.children = (self._desk.approving,)
+                self._left.children = (*self._left.children, *self._desk.left)
+                self._right.children = (*self._right.children, *self._desk.right)
+            return self._desk
+
+    def look(self) -> bool:
+        """Show what the run has got since the last look; False when nothing more is to come."""
+        try:
+            if not self.follower.look():
+                return self._looks_again
+        except WorkbenchError as error:
+            self.working.refuse(str(error))
+            return True
+        if not self.follower.worked:
+            with self.session.lock:
+                self._take_over()
+            return self._looks_again
+        with self.session.lock:
+            done = self.follower.phase == "done"
+            self._take_view()
+            if self._desk is not None:
+                self._desk.run_went_on(done)
+            self.session.rebase(self.run.tree, self.follower.marks(), self.run.without_data)
+            if done:
+                self._read_band()
+                self._read_badges()
+            self._show_work()
+            self.show_proof()
+        return self._looks_again
+
+    @property
+    def _looks_again(self) -> bool:
+        """Whether more is to come: work on the run, or, on a page of our server, what others say of a finished one."""
+        return self.follower.phase != "done" or self.tree.owns_address
+
+    def _take_view(self) -> None:
+        self.run = self.follower.view
+        self.document = self.run.document(nodes=False)
+
+    def _take_over(self) -> None:
+        self._take_view()
+        self.show_proof()
+        self._show_headline()
+
+    def _show_work(self) -> None:
+        self.working.show(self.run)
+        if self._desk is not None:
+            self._desk.approving.show(self.follower.state)
+
+    def _follow(self) -> None:
+        """Look at the log again and again: a process has taken the run up, or was told to stop."""
+        self.look()
+        self._show_work()
+        self.poller.start()
+
+    def _take_edits_into_plan(self, store: Store) -> None:
+        """What was added, removed and reworded is grounded; values set by hand stay edits."""
+        with self.session.lock:
+            shape = [
+                edit
+                for edit in self.session.edits
+                if isinstance(edit, AddChild | RemoveNode | Restate | SetPolarity)
+            ]
+            if not shape:
+                return
+            edit_plan(store, self.run.run_id, shape)
+            values = [edit for edit in self.session.edits if isinstance(edit, SetValue)]
+            self.session.open(())
+            self.look()
+            self.session.open(values)
+            self.keeper.flush()
+
+    def _reread(self, moves_band: bool) -> None:
+        """Show what was just put on record about the run: its numbers stay as they are."""
+        self.follower.look()
+        if moves_band:
+            self._read_band()
+        self._take_over()
+
+    def _begin(self, scenario: str, node: NodeId) -> None:
+        """Open the scenario of the address, or the draft that an earlier page left."""
+        try:
+            # The other cells have one in work already, which no page that comes later takes from them unasked.
+            there = True if self.shared is not None and scenario == DRAFT else self.keeper.open(scenario)
+        except WorkbenchError as error:
+            self._say(f"{scenario} cannot be opened: {error}", True)
+            return
+        if there and scenario == DRAFT and self.session.edits:
+            count = len(self.session.edits)
+            edits = "1 edit" if count == 1 else f"{count} edits"
+            self._say(f"{edits} of an earlier visit, kept as {DRAFT}. Reset all takes them back", False)
+        elif not there and scenario != DRAFT:
+            self._say(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
+        self.tree.selected = node if node in self.session.tree else ROOT
+        self._tell_address()
+
+    def _edited(self) -> None:
+        """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
+        moving = self.tree.moving or (self.shared is not None and self.shared.tree.moving)
+        if moving or self._desk is None:
+            self._behind = True
+        else:
+            self.refresh()
+
+    def catch_up(self) -> None:
+        """Bring the page in step: a tree that shows these edits has come to rest."""
+        if self._desk is None:
+            assert self.desk  # the first screen stands: now the rest of the page is made
+        elif self._behind:
+            self.refresh()
+        if not self._badges and self.follower.phase == "done":
+            # Where the audit has to be made its reading takes its time, so the page stands before it begins.
+            self._read_badges()
+
+    def _read_badges(self) -> None:
+        try:
+            self._badges = self.run.badges()
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            self._say(str(error), True)
+        self._show_headline()
+
+    def _read_band(self) -> None:
+        try:
+            self._band = self.run.band()
+        except WorkbenchError as error:
+            self._say(str(error), True)
+
+    def _show_headline(self) -> None:
+        self.header.value = panels.header(
+            self.document,
+            self.session.now,
+            len(self.session.edits),
+            self.run.base_rate,
+            listed=self.tree.owns_address,
+            band=self._band,
+            market=self.market,
+            why=equation_with_values(self.session.tree, ROOT),
+            badges=self._badges,
+        )
+
+    def refresh(self) -> None:
+        """Bring every panel in step with the session."""
+        with self.session.lock:
+            self._show_first_screen()
+            if self._desk is not None:
+                self._desk.show(self.tree.selected, self.tree.dark)
+            self._tell_address()
+
+    def _show_first_screen(self) -> None:
+        self._behind = False
+        self._show_headline()
+        self.drivers.show(self.session.tree)
+
+    def show_proof(self) -> None:
+        """Show the evidence of the selected proposition, where the desk is made already."""
+        with self.session.lock:
+            if self._desk is not None:
+                self._desk.show_selected(self.tree.selected, self.tree.dark)
+
+    def _tell_address(self) -> None:
+        """Let the page's address name the scenario in work, so that it shows the same to whoever opens it."""
+        self.tree.scenario = self.keeper.name
+
+    def _author(self) -> str:
+        return "dashboard" if self._desk is None else self._desk.by()
+
+    def _override(self) -> Override | None:
+        return None if self._desk is None else self._desk.override()
+
+    def _say(self, line: str, refused: bool) -> None:
+        """Show one line of what was kept, or why not."""
+        self._said = (line, refused)
+        if self._desk is not None:
+            self._desk.say(line, refused)
+
+    def _choose(self, node: NodeId) -> None:
+        if node in self.session.tree:
+            self.tree.selected = node
+
+
+class _PageInStep(Panels):
+    """Passes on to a page what the run's other widgets in this kernel share with it."""
+
+    def __init__(self, page: Dashboard) -> None:
+        self._page = ref(page)
+
+    def edited(self) -> None:
+        if (page := self._page()) is not None:
+            page.catch_up()
+
+    def said(self, line: str, refused: bool) -> None:
+        if (page := self._page()) is not None:
+            page._say(line, refused)
+
+
+def whole_page(run: RunView) -> Dashboard:
+    """Return this kernel's whole page of a run for a cell, with the edits that all cells of the run share."""
+    shared = shared_edits(run)
+    page = shared.views.get(Dashboard)
+    if isinstance(page, Dashboard) and page.comm is not None:
+        page.look()
+    else:
+        page = shared.views[Dashboard] = Dashboard(run, shared=shared)
+    return page
+
+
+def dashboard(
+    run: RunView, *, scenario: str = DRAFT, node: NodeId = ROOT, owns_address: bool = False
+) -> Dashboard:
+    """Return the dashboard of a run, to be displayed in JupyterLab, Voila or any front end with widgets.
+
+    It opens with the edits of a scenario (by default the draft that an earlier page left) and a selected proposition.
+    """
+    return Dashboard(run, scenario=scenario, node=node, owns_address=owns_address)

@@ -1,0 +1,226 @@
+"""What stands on a run's page around the tree and its drivers: what-if, scenarios, notes, and the evidence of a proposition.
+
+None of it is needed for the first screen, so a page makes it once that stands: its 70 models would come before the first row.
+"""
+
+from collections.abc import Callable
+
+import ipywidgets
+
+from workbench.errors import UsageError, WorkbenchError
+from workbench.propositions import ROOT, NodeId
+from workbench.propositions.values import Override
+from workbench.store import utc_now
+from workbench.views.run_view import RunView
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.run_edits import parse_override
+from workbench.whatif.saved_scenarios import SavedScenarios
+from workbench.widgets import panels
+from workbench.widgets import proof_view as proof
+from workbench.widgets.annotation_forms import DownloadForm, NotesForm, ReviewPane
+from workbench.widgets.approval_form import ApprovalPane
+from workbench.widgets.drivers import Drivers
+from workbench.widgets.edit_log import Keeper, SharedEdits
+from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
+from workbench.widgets.html_panel import Panel
+from workbench.widgets.node_actions import RefittingForm, RegroundingForm
+from workbench.widgets.node_form import AssumptionForm, EditingForm
+from workbench.widgets.resynthesis_form import ResynthesisForm
+from workbench.widgets.scenario_pane import ScenarioPane
+
+
+class SurroundingPanes:
+    """The panes of a page, ``left`` below the tree and ``right`` below what drives the claim.
+
+    Parameters
+    ----------
+    session : WhatIfSession
+        The page's edits.
+    scenarios : SavedScenarios
+    keeper : Keeper
+        Writes the edits to the log.
+    drivers : Drivers
+        Their questions are one of the panes.
+    market : float or None
+        What a market or crowd said at the cutoff, in [0, 1].
+    run : callable
+        Returns the run as it now stands.
+    select : callable
+        Selects a proposition in the tree.
+    follow : callable
+        Called when a process has taken the run up.
+    reread : callable
+        Called when something was put on record about the run; True where that moves the band.
+    look : callable
+        Called when a step that waited was answered: the log has something new.
+    whose : SharedEdits, optional
+        The run's other widgets in this kernel, whose fields for name, reason and time are this page's too.
+    """
+
+    def __init__(
+        self,
+        session: WhatIfSession,
+        scenarios: SavedScenarios,
+        keeper: Keeper,
+        drivers: Drivers,
+        market: float | None,
+        *,
+        run: Callable[[], RunView],
+        select: Callable[[NodeId], None],
+        follow: Callable[[], None],
+        reread: Callable[[bool], None],
+        look: Callable[[], object],
+        whose: SharedEdits | None = None,
+    ) -> None:
+        self._session, self._scenarios, self._keeper = session, scenarios, keeper
+        self._run, self._select, self._reread = run, select, reread
+        self._shown: tuple[NodeId, bool] | None = None
+        self._node: NodeId = ROOT
+        self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z")
+        self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z")
+        self.reset = action("Reset all", lambda: session.reset_all(), tooltip="take all edits back")
+        self.reset.add_class("wb-reset")
+        self.author, self.reason, self.expires = (
+            whose_fields() if whose is None else (whose.author, whose.reason, whose.expires)
+        )
+        self.line = html()
+        self.table, self.detail = Panel(), Panel()
+        self.table.on_select = self.detail.on_select = select
+        self.proof = html()
+        self.assuming = AssumptionForm(session)
+        self.change = Fold("Change this proposition", self._make_form)
+        self.regrounding = RegroundingForm(self.by, follow)
+        self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
+        self.refitting = RefittingForm(self._show_refits)
+        self.notes = NotesForm(self.by, lambda: reread(False))
+        self.review = ReviewPane(self.author, lambda: reread(False), select)
+        self.approving = ApprovalPane(
+            scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
+        )
+        self.spent = Panel(panels.unread_time_and_money())
+        self.spent.on_open = self._read_time_and_money
+        self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
+        self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
+        buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
+        whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
+        self.left = [
+            pane("What if", [self.line, self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
+            pane("What would it take", [drivers.questions], "wb-asked"),
+            pane("Scenarios", [self.book], "wb-scenarios"),
+            pane("Notes and tags", [self.notes], "wb-notes"),
+            pane("Review", [self.review], "wb-review"),
+        ]
+        evidence = [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof]
+        self.right = [
+            pane("Evidence", evidence, "wb-evidence"),
+            pane("Take it with you", [self.taking], "wb-taking"),
+            pane("Time and money", [self.spent], "wb-spent"),
+        ]
+
+    def _show_refits(self) -> None:
+        with self._session.lock:  # on a thread of its own: the page goes on while the model answers
+            self._reread(True)
+
+    @property
+    def form(self) -> EditingForm:
+        """The form that changes the selected proposition; made when it is first unfolded, or asked for."""
+        form: EditingForm = self.change.content
+        return form
+
+    def by(self) -> str:
+        """Return who sits here, as typed."""
+        return self.author.value.strip() or "dashboard"
+
+    def override(self) -> Override | None:
+        """Whose the next values are; None as long as no name, reason or time is typed."""
+        author, reason, expires = (entry.value.strip() for entry in (self.author, self.reason, self.expires))
+        return parse_override(
+            author or ("dashboard" if reason or expires else ""), reason, expires or None, now=utc_now()
+        )
+
+    def say(self, line: str, refused: bool) -> None:
+        """Show one line on what was kept, or why not; an empty one takes the last away."""
+        self.line.value = (panels.refusal(line) if refused else panels.note(line)) if line else ""
+
+    def show(self, node: NodeId, dark: bool) -> None:
+        """Bring every pane in step with the session."""
+        session = self._session
+        now, edits = session.now, session.edits
+        remarks = [remark.line for remark in edit_remarks(session.base, edits)]
+        self.table.value = panels.what_if(
+            self._scenarios.run_id, now, edits, session.base, scenario=self._keeper.name, remarks=remarks
+        )
+        self.reset.disabled = not edits
+        self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
+        self.resynthesis.show()
+        self.book.show()
+        self.show_selected(node, dark)
+
+    def show_selected(self, node: NodeId, dark: bool) -> None:
+        """Show a proposition with its evidence: a leaf's notebook, an inner one's sum and synthesis."""
+        run, tree = self._run(), self._session.tree
+        refitted = run.state.refits.get(node)
+        sums = panels.combination(node, tree, refitted) if tree[node].children else ""
+        comments = [each.to_json() for each in run.state.annotations.comments if each.node == node]
+        spent = run.spending.get(node)
+        self.detail.value = (
+            panels.selected(
+                node, tree, self._session.base, spent, comments, without_data=run.without_data.get(node, "")
+            )
+            + sums
+        )
+        self._node = node
+        if self.change.filled_with is not None:
+            self.form.show(node)
+        self.assuming.show(node)
+        self.regrounding.show(run, node)
+        self.refitting.show(run, node)
+        self.notes.show(run, node)
+        self.review.show(run, node)
+        # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
+        # every message.
+        if self._shown != (node, dark):
+            document, title = self._document(node, dark)
+            self.proof.value = proof.frame(document, title=title)
+            self._shown = (node, dark)
+
+    def run_went_on(self, done: bool) -> None:
+        """Forget what was read of the run: another notebook may stand behind the proposition that is shown."""
+        self._shown = None
+        if done:
+            self.spent.value = panels.unread_time_and_money()
+
+    def _make_form(self) -> EditingForm:
+        form = EditingForm(self._session, self._select)
+        form.show(self._node)
+        return form
+
+    def _read_time_and_money(self, _name: str) -> None:
+        """Show where time and money went. It reads every journal, so when it is unfolded and not when the page opens."""
+        try:
+            self.spent.value = panels.time_and_money(self._run().time_and_money())
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            self.spent.value = panels.refusal(str(error))
+
+    def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
+        run, proposition = self._run(), self._session.tree[node]
+        if node not in self._session.base:
+            words = f"{node} is yours: no proof stands behind it."
+            return proof.message_document(words, dark=dark), f"proof of {node}"
+        if proposition.children:
+            text = panels.synthesis_text(proposition)
+            document = (
+                proof.markdown_document(text, dark=dark)
+                if text
+                else proof.message_document("No words on it.", dark=dark)
+            )
+            return document, f"synthesis of {node}"
+        title = f"proof notebook of {node}"
+        path = run.notebook(node)
+        if path is None:
+            return proof.message_document(f"{node} has no proof notebook yet.", dark=dark), title
+        try:
+            return proof.proof_document(path, trail=proof.trail_of(run, node), dark=dark), title
+        except UsageError as error:
+            return proof.message_document(str(error), dark=dark), title

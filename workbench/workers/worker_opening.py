@@ -1,0 +1,61 @@
+"""From ``--workers`` to the workers of a sitting; loads Dask only if it is installed and asked for."""
+
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib.util import find_spec
+
+from proxies.broker import Broker
+from sandbox import Sandbox
+from workbench.agents.registry import open_grounder
+from workbench.engine.assembly import OpenWorkers
+from workbench.engine.leaves.job import Workers
+from workbench.engine.run_settings import RunSettings
+from workbench.engine.worker_place import WorkerPlace
+from workbench.errors import UsageError
+from workbench.workers.certificates import certificate_folder
+from workbench.workers.worker_facts import own_facts
+from workbench.workers.worker_pool import Requirements, open_pool
+
+
+def workers_at(where: WorkerPlace | None) -> OpenWorkers | None:
+    """Return what ``open_engine`` opens workers with; None for this process."""
+    return None if where is None else partial(open_workers, where)
+
+
+@asynccontextmanager
+async def open_workers(
+    where: WorkerPlace,
+    settings: RunSettings,
+    *,
+    environ: Mapping[str, str],
+    broker: Broker,
+    sandbox: Sandbox,
+    say: Callable[[str], None],
+) -> AsyncIterator[Workers]:
+    """Yield the workers of a sitting, checked.
+
+    Raises
+    ------
+    UsageError
+        Dask is not installed, no certificates, no scheduler, or no worker that may work.
+    IsolationUnavailable
+        The run needs kernels, and this machine, which verifies their proofs, cannot seal any.
+    """
+    if find_spec("distributed") is None:
+        raise UsageError(
+            "--workers needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
+        )
+
+    grounder = open_grounder(
+        settings.grounder,
+        settings.agent,
+        options=settings.options.get("grounder"),
+        package=settings.packages.get("grounder"),
+    )
+    level = await sandbox.level() if getattr(grounder, "opens_notebook", False) else None
+    facts = await own_facts(broker, sandbox, settings, seal=False)
+    keyed = settings.keyed if settings.keyed is not None else facts.keys
+    requirements = Requirements(settings=settings, facts=facts, level=level, keyed=keyed)
+    async with open_pool(where, requirements, certificates=certificate_folder(environ), say=say) as pool:
+        yield pool
