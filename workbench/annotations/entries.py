@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.fold import load_state
+from workbench.engine.hindsight import known_outcome
 from workbench.engine.people import outcome_of
 from workbench.engine.state import RunState
 from workbench.errors import UsageError
@@ -115,8 +116,6 @@ async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
 
     Grounders, pooling and calibration of later runs learn from them, each only from what was decided before its own cutoff.
     """
-    from workbench.engine.hindsight import known_outcome
-
     state = load_state(store, run_id)
     _require_finished(state)
     resolved = []
@@ -140,9 +139,6 @@ async def resolve_from_series(store: Store, run_id: str) -> bool:
 
     The rows it reads are later than the run's cutoff. An outcome that stands already is not recorded twice.
     """
-    # Loads pandas and scipy, which every screen would wait for.
-    from workbench.engine.hindsight import known_outcome
-
     state = load_state(store, run_id)
     _require_finished(state)
     known = await known_outcome(state.statement, state.parsed_cutoff())

@@ -10,7 +10,6 @@ from proxies.settings import ProxySettings
 from workbench.engine.run_settings import RunSettings
 from workbench.models.training import UnknownTrainingEnd, training_cutoff
 from workbench.offline.visible_past import broker_history, visible
-from workbench.questions.decision import resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
@@ -28,6 +27,9 @@ async def known_outcome(statement: str, cutoff: Cutoff) -> KnownOutcome | None:
         claim = read_claim(statement)
     except ClaimRefused:
         return None  # a claim in words only: no data are opened for it
+    # reading the series is pandas; every view of a run loads this file
+    from workbench.questions.decision import resolve
+
     broker = open_broker(ProxySettings())
     try:
         observe = broker_history(broker)
