@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -91,14 +91,15 @@ def _of_run(store: Store, state: RunState, left_out: list[dict[str, str]]) -> It
     for (node, number), trial in state.trials.items():
         if trial.belief is None or trial.evidence is None:
             continue
-        for grounder, trace in _traces(store, state, node, number):
+        for grounder, trace in loop_traces(store, state, node, number):
             arm = f"{grounder} / {state.settings.models.get('grounder', state.settings.model)}"
             if grounder == "belief" and all(step.belief is None for step in trace.steps):
                 arm = f"belief off (NoBel) / {arm.partition(' / ')[2]}"
             yield LoopTrial(run_id=state.run_id, node=node, arm=arm, trace=trace, outcome=counted.get(node))
 
 
-def _traces(store: Store, state: RunState, node: str, trial: int) -> Iterator[tuple[str, TraceEvidence]]:
+def loop_traces(store: Store, state: RunState, node: str, trial: int) -> Iterator[tuple[str, TraceEvidence]]:
+    """Yield the grounder and the trace of each loop that worked on a trial of a leaf and came to its end."""
     evidence = stored_evidence(store, state, node, trial)
     parts: list[tuple[str, Any]] = [(state.settings.grounder, evidence)]
     if isinstance(evidence, RoutedEvidence):
@@ -142,18 +143,22 @@ def _arm(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any]:
     ]
     return {
         "n": len(trials),
-        "statistics": {
-            name: median(trial.trace.statistics.get(name, 0.0) for trial in trials) for name in STATISTICS
-        },
+        "statistics": medians(trials, STATISTICS),
         "consistent": {
             "n": len(stated),
             "same": sum(submission.gap is not None and submission.gap <= SAME for submission in stated),
         },
-        "by_step": _by_step([trial for trial in trials if trial.states_beliefs], resampling),
+        "by_step": brier_by_step([trial for trial in trials if trial.states_beliefs], resampling),
     }
 
 
-def _by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any] | None:
+def medians(trials: Sequence[LoopTrial], names: Iterable[str]) -> dict[str, float]:
+    """Return the median over trials of each count that their traces keep (BLF, Table 19)."""
+    return {name: median(trial.trace.statistics.get(name, 0.0) for trial in trials) for name in names}
+
+
+def brier_by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[str, Any] | None:
+    """Return the Brier score after each step with its interval, from 0.5 on; None without a leaf that has an outcome."""
     leaves: dict[tuple[str, str], list[LoopTrial]] = {}
     for trial in trials:
         if trial.outcome is not None:

@@ -1,4 +1,4 @@
-"""``analyze``: a claim becomes a tree, grounded leaves, and a probability of the root."""
+"""``analyze`` and ``demo``: a claim becomes a tree, grounded leaves, and a probability of the root."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields

@@ -1,4 +1,4 @@
-"""``call``: one call through the broker, as a cell makes it."""
+"""``apis``, ``api-doc`` and ``call``: what the broker can be asked, and one call as a cell makes it."""
 
 import asyncio
 import os

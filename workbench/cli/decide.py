@@ -1,4 +1,4 @@
-"""``decide``: from analyzed options to probabilities that sum to 1, and a decision (paper A, C.1 and 5.1)."""
+"""``decide`` and ``coherence``: several runs together, as options of one decision (paper A, C.1 and 5.1) or as claims that must agree."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""``verify``: proofs compared with their records, and run again offline."""
+"""``audit``, ``verify`` and ``evidence``: what a run claims checked from its records, its proofs run again, its numbers followed to their rows."""
 
 import asyncio
 import sys

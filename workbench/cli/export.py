@@ -1,4 +1,4 @@
-"""``export`` and ``import``: taking a run elsewhere and back."""
+"""``export``, ``import`` and ``keys``: taking a run elsewhere and back, signed, and whose signatures are known by name."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""``judge``, ``leaks`` and ``grounders``: how sound the reasoning is, what was known too early, and who grounded what."""
+"""``judge``, ``leaks``, ``grounders`` and ``redteam``: what other models and the records say of a finished run."""
 
 import asyncio
 import csv

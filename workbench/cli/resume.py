@@ -1,4 +1,4 @@
-"""``resume``: going on with a run that was stopped."""
+"""``resume``, ``reground``, ``watch`` and ``stop``: going on with a run, one leaf anew, and a run that another process works on."""
 
 import sys
 import time

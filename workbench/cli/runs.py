@@ -1,4 +1,4 @@
-"""``runs``: the runs of this home."""
+"""``runs``, ``show``, ``rm`` and ``gc``: the runs of this home, one of them as a tree, and what is no longer needed."""
 
 import tempfile
 import webbrowser

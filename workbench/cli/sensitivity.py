@@ -1,4 +1,4 @@
-"""``sensitivity``: what each leaf does to the root, and what to ground next."""
+"""``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to ground next, how far weights can be trusted."""
 
 import asyncio
 import sys

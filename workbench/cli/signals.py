@@ -1,4 +1,4 @@
-"""The standard streams of a command: one that was closed before it began, and one whose reader goes away (``| head -1``)."""
+"""How a command ends early: the signals that stop it with one line and exit 3, closed streams, a reader that goes away."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""Putting a workbench together: store, broker, sandbox and model around one engine, and taking it down again."""
+"""Putting a workbench together: store, broker, sandbox and model around one engine, or a model alone for questions about a stored run."""
 
 import asyncio
 import logging

@@ -1,4 +1,4 @@
-"""From a claim to a planned tree: the analyzer's rounds, and its further analyses of leaves."""
+"""From a claim to a planned tree: the analyzer's rounds, its further analyses of leaves, and what the run will cost."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The files beside the database: ``tree.json`` and ``manifest.json``, the names of a trial's files, and the manifest: what ran, so that a figure can be traced."""
+"""The files beside the database: ``tree.json``, ``manifest.json`` (what ran, so that a figure can be traced), a trial's files and their names."""
 
 import asyncio
 import hashlib

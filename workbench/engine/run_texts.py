@@ -1,4 +1,4 @@
-"""What people wrote of a claim, kept to its cutoff: cut when a run is opened, and when one goes on that was opened before this was done.
+"""What people wrote of a claim, kept to its cutoff, and the replies on record that a run would have to buy again because of it.
 
 Text from after the cutoff is never sent again. Where a run's prompts held some, replies on record answer requests that cannot be
 made any more; `Rebuy` says how many would be asked for anew, and at what price, before anybody is asked.

@@ -1,4 +1,4 @@
-"""No coroutine of a provider is left lying when a request is cancelled.
+"""Connections to model servers: none outlives its event loop or a cancelled request, and no key follows a redirect.
 
 ``litellm.acompletion`` prepares a request in a thread and gets back a coroutine, which it then awaits. A cancellation between the
 two (a run that stops) would drop that coroutine, and Python would warn on stderr that it was never awaited.

@@ -1,4 +1,4 @@
-"""What a call costs: list prices and a person's own, worst cases before it is sent, and usage that can be believed after.
+"""What calls cost: list prices and a person's own, worst cases, usage that can be believed, and the forecast for a whole run.
 
 Providers leave usage out, or report nonsense (zero, less than nothing). A limit that trusted them would never be reached.
 """

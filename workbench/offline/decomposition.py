@@ -1,4 +1,4 @@
-"""Which propositions bear on a claim: a reference class, and supporting claims of other kinds, two levels deep.
+"""Which propositions bear on a claim: a reference class and supporting claims, two levels deep, handed over one level a round.
 
 Every child supports its parent: were it known to be true, the parent would be the more likely. Thresholds are
 chosen so that a child has come true about as often as its parent (within 0.1 of its base rate) in the history that

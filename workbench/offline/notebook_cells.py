@@ -1,4 +1,4 @@
-"""From a claim to the cells of its proof notebook: the values for the holes of the template of its method."""
+"""From a claim to the cells of its proof notebook: templates in ``notebooks/``, and the values for the holes of each."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The synthesis stages of the offline analyst: a linear rule from the children's reports, and nothing else.
+"""The synthesis stages of the offline analyst: a linear rule from the children's reports, its weights from their common past.
 
     p = b0 + 1/2 p_reference + 1/2 sum(w_i p_i)
 

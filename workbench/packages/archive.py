@@ -1,4 +1,4 @@
-"""Reads a zip whose members fill the file: header and data, one after the other, then the directory, then the end.
+"""Opens a stranger's zip: members fill the file one after the other, each is one that our own export writes, bounded in size.
 
 Programs disagree on what counts in an archive: the directory or the headers before the data, the first directory or the last,
 a size or the end of the packed stream, a second name in an extra field. An archive that is taken here says the same at each of

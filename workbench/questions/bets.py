@@ -1,4 +1,4 @@
-"""Bets on the open questions of a set: own forecasts against quoted asks, sized, capped, and stopped near the close."""
+"""Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
 import csv
 import io

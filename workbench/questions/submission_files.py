@@ -1,4 +1,4 @@
-"""Whether a written submission is what its tournament takes: every field, every question, every range; the same for our files and others'.
+"""Forecasts of a set written as tournaments take them, each checked before: every field, every question, every range.
 
 The fields are those that the tournaments document: ForecastBench's wiki ("How to submit to ForecastBench"), Prophet Arena's answer of
 a probability per exact outcome with a rationale (paper P, App. F.1.2), Metaculus comments as Markdown.

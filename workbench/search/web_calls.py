@@ -1,4 +1,4 @@
-"""Data calls of searches and pages, each at an address of its own that follows from what is asked."""
+"""Data calls of searches and pages, each at an address that follows from what is asked, and what became of every result."""
 
 from __future__ import annotations
 

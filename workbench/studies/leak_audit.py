@@ -1,4 +1,4 @@
-"""The leak audit of a study: what could have told an arm the answer. It comes before any result is shown.
+"""The leak audit of a study or a round: what could have told an arm the answer. It comes before any result is shown.
 
 Checked: texts of questions that were edited after the cutoff (and cut), cutoffs that do not lie before the resolution, a crowd noted after the cutoff, an outcome on record before the forecast,
 models trained after a cutoff, and the audit of every run (its data, its dates, its records). Each finding is a line with a count;

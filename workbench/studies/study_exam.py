@@ -1,4 +1,4 @@
-"""The exam of a study: events with their statements and cutoffs, whatever they come from."""
+"""The exam of a study: events with their statements and cutoffs, whatever they come from, and those that one question asks together."""
 
 from __future__ import annotations
 

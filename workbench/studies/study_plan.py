@@ -1,4 +1,4 @@
-"""From a study's file to what will be done: exam, arms, cells, price; every mistake is found here, before the first call."""
+"""From a study's file to what will be done: exam, arms, cells, price; every mistake is found here; and how far it is."""
 
 import json
 import platform

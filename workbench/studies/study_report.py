@@ -15,11 +15,11 @@ from proxies.hashing import sha256_of
 from workbench.engine.fold import load_state
 from workbench.output_files import write_output
 from workbench.store import Store
-from workbench.studies.steps import step_statistics
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_figures import study_figures
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_results import study_results
+from workbench.studies.study_scores import step_statistics
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table, with_volatility, write_tables
 from workbench.synthesis import LinearRule

@@ -1,7 +1,7 @@
-"""A study's scores on subsets with another mix of categories: whether the order of the arms hangs on what was asked (paper P, App. C.8).
+"""Scores of a study beside those of its arms: what they cost, subsets with another mix of categories, and how its agents worked.
 
 A subset is drawn without replacement, ``draws`` times; what is shown is the mean over the draws and the range that 95 percent of
-them lie in. That range is of the drawing alone: how sure a score is stands in the table of scores.
+them lie in (paper P, App. C.8). That range is of the drawing alone: how sure a score is stands in the table of scores.
 """
 
 from collections.abc import Mapping
@@ -10,14 +10,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from workbench.audit.step_scores import LoopTrial, brier_by_step, loop_traces, medians
+from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.score_intervals import PLAIN
 from workbench.science.errors import ScienceError
 from workbench.science.scoring.breakdown import rebalance
 from workbench.studies.study_file import REBALANCE_DRAWS
 
 if TYPE_CHECKING:
+    from workbench.store import Store
     from workbench.studies.study_exam import StudyExam
+    from workbench.studies.study_state import StudyState
 
 
 #: Questions that a price is stated for, as in the paper's table.
@@ -185,3 +190,39 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> float | None:
     if len(a) < 2 or any(np.ptp(each) == 0 for each in ranks):
         return None
     return round(float(np.corrcoef(ranks[0], ranks[1])[0, 1]), 12)
+
+
+def step_statistics(store: "Store", exam: "StudyExam", state: "StudyState") -> dict[str, Any]:
+    """Return how the loops of each arm worked (paper B, Table 19) and the Brier score of their beliefs by step (Fig. 12).
+
+    Counts are medians over the leaves that a loop grounded; leaves below a tree count too, but the scores by step need runs whose
+    claim is the leaf, since only those have an outcome. ``submitted`` is the share of loops that ended by their own submission and
+    not at a limit, ``gap`` the mean distance of what was submitted from the belief beside it (App. E: there should be none).
+    """
+    outcome = dict(zip(exam.events.event_id.tolist(), exam.events.outcome.tolist(), strict=True))
+    arms: dict[str, list[LoopTrial]] = {}
+    for cell, forecast in state.forecasts.items():
+        if not forecast.run:
+            continue
+        run = load_state(store, forecast.run)
+        scored = outcome.get(cell.event) if not run.tree.root.children else None
+        for node, number in run.trials:
+            for _, trace in loop_traces(store, run, node, number):
+                # trials and seeds of one event are one leaf: their mean belief is scored
+                trial = LoopTrial(run_id=cell.event, node=node, arm=cell.arm, trace=trace, outcome=scored)
+                arms.setdefault(cell.arm, []).append(trial)
+    return {arm: _steps(trials) for arm, trials in arms.items()}
+
+
+def _steps(trials: list[LoopTrial]) -> dict[str, Any]:
+    submissions = [trial.trace.submission for trial in trials if trial.trace.submission is not None]
+    gaps = [submission.gap for submission in submissions if submission.gap is not None]
+    curve = brier_by_step([trial for trial in trials if any(p is not None for p in trial.beliefs)], PLAIN)
+    return {
+        "leaves": len(trials),
+        **medians(trials, dict.fromkeys(name for trial in trials for name in trial.trace.statistics)),
+        "submitted": float(np.mean([not submission.forced for submission in submissions])),
+        "gap": float(np.mean(gaps)) if gaps else None,
+        # step 0 is the same 0.5 for all
+        "brier_by_step": [] if curve is None else [step["brier"] for step in curve["steps"]][1:],
+    }

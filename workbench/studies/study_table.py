@@ -1,4 +1,4 @@
-"""The one tidy table of a study: a row per forecast, with its event, outcome, score and price; Parquet and CSV.
+"""The one tidy table of a study: a row per forecast, with its event, outcome, score, price, and how much its series moved.
 
 Beside it the study's events and forecasts in the files that `score`, `compare` and `returns` read, so that any figure of the report
 can be made again without us.

@@ -1,4 +1,4 @@
-"""Keeping the edits of a page in the log while they are made, so that a closed, reloaded or lost page loses none."""
+"""The edits of a run's page: shared by all its widgets of one kernel, and kept in the log while they are made."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""The first page: all runs with search and state, and the form that states a new claim."""
+"""The first page: all runs with search and state, the form that states a new claim, and what a claim can be about."""
 
 import os
 from collections.abc import Mapping

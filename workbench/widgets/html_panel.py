@@ -1,4 +1,4 @@
-"""A panel of HTML whose changes go to the browser piece by piece, and which says what was clicked or unfolded in it."""
+"""Plain HTML with a live widget in it: changes go to the browser piece by piece, and a saved notebook holds a page to read."""
 
 import re
 from collections.abc import Callable

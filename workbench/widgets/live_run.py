@@ -1,4 +1,4 @@
-"""A run that is still in work, as a page sees it: the log is read again and again, and nothing else is."""
+"""A run that is still in work, as a page sees it: how far it is, what starts and stops it; the log is read again and again."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Below a proposition: ground a leaf again, try a failed leaf or synthesis again, each at its price and alone; and what it was."""
+"""Below a proposition: ground a leaf again, try a failed one once more, ask the synthesizer again, each at its price."""
 
 from collections.abc import Callable
 from contextlib import closing

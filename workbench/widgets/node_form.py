@@ -1,4 +1,4 @@
-"""The form below a selected proposition: other words, another polarity or weight, hold, give back, remove, add below."""
+"""The form below a selected proposition: words, polarity, weight or assumption changed; hold, give back, remove, add below."""
 
 import json
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The tree widget: one anywidget for the whole tree, whatever its size.
+"""The tree widget, one anywidget for the whole tree whatever its size, and the same as plain HTML where no kernel answers.
 
 Edits come up as messages, patches of what changed in the rows go down; the ``tree`` trait is kept in step on this side, so a
 second view, a page reload or a saved notebook shows what the first view shows. Of a large tree the page gets the order of

@@ -1,4 +1,4 @@
-"""What is wrong with an expansion by its words alone: checks in code, before anybody pays for grounding it.
+"""What is wrong with an expansion, before anybody pays for grounding it: checks of its words in code, and a second model's reading.
 
 Weak models pass anything ("The S&P 500 is the benchmark index"), strong ones now and then leave out a date. The findings go back
 to the model once; what it then stands by is taken.

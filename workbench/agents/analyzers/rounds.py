@@ -1,4 +1,4 @@
-"""The analyzer: expands a tree in rounds until the model ends it or it has enough leaves (Analytica, Alg. 1)."""
+"""The analyzers: one expands a tree in rounds until the model ends it or it has enough leaves (Analytica, Alg. 1), one leaves the claim whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reply of the model as a move of the loop: the tools it calls, with or without tool calls of the provider, and its belief.
+"""A reply of the model as a move of the loop: the tools it calls and its belief; and how far a loop may go.
 
 A model that has no tool calls writes them as JSON; so do models that have them, now and then. Both are read, and nothing is
 guessed: a reply that calls nothing, or submits beside other calls, goes back with the reason.

@@ -1,4 +1,4 @@
-"""`exceed`: the chance that a series lies above a level, by a time-series model."""
+"""`elicit` and `exceed`: several answers of one model pooled, and the chance that a series lies above a level."""
 
 from datetime import date
 from pathlib import Path

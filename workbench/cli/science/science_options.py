@@ -1,4 +1,4 @@
-"""What the science commands share: options, lists of words and numbers, and reading the two files."""
+"""What the science commands share: options, lists of words and numbers, files read and written whole."""
 
 import csv
 import gzip

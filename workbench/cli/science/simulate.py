@@ -1,4 +1,4 @@
-"""`paper-tables`: the printed figures of paper B beside ours."""
+"""`simulate` and `paper-tables`: the papers' claims in worlds whose truth is known, and the printed figures of paper B beside ours."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""An inner node's way to the web, for synthesizers that look something up before they weigh: at the run's cutoff, on its ledgers."""
+"""An inner node's way to the web, for synthesizers that look something up, and what the filter of results judged in the run so far."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A trial of a leaf: its attempts, the record of how it ended, and the check of the finished proof."""
+"""From a leaf to its belief: its trials, the attempts of each with the record of how it ended, and the check of the finished proof."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The notebook of an attempt: opened when a grounder first asks for it, its cells run when a kernel slot is free."""
+"""The notebook of an attempt, opened when a grounder first asks for it; its cells run when one of the few kernel slots is free."""
 
 import asyncio
 import os

@@ -1,4 +1,4 @@
-"""A time series as known before a cutoff, and how many of its steps lie before a date."""
+"""A time series as known before a cutoff: how many steps lie before a date, and how much it moved."""
 
 from dataclasses import dataclass
 from datetime import date

@@ -1,4 +1,4 @@
-"""Replies of providers, streamed on the wire so that silence can be told from work, whole for the caller.
+"""Replies of providers, streamed on the wire so that silence can be told from work, whole for the caller; which families stream.
 
 A long answer and a dead line look the same without streaming. It is done below the client library: LiteLLM asks for a plain
 reply and gets one, so that nothing above has to know. A server that answers a streamed request with a plain JSON reply has

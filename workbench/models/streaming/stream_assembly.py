@@ -1,6 +1,6 @@
 """What every way of streaming has in common: how a request is made a streamed one, and how pieces become the plain reply.
 
-One file per family of providers beside this one says how that family streams; ``families.py`` lists them.
+``stream_formats.py`` says how each family of providers streams; ``exchange.py`` lists them.
 """
 
 import json

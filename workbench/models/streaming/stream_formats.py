@@ -1,4 +1,4 @@
-"""OpenAI's chat format as OpenAI, Azure, DeepSeek, Mistral, vLLM, llama.cpp and most others stream it."""
+"""How each family of providers streams: OpenAI's chat and Responses formats, Anthropic, Gemini, Ollama."""
 
 import json
 from dataclasses import dataclass, field

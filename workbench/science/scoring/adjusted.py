@@ -1,4 +1,4 @@
-"""The two-way additive model: which part of a score is the method, which the question."""
+"""Scores without the question's own difficulty: the two-way additive model, and difficulty-adjusted Brier scores."""
 
 from dataclasses import dataclass
 

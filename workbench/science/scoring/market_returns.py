@@ -1,4 +1,4 @@
-"""Forecasts against market prices: edge, bets under constant relative risk aversion, returns."""
+"""Forecasts against market prices: edge, bets under constant relative risk aversion, returns split into edge and luck."""
 
 from dataclasses import dataclass
 from typing import Literal

@@ -1,4 +1,4 @@
-"""What is read out of the replies of a thinking grounder, and how a step of its trace says it; ``verify`` reads them again by the same code."""
+"""What is read out of the replies of a thinking grounder, and how its answers come to one probability; ``verify`` uses the same code."""
 
 from __future__ import annotations
 
