@@ -13,9 +13,6 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
-#: What a person may state of a service's limits.
-RATES = ("requests_per_minute", "tokens_per_minute")
-
 
 def backoff(
     tries: int, *, first: float, longest: float, jitter: Callable[[], float] = random.random

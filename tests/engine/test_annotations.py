@@ -11,20 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.annotations.entries import (
-    CHECKLIST,
-    add_comment,
-    add_note,
-    record_outcome,
-    resolve_from_series,
-    sign_off,
-    sign_off_rows,
-)
+from workbench.annotations.entries import CHECKLIST, add_comment, add_note, sign_off, sign_off_rows
+from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.engine.fold import load_state
-from workbench.engine.people import Outcome, outcome_of
+from workbench.engine.people import Outcome
 from workbench.errors import UsageError
 from workbench.packages.package import export_run, import_package
 from workbench.propositions import TreeError
+from workbench.questions.worded_answers import share_of
 from workbench.store import PackageRefused, Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
@@ -109,7 +103,7 @@ def test_the_brier_score_is_0_for_certainty_that_is_right_and_1_for_certainty_th
 @pytest.mark.parametrize("text", ["maybe", "1.2", "-0.1", "120%", "", "nan"])
 def test_an_outcome_that_is_none_is_refused(text: str) -> None:
     with pytest.raises(UsageError, match="an outcome is yes, no or a share"):
-        outcome_of(text)
+        share_of(text)
 
 
 def test_a_run_without_a_probability_is_neither_resolved_nor_signed(store: Store) -> None:
@@ -166,8 +160,8 @@ def test_the_outcome_never_reaches_an_agent() -> None:
         "engine",
         "whatif",
     )
-    # The folds that make what people said of the log, and the reading of how a claim came out.
-    folds = {"state.py", "fold.py", "people.py", "hindsight.py"}
+    # The folds that make what people said of the log.
+    folds = {"state.py", "fold.py", "people.py"}
     # Outcomes of earlier runs, decided before the cutoff of the one that is opened: tests/engine/test_aggregation.py holds it to that.
     folds.add("own_record.py")
     sources = [

@@ -144,7 +144,7 @@ def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(tmp_pat
 
 
 def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(tmp_path: Path) -> None:
-    from workbench.annotations.entries import record_outcome
+    from workbench.annotations.outcomes import record_outcome
 
     store, run_id = finished(tmp_path)
     leaf = leaf_of(store, run_id)

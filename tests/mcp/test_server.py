@@ -10,7 +10,8 @@ import pytest
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Sent, Upstream
 from tests.mcp.clients import answer, connected, resource
-from workbench.annotations.entries import add_comment, add_note, record_outcome, sign_off
+from workbench.annotations.entries import add_comment, add_note, sign_off
+from workbench.annotations.outcomes import record_outcome
 from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server

@@ -23,7 +23,7 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
-from workbench.annotations.entries import record_outcome
+from workbench.annotations.outcomes import record_outcome
 from workbench.engine.fold import load_state
 from workbench.engine.run_files import manifest_id, put_tree, run_manifest, write_atomically
 from workbench.formatting import percent

@@ -16,7 +16,7 @@ from proxies.catalogue.loader import load_catalogue
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN
 from tests.proxies.test_own_sources import HOUSE, home_with
-from workbench.annotations.entries import record_outcome
+from workbench.annotations.outcomes import record_outcome
 from workbench.engine.opening import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.formatting import percent, point_change

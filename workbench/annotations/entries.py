@@ -1,17 +1,14 @@
-"""Saying something about a run: comments, notes and tags, the outcome, a sign-off. Each call appends one event or refuses.
+"""Saying something about a run: comments, notes and tags, a sign-off. Each call appends one event or refuses.
 
 Called by the command line, the Python API and the page. Names of people are typed, not proved; who needs proof signs the
 package (``export --to zip --sign``).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.fold import load_state
-from workbench.engine.hindsight import known_outcome
-from workbench.engine.people import outcome_of
 from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
@@ -39,7 +36,9 @@ def add_comment(store: Store, run_id: str, node: NodeId, text: str, *, author: s
     """Pin a comment to a proposition; raises ``UsageError`` for an empty text, ``UnknownNode`` for no proposition."""
     with store.transaction():
         load_state(store, run_id).tree[node]  # raises for a node that is not there
-        event = ev.CommentAdded(node=node, text=_text(text, "a comment"), author=_line(author, "an author"))
+        event = ev.CommentAdded(
+            node=node, text=_text(text, "a comment"), author=checked_line(author, "an author")
+        )
         store.append(run_id, event)
 
 
@@ -73,7 +72,7 @@ def add_note(
             text=_text(text, "a note") if text.strip() else "",
             tags=tuple(dict.fromkeys(map(_tag, tags))),
             untagged=tuple(map(_tag, untagged)),
-            author=_line(author, "an author"),
+            author=checked_line(author, "an author"),
         )
         store.append(run_id, event)
 
@@ -81,85 +80,6 @@ def add_note(
 def keep_case(store: Store, case: "RedTeam") -> None:
     """Keep the red team's case as a note on the claim; the run's answer stays as it is."""
     add_note(store, case.run_id, "\n".join(case.lines()), node=ROOT, author="red team")
-
-
-def record_outcome(
-    store: Store,
-    run_id: str,
-    outcome: str,
-    *,
-    on: str | None = None,
-    author: str = "",
-    node: str | None = None,
-) -> None:
-    """Record how the claim, or a leaf of it, turned out: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
-
-    Raises ``UsageError`` for no such outcome or day, and for a run without a probability: there is nothing to score, and an
-    outcome on record before the forecast would make the forecast worthless.
-    """
-    day = _day(on)
-    p = outcome_of(outcome)
-    with store.transaction():
-        state = load_state(store, run_id)
-        _require_finished(state)
-        if node is not None and state.tree[node].children:
-            raise UsageError(f"{node} is no leaf: outcomes are of the claim, or of leaves")
-        leaf = None if node == "P0" else node
-        store.append(
-            run_id,
-            ev.OutcomeRecorded(node=leaf, p=p, day=day, source="person", author=_line(author, "an author")),
-        )
-
-
-async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
-    """Record the outcomes that the leaves' own series show, and return the leaves that have one now.
-
-    Grounders, pooling and calibration of later runs learn from them, each only from what was decided before its own cutoff.
-    """
-    state = load_state(store, run_id)
-    _require_finished(state)
-    resolved = []
-    for leaf in state.tree.leaves():
-        known = await known_outcome(state.tree[leaf].statement, state.parsed_cutoff())
-        if known is None:
-            continue
-        resolved.append(leaf)
-        p, day = float(known.true), known.day.isoformat()
-        with store.transaction():
-            notes = load_state(store, run_id).annotations
-            standing = notes.outcome if leaf == "P0" else notes.leaf_outcomes.get(leaf)
-            if standing is None or (standing.p, standing.day) != (p, day):
-                node = None if leaf == "P0" else leaf
-                store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day, source="series"))
-    return resolved
-
-
-async def resolve_from_series(store: Store, run_id: str) -> bool:
-    """Record the outcome that the claim's own series shows; return False if the data cannot tell (yet).
-
-    The rows it reads are later than the run's cutoff. An outcome that stands already is not recorded twice.
-    """
-    state = load_state(store, run_id)
-    _require_finished(state)
-    known = await known_outcome(state.statement, state.parsed_cutoff())
-    if known is None:
-        return False
-    p, day = float(known.true), known.day.isoformat()
-    with store.transaction():
-        standing = load_state(store, run_id).annotations.outcome
-        if standing is None or (standing.p, standing.day) != (p, day):
-            store.append(run_id, ev.OutcomeRecorded(p=p, day=day, source="series"))
-    return True
-
-
-async def resolve_when_finished(store: Store, run_id: str) -> None:
-    """Record the outcome of a run that has just finished, where its series shows it; the doors call this after the work.
-
-    Not the engine: nothing that runs agents may read a row later than the cutoff.
-    """
-    state = load_state(store, run_id)
-    if state.finished and state.annotations.outcome is None:
-        await resolve_from_series(store, run_id)
 
 
 def sign_off(
@@ -184,7 +104,7 @@ def sign_off(
     """
     if verdict not in ("accept", "return"):
         raise UsageError(f"a verdict is accept or return, not {verdict!r:.40}")
-    name = _line(author, "an author")
+    name = checked_line(author, "an author")
     if not name:
         raise UsageError("a sign-off needs a name: --author NAME")
     unknown = [key for key in done if key not in (*CHECKLIST, "all")]
@@ -197,7 +117,7 @@ def sign_off(
         raise UsageError(f"to accept, every point is done: {options} is missing; or --verdict return")
     with store.transaction():
         state = load_state(store, run_id)
-        _require_finished(state)
+        require_finished(state)
         signed = {
             "author": name,
             "verdict": verdict,
@@ -303,20 +223,12 @@ def _hash(value: Any) -> str:
     return sha256_of(canonical_json(value))
 
 
-def _require_finished(state: RunState) -> None:
+def require_finished(state: RunState) -> None:
+    """Raise ``UsageError`` unless the run is finished and has a probability."""
     if state.tree.root.p is None or not state.finished:
         raise UsageError(
             f"run {state.run_id} has no probability yet: `workbench resume {state.run_id}` first"
         )
-
-
-def _day(text: str | None) -> str:
-    if text is None:
-        return datetime.now(UTC).date().isoformat()
-    try:
-        return date.fromisoformat(text.strip()).isoformat()
-    except ValueError:
-        raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None
 
 
 def _text(text: str, what: str) -> str:
@@ -329,7 +241,8 @@ def _text(text: str, what: str) -> str:
     return plain
 
 
-def _line(text: str, what: str) -> str:
+def checked_line(text: str, what: str) -> str:
+    """Return a name or tag on one line; raises ``UsageError`` for one that is too long."""
     plain = printable(" ".join(text.split()), keep="")
     if len(plain) > _LONGEST_LINE:
         raise UsageError(f"{what} has at most {_LONGEST_LINE} characters, this has {len(plain)}")
@@ -337,7 +250,7 @@ def _line(text: str, what: str) -> str:
 
 
 def _tag(text: str) -> str:
-    tag = _line(text, "a tag").casefold()
+    tag = checked_line(text, "a tag").casefold()
     if not tag or "," in tag:
         raise UsageError(f"a tag is a word or a few, without commas, not {text!r:.40}")
     return tag

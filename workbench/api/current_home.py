@@ -34,7 +34,7 @@ async def resumed(
 ) -> RunView:
     """Go on with a run of this home as ``workbench.resume`` says, and return it as it is then."""
     # Imported here, so that `import workbench` loads neither kernels nor pandas.
-    from workbench.annotations.entries import resolve_when_finished
+    from workbench.annotations.outcomes import resolve_when_finished
     from workbench.engine.assembly import open_engine
     from workbench.reports.note_page import write_report
     from workbench.workers.worker_opening import workers_at

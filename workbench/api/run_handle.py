@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.annotations import entries as annotating
-from workbench.annotations.entries import add_comment, add_note, record_outcome, resolve_from_series
+from workbench.annotations.entries import add_comment, add_note
+from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
 from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
 from workbench.blocking import run_blocking

@@ -61,7 +61,7 @@ async def analyze(
     """
     # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
     from proxies.asof.clock import Cutoff
-    from workbench.annotations.entries import resolve_when_finished
+    from workbench.annotations.outcomes import resolve_when_finished
     from workbench.engine.assembly import open_engine
     from workbench.engine.opening import new_run
     from workbench.reports.note_page import write_report

@@ -6,13 +6,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.annotations import entries as annotating
-from workbench.annotations.entries import (
-    add_comment,
-    add_note,
-    record_outcome,
-    resolve_from_series,
-    resolve_leaves_from_series,
-)
+from workbench.annotations.entries import add_comment, add_note
+from workbench.annotations.outcomes import record_outcome, resolve_from_series, resolve_leaves_from_series
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_fields
 from workbench.cli.tournament.resolve_due import resolve_due

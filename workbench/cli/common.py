@@ -158,6 +158,22 @@ def command(function: Callable[P, None]) -> Callable[P, None]:
     return wrapped
 
 
+@contextmanager
+def differences_listed(*, as_json: bool) -> Iterator[None]:
+    """Print what differs in a package that is refused for it, before its error becomes one line."""
+    from workbench.packages.package import PackageAltered
+
+    try:
+        yield
+    except PackageAltered as error:
+        if as_json:
+            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
+        else:
+            for item in error.findings:
+                echo(f"differs   {item.line()}")
+        raise
+
+
 def command_name() -> str:
     """Return how this program can be called from the current folder, for messages that say what to type next."""
     program = Path(sys.argv[0])

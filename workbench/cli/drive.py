@@ -8,7 +8,7 @@ from dataclasses import replace
 import typer
 
 from proxies.asof.clock import Cutoff
-from workbench.annotations.entries import resolve_when_finished
+from workbench.annotations.outcomes import resolve_when_finished
 from workbench.cli.approve import TerminalAnswers, at_terminal, can_answer
 from workbench.cli.common import (
     BUG,

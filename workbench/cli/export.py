@@ -2,14 +2,21 @@
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    JSON_OPTION,
+    RUN,
+    command,
+    differences_listed,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
 from workbench.engine.run_files import manifest_id
 from workbench.errors import UsageError
 from workbench.signing_keys import (
@@ -196,22 +203,6 @@ def import_file(
         emit_json(run.document())
     else:
         echo("\n".join(run_lines(run)))
-
-
-@contextmanager
-def differences_listed(*, as_json: bool) -> Iterator[None]:
-    """Print what differs in a package that is refused for it, before its error becomes one line."""
-    from workbench.packages.package import PackageAltered
-
-    try:
-        yield
-    except PackageAltered as error:
-        if as_json:
-            emit_json({"imported": False, "differing": [item.to_json() for item in error.findings]})
-        else:
-            for item in error.findings:
-                echo(f"differs   {item.line()}")
-        raise
 
 
 def _take_review(store: Store, path: Path, *, as_json: bool) -> None:

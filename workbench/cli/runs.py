@@ -13,13 +13,13 @@ from workbench.cli.common import (
     RUN,
     WANTING,
     command,
+    differences_listed,
     echo,
     emit_json,
     open_store,
     run_names,
     say,
 )
-from workbench.cli.export import differences_listed
 from workbench.cli.table import show_table
 from workbench.engine.fold import load_state
 from workbench.engine.ownership import own_run, owner_of

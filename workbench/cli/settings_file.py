@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from proxies.fetch.pacing import RATES
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.environment import config_folder
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
+from workbench.models.model_options import RATES
 
 NAME = "workbench.toml"
 LARGEST_BYTES = 65_536

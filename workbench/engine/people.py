@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from workbench.propositions import NodeId
-from workbench.questions.worded_answers import share_of
 from workbench.store import StoredEvent
 from workbench.store import events as ev
 
@@ -129,12 +128,3 @@ class Annotations:
 
 def _remark(stored: StoredEvent, event: ev.CommentAdded | ev.NoteAdded) -> Remark:
     return Remark(seq=stored.seq, at_utc=stored.at_utc, node=event.node, text=event.text, author=event.author)
-
-
-def outcome_of(text: str) -> float:
-    """Return what ``yes``, ``no`` or a share (``0.3``, ``30%``) stands for, in [0, 1]; raises ``UsageError``.
-
-    >>> outcome_of("yes"), outcome_of("No"), outcome_of("30%")
-    (1.0, 0.0, 0.3)
-    """
-    return share_of(text)

@@ -16,7 +16,6 @@ from proxies.atomic import replace_file
 from proxies.hashing import sha256_of_file
 from workbench.engine.state import RunState
 from workbench.errors import UsageError
-from workbench.prompts import fingerprints
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.ids import require_id
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -111,6 +110,9 @@ def code_hash() -> str:
 
 def manifest(**facts: Any) -> dict[str, Any]:
     """Return the manifest: the given facts of the run, and what it ran on."""
+    # yaml and pydantic, to parse prompts; a screen that lists runs takes names of files from here
+    from workbench.prompts import fingerprints
+
     return {
         **facts,
         "workbench": __version__,

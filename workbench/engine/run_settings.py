@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Literal, get_args
 
-from proxies.fetch.pacing import RATES
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
-from workbench.models.model_options import OFFLINE, ONE_TRY, REPLY_FORMS, ReplyForm
+from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, REPLY_FORMS, ReplyForm
 from workbench.plug_points import (
     ANALYZERS,
     GROUNDERS,
@@ -70,7 +69,7 @@ class RunSettings:
     proposition is taken as true (paper A, appendix C.1: docs/papers.md). ``max_proof_retries`` is how many attempts a leaf gets in one
     sitting (A, C.1). The ``budget_*`` bound the whole run, all its sittings counted, the ``leaf_budget_*`` one leaf; None is no
     limit. ``prices`` are US dollars per million input and output tokens, by model, instead of LiteLLM's; a third number is the
-    price of input out of a provider's cache. ``limits`` bounds how much a provider is asked (`proxies.fetch.pacing.RATES`), by its name. ``timeout`` is how many
+    price of input out of a provider's cache. ``limits`` bounds how much a provider is asked (`workbench.models.model_options.RATES`), by its name. ``timeout`` is how many
     seconds a model may be silent, ``patience`` how many seconds a provider may be out of reach before the run stops.
     ``models`` gives single roles a model of their own, ``fallback`` names models that answer where one is down or declines,
     ``reply_form`` says whether replies are asked for by JSON schema, ``cell_timeout`` is how many seconds a cell may run.

@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from proxies.broker import Broker
 
 OFFLINE = "offline/analyst"
+#: What a person may state of a provider's limits.
+RATES = ("requests_per_minute", "tokens_per_minute")
 
 ReplyForm = Literal["auto", "text", "schema"]
 REPLY_FORMS: tuple[ReplyForm, ...] = ("auto", "text", "schema")

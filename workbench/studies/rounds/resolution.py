@@ -7,9 +7,8 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
-from workbench.annotations.entries import resolve_when_finished
+from workbench.annotations.outcomes import known_outcome, resolve_when_finished
 from workbench.engine.fold import load_state
-from workbench.engine.hindsight import known_outcome
 from workbench.errors import WorkbenchError
 from workbench.questions import question_sets as book
 from workbench.questions.formats.base import Reading

@@ -1,0 +1,135 @@
+"""How a claim or a leaf turned out: as a person says, or as the embedded series show; each call appends one event or refuses."""
+
+from datetime import UTC, date, datetime
+from typing import NamedTuple
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.settings import ProxySettings
+from workbench.annotations.entries import checked_line, require_finished
+from workbench.engine.fold import load_state
+from workbench.errors import UsageError
+from workbench.offline.visible_past import broker_history, visible
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.questions.worded_answers import share_of
+from workbench.store import Store
+from workbench.store import events as ev
+
+
+class KnownOutcome(NamedTuple):
+    """Whether a claim came true, and the day on which that is decided."""
+
+    true: bool
+    day: date
+
+
+async def known_outcome(statement: str, cutoff: Cutoff) -> KnownOutcome | None:
+    """Return how the claim turned out; None where the embedded data cannot tell."""
+    try:
+        claim = read_claim(statement)
+    except ClaimRefused:
+        return None  # a claim in words only: no data are opened for it
+    # reading the series is pandas; the Python API loads this file
+    from workbench.questions.decision import resolve
+
+    broker = open_broker(ProxySettings())
+    try:
+        observe = broker_history(broker)
+        rows = await visible(observe, claim.sources, Cutoff.parse("now"))
+        seen = await visible(observe, claim.sources, cutoff)
+        return KnownOutcome(resolve(claim, rows, seen), claim.end)
+    except ClaimRefused:
+        return None  # about a day the data do not reach
+    finally:
+        await broker.aclose()
+
+
+def record_outcome(
+    store: Store,
+    run_id: str,
+    outcome: str,
+    *,
+    on: str | None = None,
+    author: str = "",
+    node: str | None = None,
+) -> None:
+    """Record how the claim, or a leaf of it, turned out: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
+
+    Raises ``UsageError`` for no such outcome or day, and for a run without a probability: there is nothing to score, and an
+    outcome on record before the forecast would make the forecast worthless.
+    """
+    day = _day(on)
+    p = share_of(outcome)
+    with store.transaction():
+        state = load_state(store, run_id)
+        require_finished(state)
+        if node is not None and state.tree[node].children:
+            raise UsageError(f"{node} is no leaf: outcomes are of the claim, or of leaves")
+        leaf = None if node == "P0" else node
+        store.append(
+            run_id,
+            ev.OutcomeRecorded(
+                node=leaf, p=p, day=day, source="person", author=checked_line(author, "an author")
+            ),
+        )
+
+
+async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
+    """Record the outcomes that the leaves' own series show, and return the leaves that have one now.
+
+    Grounders, pooling and calibration of later runs learn from them, each only from what was decided before its own cutoff.
+    """
+    state = load_state(store, run_id)
+    require_finished(state)
+    resolved = []
+    for leaf in state.tree.leaves():
+        known = await known_outcome(state.tree[leaf].statement, state.parsed_cutoff())
+        if known is None:
+            continue
+        resolved.append(leaf)
+        p, day = float(known.true), known.day.isoformat()
+        with store.transaction():
+            notes = load_state(store, run_id).annotations
+            standing = notes.outcome if leaf == "P0" else notes.leaf_outcomes.get(leaf)
+            if standing is None or (standing.p, standing.day) != (p, day):
+                node = None if leaf == "P0" else leaf
+                store.append(run_id, ev.OutcomeRecorded(node=node, p=p, day=day, source="series"))
+    return resolved
+
+
+async def resolve_from_series(store: Store, run_id: str) -> bool:
+    """Record the outcome that the claim's own series shows; return False if the data cannot tell (yet).
+
+    The rows it reads are later than the run's cutoff. An outcome that stands already is not recorded twice.
+    """
+    state = load_state(store, run_id)
+    require_finished(state)
+    known = await known_outcome(state.statement, state.parsed_cutoff())
+    if known is None:
+        return False
+    p, day = float(known.true), known.day.isoformat()
+    with store.transaction():
+        standing = load_state(store, run_id).annotations.outcome
+        if standing is None or (standing.p, standing.day) != (p, day):
+            store.append(run_id, ev.OutcomeRecorded(p=p, day=day, source="series"))
+    return True
+
+
+async def resolve_when_finished(store: Store, run_id: str) -> None:
+    """Record the outcome of a run that has just finished, where its series shows it; the doors call this after the work.
+
+    Not the engine: nothing that runs agents may read a row later than the cutoff.
+    """
+    state = load_state(store, run_id)
+    if state.finished and state.annotations.outcome is None:
+        await resolve_from_series(store, run_id)
+
+
+def _day(text: str | None) -> str:
+    if text is None:
+        return datetime.now(UTC).date().isoformat()
+    try:
+        return date.fromisoformat(text.strip()).isoformat()
+    except ValueError:
+        raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None
