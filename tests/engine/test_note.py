@@ -31,7 +31,7 @@ from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
 from workbench.reports.note_content import Driver, Note, note_of, without_records
 from workbench.reports.note_markdown import note_markdown, words
-from workbench.reports.note_page import chart_axis, driver_chart, note_html, report_html
+from workbench.reports.note_page import chart_axis, driver_chart, leaf_report_html, note_html
 from workbench.reports.note_pdf import CannotPrint, print_pdf
 from workbench.reports.note_plots import MOST_PLOTS, proof_plots
 from workbench.reports.note_word import note_docx
@@ -319,7 +319,7 @@ def test_words_in_markdown_are_one_line_without_an_element(text: str) -> None:
 
 def test_a_report_keeps_words_lists_and_tables_and_loses_links_and_pictures() -> None:
     report = "# Head\n\n- **bold** [source](https://example.org/a?b=1&c=2)\n\n![x](https://example.org/x.png)\n\n<b onclick=x>y</b>"
-    page = Page(report_html(report))
+    page = Page(leaf_report_html(report))
     assert set(page.tags) <= {"h4", "p", "ul", "li", "strong"} and page.attributes == []
     assert "source (https://example.org/a?b=1&c=2)" in page.text
 

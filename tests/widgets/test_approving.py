@@ -40,7 +40,7 @@ class Sitting:
     def page(self, author: str = "") -> Dashboard:
         page = Dashboard(load_run(self.home, self.run_id))
         page.poller.stop()
-        page.desk.author.value = author
+        page.side_panels.author.value = author
         self.pages.append(page)
         return page
 
@@ -63,7 +63,7 @@ async def test_yes_no_and_an_edit_do_on_the_page_what_they_do_at_the_terminal(tm
     sitting = Sitting(tmp_path, model)
     await sitting.waits(1)
     page = sitting.page("Ann")
-    pane = page.desk.approving
+    pane = page.side_panels.approving
     assert there(pane) and "one = 1\nprint(&#39;first&#39;, one)" in pane.text.value
     assert "wants to run a cell" in pane.text.value and pane.instead.value == FIRST
     pane.yes.click()
@@ -96,28 +96,31 @@ async def test_the_first_of_two_pages_wins_and_the_other_is_told(tmp_path: Path)
     sitting = Sitting(tmp_path, Writer())
     await sitting.waits(1)
     ann, bo = sitting.page("Ann"), sitting.page("Bo")
-    bo.desk.approving.reason.value = "too long"
-    ann.desk.approving.yes.click()
-    bo.desk.approving.no.click()  # his page still shows the step
+    bo.side_panels.approving.reason.value = "too long"
+    ann.side_panels.approving.yes.click()
+    bo.side_panels.approving.no.click()  # his page still shows the step
     assert [(each.verdict, each.author) for each in sitting.given()] == [("yes", "Ann")]
-    assert "was answered by Ann" in bo.desk.approving.elsewhere.value and bo.desk.approving.line.value == ""
-    assert ann.desk.approving.elsewhere.value == ""
+    assert (
+        "was answered by Ann" in bo.side_panels.approving.elsewhere.value
+        and bo.side_panels.approving.line.value == ""
+    )
+    assert ann.side_panels.approving.elsewhere.value == ""
     await sitting.waits(2)
     for page in (ann, bo):
         page.look()
-        assert there(page.desk.approving) and "second" in page.desk.approving.text.value
+        assert there(page.side_panels.approving) and "second" in page.side_panels.approving.text.value
     with closing(Store(tmp_path)) as store:  # and at a terminal
-        name = str(bo.desk.approving.which.value)
+        name = str(bo.side_panels.approving.which.value)
         decide(store, sitting.run_id, name, "no", author="Cy", reason="not <b>this</b>")
     for page in (ann, bo):
         page.look()
         assert (
             f"{name} was answered by Cy, no: not &lt;b&gt;this&lt;/b&gt;"
-            in page.desk.approving.elsewhere.value
+            in page.side_panels.approving.elsewhere.value
         )
     await sitting.waits(3)
     ann.look()
-    ann.desk.approving.yes.click()
+    ann.side_panels.approving.yes.click()
     assert (await sitting.end()).finished
 
 
@@ -125,7 +128,7 @@ async def test_all_of_a_hostile_cell_is_shown_as_text_and_what_is_typed_stays(tm
     sitting = Sitting(tmp_path, Writer(first=HOSTILE))
     await sitting.waits(1)
     page = sitting.page()
-    pane = page.desk.approving
+    pane = page.side_panels.approving
     assert "&lt;/pre&gt;&lt;script&gt;" in pane.text.value and "<script>" not in pane.text.value
     assert "\u202e" not in pane.text.value and "2 characters that would hide" in pane.text.value
     assert pane.text.value.count("x = 1") == 2000, "nothing of it is cut"
@@ -136,7 +139,7 @@ async def test_all_of_a_hostile_cell_is_shown_as_text_and_what_is_typed_stays(tm
     assert (pane.reason.value, pane.instead.value) == ("half a rea", "print(1)")
     pane.yes.click()
     assert "type your name first" in pane.line.value and sitting.given() == []
-    page.desk.author.value = "Ann"
+    page.side_panels.author.value = "Ann"
     pane.edit.click()
     await sitting.waits(2)
     page.look()
@@ -155,7 +158,7 @@ async def test_a_call_shows_its_arguments_and_cannot_be_edited(tmp_path: Path) -
             store.append(run_id, asked)
     page = Dashboard(load_run(tmp_path, run_id))
     page.poller.stop()
-    pane = page.desk.approving
+    pane = page.side_panels.approving
     assert "make a data call" in pane.text.value and "&#34;series_id&#34;: &#34;SP500&#34;" in pane.text.value
     assert not there(pane._editing) and there(pane.which) and len(pane.which.options) == 2
     assert "1 more wait" in pane.text.value

@@ -50,11 +50,14 @@ def test_the_page_and_the_command_agree_to_the_last_digit(
     board: Dashboard, command_home: Path, node: str, name: str, typed: str
 ) -> None:
     board.tree.selected = node
-    board.desk.assuming.probability.value = typed
-    board.desk.assuming.assume.click()
+    board.side_panels.assuming.probability.value = typed
+    board.side_panels.assuming.assume.click()
     said = json.loads(run_cli(command_home, "whatif", RUN, "--set", f"{name}={typed}", "--json").stdout)
     assert board.session.now.after == said["after"]
-    assert f"{name} set to" in board.desk.table.value and f"--set {name}=" in board.desk.table.value
+    assert (
+        f"{name} set to" in board.side_panels.table.value
+        and f"--set {name}=" in board.side_panels.table.value
+    )
     board.session.undo()
     assert board.session.edits == () and board.session.now.after == board.session.now.before
 
@@ -62,39 +65,40 @@ def test_the_page_and_the_command_agree_to_the_last_digit(
 def test_it_is_there_where_something_is_assumed_and_nowhere_else(board: Dashboard) -> None:
     for node in board.session.tree.ids():
         board.tree.selected = node
-        assert (not is_hidden(board.desk.assuming)) is (node in RULES), node
+        assert (not is_hidden(board.side_panels.assuming)) is (node in RULES), node
     board.tree.selected = "P0"
-    assert "no &lt;b&gt;war&lt;/b&gt; breaks out" in board.desk.assuming.detail.value
+    assert "no &lt;b&gt;war&lt;/b&gt; breaks out" in board.side_panels.assuming.detail.value
     assert (
-        'title="0.9"' in board.desk.assuming.detail.value and board.desk.assuming.probability.value == "0.9"
+        'title="0.9"' in board.side_panels.assuming.detail.value
+        and board.side_panels.assuming.probability.value == "0.9"
     )
 
 
 @pytest.mark.parametrize("typed", ["", "2", "-0.1", "much", "nan"])
 def test_what_is_no_probability_is_refused_in_a_line(board: Dashboard, typed: str) -> None:
     board.tree.selected = "P2"
-    board.desk.assuming.probability.value = typed
-    board.desk.assuming.assume.click()
-    assert "alert" in board.desk.assuming.line.value and board.session.edits == ()
+    board.side_panels.assuming.probability.value = typed
+    board.side_panels.assuming.assume.click()
+    assert "alert" in board.side_panels.assuming.line.value and board.session.edits == ()
     board.tree.selected = "P0"
-    assert board.desk.assuming.line.value == ""
+    assert board.side_panels.assuming.line.value == ""
 
 
 def test_the_probability_that_the_form_shows_is_no_edit(board: Dashboard) -> None:
     board.tree.selected = "P0"
-    board.desk.assuming.assume.click()
-    assert "nothing was changed" in board.desk.assuming.line.value and board.session.edits == ()
+    board.side_panels.assuming.assume.click()
+    assert "nothing was changed" in board.side_panels.assuming.line.value and board.session.edits == ()
 
 
 def test_edits_are_kept_and_two_assumptions_can_be_set(board: Dashboard, command_home: Path) -> None:
     for node, p in (("P0", "0.1"), ("P2", "0.2"), ("P0", "0.3")):
         board.tree.selected = node
-        board.desk.assuming.probability.value = p
-        board.desk.assuming.assume.click()
+        board.side_panels.assuming.probability.value = p
+        board.side_panels.assuming.assume.click()
     board.keeper.flush()
     again = Dashboard(load_run(command_home / "home", RUN))
     said = json.loads(
         run_cli(command_home, "whatif", RUN, "--set", "PA=0.3", "--set", "P2.PA=0.2", "--json").stdout
     )
     assert again.session.now.after == board.session.now.after == said["after"]
-    assert "--set PA=0.3 --set P2.PA=0.2" in board.desk.table.value
+    assert "--set PA=0.3 --set P2.PA=0.2" in board.side_panels.table.value

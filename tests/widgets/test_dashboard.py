@@ -53,24 +53,24 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
         comm.deliver({"type": "edit", "id": "P2.1", "text": p})
         wanted = percent(resynthesize(demo_tree(), {"P2.1": float(p)}).after)
         assert re.search(f'data-field="root" data-value="[^"]*" title="[^"]*">{wanted}<', shown.header.value)
-        assert re.search(f">65.8%</td><td [^>]*>{wanted}</td>", shown.desk.table.value)
+        assert re.search(f">65.8%</td><td [^>]*>{wanted}</td>", shown.side_panels.table.value)
         assert f"Root, now {wanted}" in shown.drivers.chart.value
     assert "65.8% before your edits" in shown.header.value
-    assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.desk.table.value
+    assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.side_panels.table.value
 
 
 def test_reset_all_brings_the_run_back(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
-    assert shown.desk.reset.disabled
-    before = (shown.header.value, shown.desk.table.value, shown.drivers.chart.value)
+    assert shown.side_panels.reset.disabled
+    before = (shown.header.value, shown.side_panels.table.value, shown.drivers.chart.value)
     comm_of(shown, comms).deliver({"type": "edit", "id": "P1", "text": "0.1"})
-    assert not shown.desk.reset.disabled and shown.header.value != before[0]
-    shown.desk.reset.click()
+    assert not shown.side_panels.reset.disabled and shown.header.value != before[0]
+    shown.side_panels.reset.click()
     assert (
         shown.header.value,
-        shown.desk.table.value,
+        shown.side_panels.table.value,
         shown.drivers.chart.value,
-    ) == before and shown.desk.reset.disabled
+    ) == before and shown.side_panels.reset.disabled
 
 
 def test_an_edit_changes_nothing_that_is_stored(home: Path, comms: list[Any]) -> None:
@@ -82,15 +82,15 @@ def test_an_edit_changes_nothing_that_is_stored(home: Path, comms: list[Any]) ->
 def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P2.1")
-    assert shown.desk.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
-    assert "VIX closes at or below 20" in shown.desk.detail.value
-    assert "data:image/png;base64," in shown.desk.proof.value
+    assert shown.side_panels.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
+    assert "VIX closes at or below 20" in shown.side_panels.detail.value
+    assert "data:image/png;base64," in shown.side_panels.proof.value
 
 
 def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P2")
-    text = " ".join(text_of(shown.desk.detail.value).split())
+    text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
     assert "reaches 0.0% to 90.0%" in text and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
     # children that speak against stand as their negations, in the sum as in the equation
@@ -99,8 +99,8 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
 
 def test_a_selected_inner_node_shows_its_synthesis_in_a_closed_frame(home: Path) -> None:
     shown = opened(home)
-    document = unescape(shown.desk.proof.value)
-    assert shown.desk.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
+    document = unescape(shown.side_panels.proof.value)
+    assert shown.side_panels.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
     assert "<p>Weights were estimated on the common weekly grid.</p>" in document
     assert "the reference class carries what neither explains" in document and "base_rate" not in document
 
@@ -110,7 +110,7 @@ def test_the_sum_follows_an_edit(home: Path, comms: list[Any]) -> None:
     comm = comm_of(shown, comms)
     comm.deliver_state(selected="P2")
     comm.deliver({"type": "edit", "id": "P2.1", "text": "1"})
-    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.desk.detail.value).split())
+    assert "0.80 100.0% 80.0%" in " ".join(text_of(shown.side_panels.detail.value).split())
 
 
 def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None:
@@ -118,14 +118,14 @@ def test_a_leaf_without_a_notebook_says_so(home: Path, comms: list[Any]) -> None
     (run.folder / "proofs" / "P3.ipynb").unlink()
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P3")
-    assert "P3 has no proof notebook yet." in shown.desk.proof.value
+    assert "P3 has no proof notebook yet." in shown.side_panels.proof.value
 
 
 def test_a_broken_notebook_is_one_line_not_a_broken_page(home: Path, comms: list[Any]) -> None:
     (load_run(home, RUN).folder / "proofs" / "P3.ipynb").write_text("{")
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P3")
-    assert "P3.ipynb cannot be read as a notebook" in shown.desk.proof.value
+    assert "P3.ipynb cannot be read as a notebook" in shown.side_panels.proof.value
 
 
 def test_a_hostile_notebook_reaches_the_page_only_as_an_attribute(home: Path, comms: list[Any]) -> None:
@@ -133,16 +133,18 @@ def test_a_hostile_notebook_reaches_the_page_only_as_an_attribute(home: Path, co
     nbformat.write(new_notebook(cells=[new_markdown_cell('"></iframe><script>alert(1)</script>')]), path)
     shown = opened(home)
     comm_of(shown, comms).deliver_state(selected="P3")
-    assert "<script" not in shown.desk.proof.value and shown.desk.proof.value.count("<iframe") == 1
+    assert (
+        "<script" not in shown.side_panels.proof.value and shown.side_panels.proof.value.count("<iframe") == 1
+    )
 
 
 def test_a_dark_theme_reaches_the_notebook(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm = comm_of(shown, comms)
     comm.deliver_state(selected="P3")
-    assert '<body class="light"' in unescape(shown.desk.proof.value)
+    assert '<body class="light"' in unescape(shown.side_panels.proof.value)
     comm.deliver({"type": "ready", "dark": True})
-    assert '<body class="dark"' in unescape(shown.desk.proof.value)
+    assert '<body class="dark"' in unescape(shown.side_panels.proof.value)
 
 
 def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
@@ -283,22 +285,30 @@ def test_the_reachable_range_is_that_of_the_whole_tree_and_follows_a_pin(
 def test_the_pages_edits_are_saved_as_a_scenario_beside_the_base(home: Path, comms: list[Any]) -> None:
     shown = opened(home)
     comm = comm_of(shown, comms)
-    assert shown.desk.book.save.disabled and "None is saved yet" in shown.desk.book.compared.value
-    shown.desk.book.name.value = "calm <b>"
-    assert shown.desk.book.save.disabled  # there is nothing to save
+    assert (
+        shown.side_panels.book.save.disabled and "None is saved yet" in shown.side_panels.book.compared.value
+    )
+    shown.side_panels.book.name.value = "calm <b>"
+    assert shown.side_panels.book.save.disabled  # there is nothing to save
     comm.deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
-    assert 'data-scenario="this page"' in shown.desk.book.compared.value and not shown.desk.book.save.disabled
-    shown.desk.book.save.click()
-    assert "Saved as calm &lt;b&gt;." in shown.desk.book.said.value and shown.desk.book.name.value == ""
+    assert (
+        'data-scenario="this page"' in shown.side_panels.book.compared.value
+        and not shown.side_panels.book.save.disabled
+    )
+    shown.side_panels.book.save.click()
+    assert (
+        "Saved as calm &lt;b&gt;." in shown.side_panels.book.said.value
+        and shown.side_panels.book.name.value == ""
+    )
     wanted = resynthesize(demo_tree(), {"P2.1": 0.9}).after
     assert (
         f'<td data-field="scenario-root" data-value="{wanted!r}" title="{wanted!r}">'
-        in shown.desk.book.compared.value.partition("calm &lt;b&gt;")[2]
+        in shown.side_panels.book.compared.value.partition("calm &lt;b&gt;")[2]
     )
     again = opened(home)
     assert (
-        "calm &lt;b&gt;" in again.desk.book.compared.value
-        and "<b>" not in again.desk.book.compared.value.replace("<b style", "")
+        "calm &lt;b&gt;" in again.side_panels.book.compared.value
+        and "<b>" not in again.side_panels.book.compared.value.replace("<b style", "")
     )
     assert load_run(home, RUN).document()["root"]["p"] == demo_tree().root.p
 
@@ -307,10 +317,10 @@ def test_a_name_that_is_taken_is_refused_in_a_visible_line(home: Path, comms: li
     shown = opened(home)
     comm_of(shown, comms).deliver({"type": "edit", "id": "P2.1", "text": "0.9"})
     for name, line in (("bear", "Saved as bear."), ("bear", "there already"), ("base", "may be called base")):
-        shown.desk.book.name.value = name
-        shown.desk.book.save.click()
-        assert line in shown.desk.book.said.value
-    assert shown.desk.book.compared.value.count('data-kind="scenario"') == 1
+        shown.side_panels.book.name.value = name
+        shown.side_panels.book.save.click()
+        assert line in shown.side_panels.book.said.value
+    assert shown.side_panels.book.compared.value.count('data-kind="scenario"') == 1
 
 
 def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
@@ -324,7 +334,7 @@ def test_a_mix_and_what_differs_stand_below_the_scenarios(home: Path) -> None:
         save_scenario(store, RUN, "cut", [RemoveNode(node="P3")])
     finally:
         store.close()
-    shown = opened(home).desk.book.compared.value
+    shown = opened(home).side_panels.book.compared.value
     bear, base = resynthesize(demo_tree(), {"P2.1": 0.0}).after, demo_tree().root.p
     assert bear is not None and base is not None
     assert 'data-kind="mix"' in shown and percent(0.25 * bear + 0.75 * base) in shown.partition("mix")[2]

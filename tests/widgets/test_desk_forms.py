@@ -48,7 +48,7 @@ def test_a_button_pressed_on_what_a_form_shows_already_is_no_edit(board: Dashboa
         ("P2.1", ("turn", "set_report")),
     ):
         board.tree.selected = node
-        form = board.desk.form
+        form = board.side_panels.form
         for button in buttons:
             getattr(form, button).click()
             assert "nothing was changed" in form.line.value, (node, button)
@@ -80,7 +80,7 @@ def resumed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, tuple[str, ...]]
 def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     board: Dashboard, home: Path, resumed: list[Any]
 ) -> None:
-    form = board.desk.regrounding
+    form = board.side_panels.regrounding
     board.tree.selected = "P2"
     assert not visible(form)[0], "an inner proposition is not grounded"
     board.tree.selected = "P2.1"
@@ -94,7 +94,7 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     form.cancel.click()
     assert visible(form.ask, form.confirm) == [True, False]
     form.ask.click()
-    board.desk.author.value, form.why.value = "Ann", "the VIX has moved"
+    board.side_panels.author.value, form.why.value = "Ann", "the VIX has moved"
     form.confirm.click()
     (event,) = events(home, "leaf.reopened")
     assert (event.node, event.author, event.reason, event.resynthesis) == (
@@ -106,8 +106,8 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     assert resumed == [(RUN, ("P2.1",))]
     board.look()
     assert (
-        "50.0%" in board.desk.regrounding.earlier.value
-        and "the VIX has moved" in board.desk.regrounding.earlier.value
+        "50.0%" in board.side_panels.regrounding.earlier.value
+        and "the VIX has moved" in board.side_panels.regrounding.earlier.value
     )
     assert board.session.base["P2.1"].p == 0.5, "the old value stands until the new is in"
     board.poller.stop()
@@ -127,7 +127,7 @@ def test_a_failed_leaf_is_tried_again(home: Path, resumed: list[Any]) -> None:
         store.append(OTHER, ev.RunStopped(why="failure", detail="P2.1 failed for good"))
     board = Dashboard(load_run(home, OTHER))
     board.tree.selected = "P2.1"
-    form = board.desk.regrounding
+    form = board.side_panels.regrounding
     assert visible(form, form.retry, form.ask) == [True, True, False]
     form.retry.click()
     assert resumed == [] and "trying P2.1: about" in form.line.value
@@ -153,7 +153,7 @@ def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any])
         store.append(OTHER, ev.NodeFailed(node="P2", reason="no rule could be read"))
         store.append(OTHER, ev.RunStopped(why="failure", detail="P2 failed for good"))
     board = Dashboard(load_run(home, OTHER))
-    form = board.desk.regrounding
+    form = board.side_panels.regrounding
     board.tree.selected = "P1"
     assert not visible(form)[0], "it has its value"
     board.tree.selected = "P2"
@@ -182,11 +182,11 @@ def test_the_weights_spread_is_asked_for_at_a_price_and_stays_on_the_page(
         )
     board._reread(False)
     board.tree.selected = "P2"
-    assert "Asked 5 times more, 1 replies of no use" in board.desk.detail.value
-    assert "changes sign" in board.desk.detail.value and "43.0%" in board.desk.detail.value
+    assert "Asked 5 times more, 1 replies of no use" in board.side_panels.detail.value
+    assert "changes sign" in board.side_panels.detail.value and "43.0%" in board.side_panels.detail.value
     board.tree.selected = "P1"
-    assert "times more" not in board.desk.detail.value
-    form = board.desk.refitting
+    assert "times more" not in board.side_panels.detail.value
+    form = board.side_panels.refitting
     assert visible(form.ask, form.confirm) == [True, False]
     form.ask.click()
     assert "5 times each (P1): 5 calls" in form.line.value and visible(form.confirm) == [True]
@@ -213,7 +213,7 @@ def test_refits_of_another_rule_are_not_shown(home: Path) -> None:
 
 def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
     board.tree.selected = "P2"
-    form = board.desk.form
+    form = board.side_panels.form
     assert form.rule.value == "linear" and '"P2.1": 0.8' in form.rule_text.value
     form.rule.value = "average"
     form.set_rule.click()
@@ -231,14 +231,17 @@ def test_another_rule_is_chosen_on_the_page(board: Dashboard) -> None:
 
 def test_a_polarity_is_set_kept_and_undone_on_the_page(board: Dashboard, home: Path) -> None:
     board.tree.selected = "P2.1"
-    form = board.desk.form
+    form = board.side_panels.form
     assert form.side.value == "speaks for it"
     before = board.session.now.after
     form.side.value = "speaks against it"
     form.turn.click()
     assert form.line.value == "" and board.session.rows["P2.1"]["polarity"] == "Negative"
     assert [mark["name"] for mark in board.session.rows["P2.1"]["marks"]] == ["turned"]
-    assert "P2.1 speaks against P2" in board.desk.table.value and "turned at P2.1" in board.desk.table.value
+    assert (
+        "P2.1 speaks against P2" in board.side_panels.table.value
+        and "turned at P2.1" in board.side_panels.table.value
+    )
     said = json.loads(
         run_cli(home, "whatif", RUN, "--polarity", "P2.1=Negative", "--json", WORKBENCH_HOME=str(home)).stdout
     )
@@ -259,7 +262,7 @@ def test_a_polarity_is_set_kept_and_undone_on_the_page(board: Dashboard, home: P
 
 def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None:
     board.tree.selected = "P2.1"
-    form = board.desk.form
+    form = board.side_panels.form
     assert form.report.value == "The cells compute 0.5."
     form.key_factor.value, form.report.value = "my view", "Read <b>anew</b>."
     form.set_report.click()
@@ -269,15 +272,15 @@ def test_report_and_key_factor_are_editable_and_undone(board: Dashboard) -> None
         "Read <b>anew</b>.",
         0.5,
     )
-    assert "my view" in board.desk.detail.value
+    assert "my view" in board.side_panels.detail.value
     board.session.undo()
     assert form.report.value == "The cells compute 0.5."
 
 
 def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None:
-    form = board.desk.notes
+    form = board.side_panels.notes
     board.tree.selected = "P2.1"
-    board.desk.author.value = "Ann"
+    board.side_panels.author.value = "Ann"
     form.text.value, form.tags.value, form.about.value = "ask the <script> desk", "Macro, q3", "P2.1"
     form.keep.click()
     assert "ask the &lt;script&gt; desk" in form.standing.value and "macro" in form.standing.value.lower()
@@ -301,7 +304,7 @@ def test_notes_and_tags_are_kept_and_found(board: Dashboard, home: Path) -> None
 def test_the_page_goes_on_while_the_weights_are_asked_for_again(
     board: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answered, form = threading.Event(), board.desk.refitting
+    answered, form = threading.Event(), board.side_panels.refitting
 
     async def refits(*_: object) -> None:
         if not answered.wait(30):

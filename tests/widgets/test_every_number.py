@@ -136,12 +136,12 @@ def panels_of(page: Dashboard) -> Iterator[str]:
     yield from (
         page.header.value,
         page.drivers.chart.value,
-        page.desk.table.value,
-        page.desk.book.compared.value,
+        page.side_panels.table.value,
+        page.side_panels.book.compared.value,
     )
     for node in page.session.tree.ids():
         page.tree.selected = node
-        yield page.desk.detail.value
+        yield page.side_panels.detail.value
 
 
 @pytest.fixture(scope="module")
@@ -228,7 +228,7 @@ def test_an_edit_has_the_same_numbers_on_the_page_and_at_the_terminal(page: Dash
     answer = said(
         folder, "whatif", RUN, *(word for node, p in edits.items() for word in ("--set", f"{node}={p!r}"))
     )
-    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.desk.table.value)))
+    tooltips = numbers_in(" ; ".join(_TOOLTIP.findall(page.side_panels.table.value)))
     moved = [row[side] for row in answer["changed"] for side in ("before", "after")]
     assert page.session.now.after == answer["after"] and len(moved) >= 6
     assert set(moved) <= tooltips

@@ -98,7 +98,7 @@ def test_edits_come_back_with_the_next_page(home: Path) -> None:
     root = page.session.now.after
     reloaded = opened(home)
     assert reloaded.session.now.after == root and "P3" not in reloaded.session.tree
-    assert "2 edits of an earlier visit" in reloaded.desk.line.value
+    assert "2 edits of an earlier visit" in reloaded.side_panels.line.value
     # what is shown is what the command line says of the same scenario
     assert SavedScenarios(home, RUN).table()["scenarios"][0]["root"] == root
 
@@ -111,7 +111,7 @@ def test_what_was_taken_back_stays_in_the_log_and_away_from_the_page(home: Path)
     page.session.undo()
     page.keeper.flush()
     assert opened(home).session.values == {"P2.1": 0.1}
-    page.desk.reset.click()
+    page.side_panels.reset.click()
     page.keeper.flush()
     assert opened(home).session.edits == ()
     draft = SavedScenarios(home, RUN).scenario(DRAFT)
@@ -130,7 +130,7 @@ def test_two_windows_lose_no_edit_and_the_second_is_told(home: Path) -> None:
     first.keeper.flush()
     second.session.edit("P3", "0.9")
     second.keeper.flush()
-    assert "edited in another window too: your edits are kept as draft 2" in second.desk.line.value
+    assert "edited in another window too: your edits are kept as draft 2" in second.side_panels.line.value
     saved = {row["name"]: row["root"] for row in SavedScenarios(home, RUN).table()["scenarios"]}
     assert saved == {DRAFT: first.session.now.after, "draft 2": second.session.now.after}
     second.session.edit("P3", "0.8")
@@ -141,8 +141,11 @@ def test_two_windows_lose_no_edit_and_the_second_is_told(home: Path) -> None:
 def test_saving_under_a_name_goes_on_in_it(home: Path) -> None:
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    page.desk.book.name.value, page.desk.book.rationale.value = "calm ends", "VIX futures say so"
-    page.desk.book.save.click()
+    page.side_panels.book.name.value, page.side_panels.book.rationale.value = (
+        "calm ends",
+        "VIX futures say so",
+    )
+    page.side_panels.book.save.click()
     assert SavedScenarios(home, RUN).scenario(DRAFT) is None
     page.session.edit("P3", "0.5")
     page.keeper.flush()
@@ -156,28 +159,28 @@ def test_a_scenario_is_opened_weighed_and_closed_on_the_page(home: Path) -> None
     edits: list[Edit] = [SetValue(node="P2.1", p=0.0)]
     SavedScenarios(home, RUN).save("calm ends", edits, author="ann")
     page = opened(home)
-    page.desk.book.chosen.value = "calm ends"
-    page.desk.book.opening.click()
+    page.side_panels.book.chosen.value = "calm ends"
+    page.side_panels.book.opening.click()
     assert page.session.values == {"P2.1": 0.0}
-    page.desk.book.likely.value = "30%"
-    page.desk.book.weigh.click()
+    page.side_panels.book.likely.value = "30%"
+    page.side_panels.book.weigh.click()
     assert SavedScenarios(home, RUN).table()["mix"]["weights"]["calm ends"] == 0.3
-    page.desk.book.closing.click()
+    page.side_panels.book.closing.click()
     assert SavedScenarios(home, RUN).table()["scenarios"] == [] and page.session.edits == ()
 
 
 def test_a_mistyped_share_is_one_line_and_changes_nothing(home: Path) -> None:
     SavedScenarios(home, RUN).save("calm ends", [SetValue(node="P2.1", p=0.0)], author="ann")
     page = opened(home)
-    page.desk.book.chosen.value, page.desk.book.likely.value = "calm ends", "often"
-    page.desk.book.weigh.click()
-    assert "is not a probability" in unescape(page.desk.book.said.value)
+    page.side_panels.book.chosen.value, page.side_panels.book.likely.value = "calm ends", "often"
+    page.side_panels.book.weigh.click()
+    assert "is not a probability" in unescape(page.side_panels.book.said.value)
     assert SavedScenarios(home, RUN).table()["mix"] is None
 
 
 def test_values_carry_whose_they_are_and_why(home: Path) -> None:
     page = opened(home)
-    page.desk.author.value, page.desk.reason.value = "ann", "the desk's view"
+    page.side_panels.author.value, page.side_panels.reason.value = "ann", "the desk's view"
     page.tree._on_message(page.tree, {"type": "edit", "id": "P2.1", "text": "0.2"}, [])
     page.keeper.flush()
     (row,) = SavedScenarios(home, RUN).table()["scenarios"][0]["overrides"]
@@ -186,13 +189,13 @@ def test_values_carry_whose_they_are_and_why(home: Path) -> None:
 
 def test_the_form_changes_the_shape_of_the_tree(home: Path) -> None:
     page = opened(home)
-    form = page.desk.form
+    form = page.side_panels.form
     form.new_words.value, form.new_side.value = "A trade war breaks out", "speaks against it"
     form.new_weight.value, form.new_p.value = "0.2", "60%"
     form.add.click()
     # 0.657825 - 0.2 * 0.6, as `workbench whatif --add ... --weight P4=-0.2 --set P4=0.6` gives
     assert page.session.now.after is not None and abs(page.session.now.after - 0.537825) < 1e-12
-    assert page.tree.selected == "P4" and form.node == "P4" and "P4 is yours" in page.desk.proof.value
+    assert page.tree.selected == "P4" and form.node == "P4" and "P4 is yours" in page.side_panels.proof.value
     form.remove.click()
     assert "P4" not in page.session.tree and page.tree.selected == "P0"
     page.session.undo()
@@ -204,12 +207,15 @@ def test_the_form_changes_the_shape_of_the_tree(home: Path) -> None:
 
 def test_a_comment_is_pinned_to_a_proposition_and_shown_to_the_next_reader(home: Path) -> None:
     page = opened(home)
-    page.desk.author.value, page.desk.review.remark.value = "ann", "Why half a year? <b>"
-    page.desk.review.comment.click()
+    page.side_panels.author.value, page.side_panels.review.remark.value = "ann", "Why half a year? <b>"
+    page.side_panels.review.comment.click()
     for each in (page, opened(home)):
-        assert "Why half a year? &lt;b&gt;" in each.desk.detail.value and "ann" in each.desk.detail.value
-    page.desk.review.comment.click()
-    assert 'role="alert"' in page.desk.review.line.value  # an empty one
+        assert (
+            "Why half a year? &lt;b&gt;" in each.side_panels.detail.value
+            and "ann" in each.side_panels.detail.value
+        )
+    page.side_panels.review.comment.click()
+    assert 'role="alert"' in page.side_panels.review.line.value  # an empty one
 
 
 def test_removing_and_adding_say_what_they_do() -> None:

@@ -106,7 +106,7 @@ def test_the_panels_wait_until_the_page_rests(tmp_path: Path, comms: list[Any]) 
     comm.deliver(
         {"type": "edit", "id": "P1.1.1", "text": "0.9"}
     )  # a front end that does not say that it will rest
-    assert "0.9" in shown.desk.table.value
+    assert "0.9" in shown.side_panels.table.value
 
 
 def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stands(
@@ -121,11 +121,11 @@ def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stan
     assert f">{wanted}<" in shown.header.value and shown.tree.tree["nodes"]["P0"]["text"] == wanted
     assert first < 40 and shown.drivers.chart.value == ""
     comm_of(shown.tree, comms).deliver({"type": "rest"})
-    assert len(comms) > 2 * first and "kept as draft" in shown.desk.line.value
-    assert f"Root, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.desk.table.value
+    assert len(comms) > 2 * first and "kept as draft" in shown.side_panels.line.value
+    assert f"Root, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.side_panels.table.value
     made = len(comms)
-    shown.desk.change.selected_index = 0  # a fold is filled when it is opened
-    assert len(comms) > made and shown.desk.form.node == "P0"
+    shown.side_panels.change.selected_index = 0  # a fold is filled when it is opened
+    assert len(comms) > made and shown.side_panels.form.node == "P0"
 
 
 def test_layouts_are_shared_so_nothing_of_ours_changes_one() -> None:
@@ -166,9 +166,9 @@ def test_a_panel_sends_what_differs_and_a_second_view_gets_the_whole(comms: list
 
 def test_time_and_money_are_read_when_they_are_unfolded(home: Path, comms: list[Any]) -> None:
     shown = dashboard(load_run(home, RUN))
-    assert "Reading every journal" in shown.desk.spent.value
-    comm_of(shown.desk.spent, comms).deliver({"type": "open", "name": "time and money"})
-    assert "Share of the work" in shown.desk.spent.value
+    assert "Reading every journal" in shown.side_panels.spent.value
+    comm_of(shown.side_panels.spent, comms).deliver({"type": "open", "name": "time and money"})
+    assert "Share of the work" in shown.side_panels.spent.value
 
 
 def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path, comms: list[Any]) -> None:

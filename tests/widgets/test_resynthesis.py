@@ -35,7 +35,7 @@ def visible(*widgets: ipywidgets.Widget) -> list[bool]:
 
 
 def ask(board: Dashboard) -> None:
-    form = board.desk.resynthesis
+    form = board.side_panels.resynthesis
     form.ask.click()
     assert visible(form.confirm, form.cancel, form.keep) == [True, True, False], form.line.value
     form.confirm.click()
@@ -45,7 +45,7 @@ def ask(board: Dashboard) -> None:
 def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_it_is_kept(
     board: Dashboard, home: Path
 ) -> None:
-    form = board.desk.resynthesis
+    form = board.side_panels.resynthesis
     assert form.ask.disabled, "nothing is edited"
     board.session.edit("P2.1", "0")
     before = board.session.now
@@ -67,7 +67,7 @@ def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_i
 def test_what_is_kept_is_the_answer_to_the_last_digit_undone_in_one_step_and_there_after_a_reload(
     board: Dashboard, home: Path
 ) -> None:
-    form = board.desk.resynthesis
+    form = board.side_panels.resynthesis
     board.session.edit("P2.1", "0")
     board.session.change([RemoveNode(node="P1.2")])
     edited = board.session.now.after
@@ -95,7 +95,7 @@ def test_what_is_kept_is_the_answer_to_the_last_digit_undone_in_one_step_and_the
 
 
 def test_an_answer_to_other_edits_is_not_kept(board: Dashboard) -> None:
-    form = board.desk.resynthesis
+    form = board.side_panels.resynthesis
     board.session.edit("P2.1", "0")
     ask(board)
     board.session.edit("P3", "0.1")
@@ -120,15 +120,15 @@ def test_a_rule_without_a_function_keeps_the_value_of_the_answer(
     board = Dashboard(load_run(tmp_path, RUN))
     board.session.edit("P2.1", "0")
     ask(board)
-    assert len(asked) == 1, board.desk.resynthesis.line.value
-    assert "gone" in board.desk.resynthesis.compared.value, "the old rule's weights are shown as gone"
-    board.desk.resynthesis.keep.click()
+    assert len(asked) == 1, board.side_panels.resynthesis.line.value
+    assert "gone" in board.side_panels.resynthesis.compared.value, "the old rule's weights are shown as gone"
+    board.side_panels.resynthesis.keep.click()
     assert board.session.now.after == 0.42 and board.session.now.stale == ()
     assert board.session.tree["P0"].rule == VanillaRule()
 
 
 def test_where_there_is_no_model_a_line_says_so(board: Dashboard, monkeypatch: pytest.MonkeyPatch) -> None:
-    form = board.desk.resynthesis
+    form = board.side_panels.resynthesis
     board.session.edit("P2.1", "0")
 
     def none(_store: Store, _state: Any) -> ModelGateway:
@@ -149,7 +149,7 @@ def test_where_there_is_no_model_a_line_says_so(board: Dashboard, monkeypatch: p
 def test_what_a_model_wrote_is_text(board: Dashboard) -> None:
     board.session.edit("P2.1", "0")
     ask(board)
-    result = board.desk.resynthesis._result
+    result = board.side_panels.resynthesis._result
     assert result is not None
     assert result.asked_again
     after = result.asked_again[0].after

@@ -34,23 +34,26 @@ def signed(command_home: Path) -> list[Any]:
 
 def tick(page: Dashboard, *keys: str) -> None:
     for key in keys or CHECKLIST:
-        page.desk.review.points[key].value = True
+        page.side_panels.review.points[key].value = True
 
 
 def test_a_review_from_comment_to_hash_is_that_of_the_command_line(command_home: Path) -> None:
     page = opened(command_home)
     page.tree.selected = "P2.1"
-    page.desk.review.name.value = "Bo"
-    assert page.desk.author.value == "Bo"  # a name is typed once
-    page.desk.review.remark.value = "Why <b>200</b> days?"
-    page.desk.review.comment.click()
+    page.side_panels.review.name.value = "Bo"
+    assert page.side_panels.author.value == "Bo"  # a name is typed once
+    page.side_panels.review.remark.value = "Why <b>200</b> days?"
+    page.side_panels.review.comment.click()
     tick(page)
-    page.desk.review.sign.click()
+    page.side_panels.review.sign.click()
     (event,) = signed(command_home)
     assert (event.author, event.verdict, all(event.checklist.values())) == ("Bo", "accept", True)
-    assert event.attested in page.desk.review.standing.value and event.attested in page.desk.review.line.value
-    assert "Why &lt;b&gt;200&lt;/b&gt; days?" in page.desk.review.standing.value
-    assert 'data-select="P2.1"' in page.desk.review.standing.value
+    assert (
+        event.attested in page.side_panels.review.standing.value
+        and event.attested in page.side_panels.review.line.value
+    )
+    assert "Why &lt;b&gt;200&lt;/b&gt; days?" in page.side_panels.review.standing.value
+    assert 'data-select="P2.1"' in page.side_panels.review.standing.value
     (row,) = json.loads(run_cli(command_home, "sign-off", RUN, "--json").stdout)["sign_offs"]
     assert (row["attested"], row["fault"], row["later"]) == (event.attested, None, [])
     assert f"ACCEPTED by Bo on {row['at_utc'][:10]}" in run_cli(command_home, "show", RUN).stdout
@@ -65,9 +68,9 @@ def test_the_same_review_on_the_page_and_at_the_terminal_has_the_same_hash(tmp_p
         make_run(tmp_path / place / "home")
         if place == "page":
             page = opened(tmp_path / place)
-            page.desk.review.name.value = "Bo"
+            page.side_panels.review.name.value = "Bo"
             tick(page)
-            page.desk.review.sign.click()
+            page.side_panels.review.sign.click()
         else:
             assert (
                 run_cli(tmp_path / place, "sign-off", RUN, "--author", "Bo", "--done", "all").returncode == 0
@@ -81,53 +84,53 @@ def test_the_same_review_on_the_page_and_at_the_terminal_has_the_same_hash(tmp_p
 def test_an_acceptance_with_an_open_point_or_without_a_name_is_refused(command_home: Path) -> None:
     page = opened(command_home)
     tick(page)
-    page.desk.review.sign.click()
-    assert "type your name first" in page.desk.review.line.value
-    page.desk.review.name.value = "Bo"
-    page.desk.review.points["leaks"].value = False
-    page.desk.review.sign.click()
-    assert "the audit was read" in page.desk.review.line.value and signed(command_home) == []
-    page.desk.review.verdict.value = "return it"
-    page.desk.review.sign.click()
+    page.side_panels.review.sign.click()
+    assert "type your name first" in page.side_panels.review.line.value
+    page.side_panels.review.name.value = "Bo"
+    page.side_panels.review.points["leaks"].value = False
+    page.side_panels.review.sign.click()
+    assert "the audit was read" in page.side_panels.review.line.value and signed(command_home) == []
+    page.side_panels.review.verdict.value = "return it"
+    page.side_panels.review.sign.click()
     (event,) = signed(command_home)
     assert event.verdict == "return" and not event.checklist["leaks"] and event.checklist["rules"]
-    assert "open: leaks" in page.desk.review.standing.value
-    assert not any(point.value for point in page.desk.review.points.values())
+    assert "open: leaks" in page.side_panels.review.standing.value
+    assert not any(point.value for point in page.side_panels.review.points.values())
 
 
 def test_what_is_said_after_a_sign_off_is_shown_as_not_covered_on_another_page_too(
     command_home: Path,
 ) -> None:
     page, other = opened(command_home), opened(command_home)
-    page.desk.review.name.value = "Bo"
+    page.side_panels.review.name.value = "Bo"
     tick(page)
-    page.desk.review.sign.click()
-    assert "Nobody has signed" in other.desk.review.standing.value
+    page.side_panels.review.sign.click()
+    assert "Nobody has signed" in other.side_panels.review.standing.value
     rows = other.session.rows
     other.look()
     assert (
-        "ACCEPTED by Bo" in other.desk.review.standing.value
-        and "added since" not in other.desk.review.standing.value
+        "ACCEPTED by Bo" in other.side_panels.review.standing.value
+        and "added since" not in other.side_panels.review.standing.value
     )
     assert other.session.rows is rows  # what people say moves no number
-    other.desk.review.remark.value = "late"
-    other.desk.review.comment.click()
+    other.side_panels.review.remark.value = "late"
+    other.side_panels.review.comment.click()
     for each in (page, other):
         each.look()
-        assert "added since, not covered: comment" in each.desk.review.standing.value
+        assert "added since, not covered: comment" in each.side_panels.review.standing.value
 
 
 def test_what_contradicts_a_sign_off_is_shown_loud(command_home: Path) -> None:
     page = opened(command_home)
-    page.desk.review.name.value = "Bo"
+    page.side_panels.review.name.value = "Bo"
     tick(page)
-    page.desk.review.sign.click()
+    page.side_panels.review.sign.click()
     (event,) = signed(command_home)
     forged = event.model_dump(exclude={"kind"}) | {"author": "Eve"}
     with closing(Store(command_home / "home")) as store:
         store.append(RUN, ev.ReviewSigned.model_validate(forged))
     page.look()
-    assert "DOES NOT HOLD: its hash does not fit" in page.desk.review.standing.value
+    assert "DOES NOT HOLD: its hash does not fit" in page.side_panels.review.standing.value
 
 
 def test_a_run_without_a_probability_cannot_be_signed(tmp_path: Path) -> None:
@@ -137,5 +140,5 @@ def test_a_run_without_a_probability_cannot_be_signed(tmp_path: Path) -> None:
         first = store.events(RUN)[0].event
         store.append(other, first)
     page = Dashboard(load_run(tmp_path / "home", other))
-    assert page.desk.review.sign.disabled
+    assert page.side_panels.review.sign.disabled
     page.poller.stop()

@@ -120,7 +120,7 @@ def test_s2_edits_do_not_vanish_on_reload_and_are_undone(home: Path) -> None:
     page.keeper.flush()
     again = opened(home)
     assert again.session.values == {"P2.1": 0.1}
-    page.desk.undo.click()
+    page.side_panels.undo.click()
     page.keeper.flush()
     assert page.session.now.after == page.session.base.root.p and opened(home).session.edits == ()
 
@@ -129,13 +129,13 @@ def test_s2_scenarios_are_opened_edited_weighed_annotated_renamed_copied_and_clo
     home: Path,
 ) -> None:
     page = opened(home)
-    page.desk.author.value, page.desk.reason.value, page.desk.expires.value = (
+    page.side_panels.author.value, page.side_panels.reason.value, page.side_panels.expires.value = (
         "Ann",
         "futures say so",
         "2099-01-01",
     )
     page.session.edit("P2.1", "0.1")
-    book, saved = page.desk.book, SavedScenarios(home, RUN)
+    book, saved = page.side_panels.book, SavedScenarios(home, RUN)
     book.name.value, book.rationale.value = "calm", "VIX stays low"
     book.save.click()
     stored = saved.scenario("calm")
@@ -172,7 +172,7 @@ def test_what_is_chosen_stays_chosen_when_the_scenarios_change(home: Path) -> No
     """On a slow page the list came after the line that said so, and took back what had been chosen meanwhile."""
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    book = page.desk.book
+    book = page.side_panels.book
     for name in ("calm", "storm", "bust"):
         book.name.value = name
         book.save.click()
@@ -193,12 +193,12 @@ def test_s2_there_is_a_report_for_a_boss_with_drivers_scenarios_and_audit(comman
     home = command_home / "home"
     page = opened(home)
     page.session.edit("P2.1", "0.1")
-    page.desk.book.name.value, page.desk.book.rationale.value = "stress", "VIX above 30"
-    page.desk.book.save.click()
+    page.side_panels.book.name.value, page.side_panels.book.rationale.value = "stress", "VIX above 30"
+    page.side_panels.book.save.click()
     sent: list[tuple[Any, Any]] = []
-    page.desk.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
-    page.desk.taking.form.value = "note, HTML"
-    page.desk.taking.take.click()
+    page.side_panels.taking.said.send = lambda content, buffers=None: sent.append((content, buffers))
+    page.side_panels.taking.form.value = "note, HTML"
+    page.side_panels.taking.take.click()
     content, (data,) = next((content, buffers) for content, buffers in sent if buffers)
     assert content == {"file": f"{RUN}.html", "media": "text/html"}
     out = command_home / "note.html"

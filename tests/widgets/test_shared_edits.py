@@ -62,18 +62,18 @@ def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analy
     assert page.session.values == {"P3": 0.2}
     page.tree._on_message(page.tree, {"type": "edit", "id": "P2.1", "text": "0"}, [])
     assert tree.tree["nodes"]["P2.1"]["p"] == 0.0 and "P2.1" in scenarios.table.value
-    page.desk.author.value = "Ann"
+    page.side_panels.author.value = "Ann"
     typed(shared_edits(analysis.run), {"type": "edit", "id": "P1.1", "text": "0.1", "moving": True})
-    assert "P1.1" not in page.desk.table.value, "the steps of a drag wait for no panel"
+    assert "P1.1" not in page.side_panels.table.value, "the steps of a drag wait for no panel"
     typed(shared_edits(analysis.run), {"type": "rest"})
-    assert "P1.1" in page.desk.table.value and page.tree.tree["nodes"]["P1.1"]["p"] == 0.1
+    assert "P1.1" in page.side_panels.table.value and page.tree.tree["nodes"]["P1.1"]["p"] == 0.1
     page.keeper.flush()
-    assert page.keeper is shared_edits(analysis.run).keeper and "kept as draft" in page.desk.line.value
+    assert page.keeper is shared_edits(analysis.run).keeper and "kept as draft" in page.side_panels.line.value
     table = SavedScenarios(home, RUN).table()["scenarios"]
     assert [row["name"] for row in table] == ["draft"], "one draft of a run and kernel"
     kept = SavedScenarios(home, RUN).scenario("draft")
     assert kept is not None and kept.edits[-1].override.author == "Ann"  # type: ignore[union-attr]
-    page.desk.undo.click()
+    page.side_panels.undo.click()
     assert "P1.1" not in tree.session.values
 
 

@@ -115,7 +115,7 @@ def select(questions: Sequence[Question], rules: SelectionRules) -> Selection:
     >>> busy = Question(id="b", title="A busy one", volume=900000.0)
     >>> selection = select([quiet, busy], SelectionRules(min_volume=500_000))
     >>> [question.id for question in selection.questions], selection.verdicts[0]
-    (['b'], Verdict(event='a', filter='volume', reason='traded 1,000, at least 500,000 is asked'))
+    (['b'], FilterVerdict(event='a', filter='volume', reason='traded 1,000, at least 500,000 is asked'))
     """
     if rules.unresolved and rules.resolved:
         raise QuestionError("no event is both open and settled: ask for one of them")

@@ -338,5 +338,5 @@ def rehearse(environ: Mapping[str, str] = os.environ) -> None:
     for page in pages:
         page.poller.stop()
         if isinstance(page, Dashboard):
-            assert page.desk  # asking for it makes it
+            assert page.side_panels  # asking for it makes it
     Widget.close_all()

@@ -1,4 +1,4 @@
-"""The dashboard of a run: headline, tree and drivers first, and once they stand the desk around them."""
+"""The dashboard of a run: headline, tree and drivers first, and once they stand the panes around them."""
 
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -43,7 +43,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         The proposition to select.
     owns_address : bool
         Whether it is the whole page of a server of ours: it then changes the page's address and leads back to the runs, and
-        its desk is made when the page has come to rest for the first time. In a cell it is made at once.
+        its side panels are made when the page has come to rest for the first time. In a cell it is made at once.
     shared : SharedEdits, optional
         What the other widgets of the run in this kernel share: the page then shows and changes their edits.
     """
@@ -78,7 +78,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             if shared is None
             else shared.keeper
         )
-        self._desk: SurroundingPanes | None = None
+        self._side_panels: SurroundingPanes | None = None
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
         self._band: Band | None = None
@@ -108,7 +108,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._show_headline()
         self.working.show(run)
         if not owns_address:
-            assert self.desk  # asking for it makes it
+            assert self.side_panels  # asking for it makes it
         if self._looks_again:
             self.poller.start()
 
@@ -122,9 +122,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def side_panels(self) -> SurroundingPanes:
         """What stands around the tree; made when it is first asked for."""
         with self.session.lock:
-            if self._desk is None:
+            if self._side_panels is None:
                 self._show_first_screen()
-                self._desk = SurroundingPanes(
+                self._side_panels = SurroundingPanes(
                     self.session,
                     self.scenarios,
                     self.keeper,
@@ -138,14 +138,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                     whose=self.shared,
                 )
                 if self._said is not None:
-                    self._desk.say(*self._said)
-                self._desk.book.look_up(self.run.tree)
-                self._desk.show(self.tree.selected, self.tree.dark)
-                self._desk.approving.show(self.follower.state)
-                self._waiting.children = (self._desk.approving,)
-                self._left.children = (*self._left.children, *self._desk.left)
-                self._right.children = (*self._right.children, *self._desk.right)
-            return self._desk
+                    self._side_panels.say(*self._said)
+                self._side_panels.book.look_up(self.run.tree)
+                self._side_panels.show(self.tree.selected, self.tree.dark)
+                self._side_panels.approving.show(self.follower.state)
+                self._waiting.children = (self._side_panels.approving,)
+                self._left.children = (*self._left.children, *self._side_panels.left)
+                self._right.children = (*self._right.children, *self._side_panels.right)
+            return self._side_panels
 
     def look(self) -> bool:
         """Show what the run has got since the last look; False when nothing more is to come."""
@@ -162,8 +162,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         with self.session.lock:
             done = self.follower.phase == "done"
             self._take_view()
-            if self._desk is not None:
-                self._desk.run_went_on(done)
+            if self._side_panels is not None:
+                self._side_panels.run_went_on(done)
             self.session.rebase(self.run.tree, self.follower.marks(), self.run.without_data)
             if done:
                 self._read_band()
@@ -188,8 +188,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _show_work(self) -> None:
         self.working.show(self.run)
-        if self._desk is not None:
-            self._desk.approving.show(self.follower.state)
+        if self._side_panels is not None:
+            self._side_panels.approving.show(self.follower.state)
 
     def _follow(self) -> None:
         """Look at the log again and again: a process has taken the run up, or was told to stop."""
@@ -241,15 +241,15 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _edited(self) -> None:
         """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
         moving = self.tree.moving or (self.shared is not None and self.shared.tree.moving)
-        if moving or self._desk is None:
+        if moving or self._side_panels is None:
             self._behind = True
         else:
             self.refresh()
 
     def catch_up(self) -> None:
         """Bring the page in step: a tree that shows these edits has come to rest."""
-        if self._desk is None:
-            assert self.desk  # the first screen stands: now the rest of the page is made
+        if self._side_panels is None:
+            assert self.side_panels  # the first screen stands: now the rest of the page is made
         elif self._behind:
             self.refresh()
         if not self._badges and self.follower.phase == "done":
@@ -286,8 +286,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Bring every panel in step with the session."""
         with self.session.lock:
             self._show_first_screen()
-            if self._desk is not None:
-                self._desk.show(self.tree.selected, self.tree.dark)
+            if self._side_panels is not None:
+                self._side_panels.show(self.tree.selected, self.tree.dark)
             self._tell_address()
 
     def _show_first_screen(self) -> None:
@@ -296,26 +296,26 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self.drivers.show(self.session.tree)
 
     def show_proof(self) -> None:
-        """Show the evidence of the selected proposition, where the desk is made already."""
+        """Show the evidence of the selected proposition, where the side panels are made already."""
         with self.session.lock:
-            if self._desk is not None:
-                self._desk.show_selected(self.tree.selected, self.tree.dark)
+            if self._side_panels is not None:
+                self._side_panels.show_selected(self.tree.selected, self.tree.dark)
 
     def _tell_address(self) -> None:
         """Let the page's address name the scenario in work, so that it shows the same to whoever opens it."""
         self.tree.scenario = self.keeper.name
 
     def _author(self) -> str:
-        return "dashboard" if self._desk is None else self._desk.by()
+        return "dashboard" if self._side_panels is None else self._side_panels.by()
 
     def _override(self) -> Override | None:
-        return None if self._desk is None else self._desk.override()
+        return None if self._side_panels is None else self._side_panels.override()
 
     def _say(self, line: str, refused: bool) -> None:
         """Show one line of what was kept, or why not."""
         self._said = (line, refused)
-        if self._desk is not None:
-            self._desk.say(line, refused)
+        if self._side_panels is not None:
+            self._side_panels.say(line, refused)
 
     def _choose(self, node: NodeId) -> None:
         if node in self.session.tree:

@@ -48,7 +48,7 @@ def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
     Negated sentences and those about a whole span ("by", "at least once", "stays") are left alone.
 
     >>> read_band("a", "The VIX closes at or below 20 on 2018-12-31")
-    ('the vix closes § on 2018-12-31', Band(key='a', low=-inf, high=20.0, holds_low=False, holds_high=True))
+    ('the vix closes § on 2018-12-31', ValueRange(key='a', low=-inf, high=20.0, holds_low=False, holds_high=True))
     """
     plain = normal_statement(statement)
     # In these two comparisons "no" negates nothing.

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.studies.test_study_files import events_file
 from workbench.errors import BudgetStop
 from workbench.store import ModelLedger, Store
 from workbench.studies.leak_audit import audit_study

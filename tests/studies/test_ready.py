@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from tests.command_line import run_cli
-from tests.experiments.test_every_arm import ENGINES, PLAN
 from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.studies.test_every_arm import ENGINES, PLAN
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.studies.leak_audit import audit_study

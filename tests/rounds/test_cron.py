@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.fakes.sittings import context
-from tests.tournament.killed import Scene, scene, sitting_in_process
+from tests.rounds.killed import Scene, scene, sitting_in_process
 from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.store import events as ev

@@ -15,9 +15,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from tests.experiments.test_study_files import events_file
 from tests.fakes.cluster import Cluster, cluster
 from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.studies.test_study_files import events_file
 from workbench.store import Store
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tournament.killed import SIDE_BY_SIDE, Scene, scene
+from tests.rounds.killed import SIDE_BY_SIDE, Scene, scene
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.ownership import own_folder
 from workbench.store import Store

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.experiments.test_every_arm import PLAN, run_study
 from tests.fakes.openai_server import SCORES, OpenAIServer, Policy
+from tests.studies.test_every_arm import PLAN, run_study
 from workbench.engine.access.own_web import own_asker
 from workbench.science.event_tables import Events
 from workbench.store import Store

@@ -16,8 +16,8 @@ import pandas as pd
 import pytest
 
 from tests.command_line import cli_environment, run_cli, run_process
-from tests.experiments.test_study_files import events_file
 from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.studies.test_study_files import events_file
 from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.store import events as ev
