@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-long test-all soak screenshots bench lint lock clean browser model-check
+.PHONY: demo test test-long test-all soak screenshots bench map lint lock clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -45,6 +45,10 @@ bench: .stamp-test
 	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \
 	  $(BIN)/python -m benchmarks.$$name $(if $(SMOKE),--smoke) || failed="$$failed $$name"; done; \
 	[ -z "$$failed" ] || { echo "failed:$$failed" >&2; exit 1; }
+
+# Every file of the product with the first line of its docstring, by folder.
+map:
+	@$(PYTHON) -c 'from benchmarks.file_map import drawn_map; print(drawn_map())'
 
 # The demo claim by a real model: MODEL=provider/name, with API_BASE=URL for a server of your own, or MODEL_FILE=x.gguf.
 model-check: $(if $(MODEL_FILE),.stamp-local-model,.stamp-install)

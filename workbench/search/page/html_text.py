@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
+from workbench.search.page.computed_style import Style
 from workbench.search.page.page_tree import Element, PageTooLarge, PageTree, page_tree
-from workbench.search.page.visibility import PageStyle, Style
+from workbench.search.page.visibility import PageStyle
 
 #: Characters of a page that are read, and of its text that are given back.
 MOST_HTML, MOST_TEXT = 600_000, 200_000
