@@ -29,7 +29,7 @@ from tests.fakes.sandbox import FakeSession, printed
 from workbench.agents.base import Grounding
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
-from workbench.models.litellm_client import LiteLLMModel, load_litellm
+from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
 
 STEPS = 12
 IMAGE_TOKENS = 1_000

@@ -111,6 +111,11 @@ def test_a_function_of_a_flow_exists(flow: str, name: str) -> None:
     assert exists(name), f"{flow}: nothing is named {name}"
 
 
+def test_every_file_of_the_questions_is_there() -> None:
+    files = re.findall(r"^\| .* \| `([\w/.]+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(files) == 30 and [file for file in files if not (ROOT / file).is_file()] == []
+
+
 def test_a_name_that_is_gone_is_seen() -> None:
     assert exists("workbench.engine.flow.Engine.work")
     assert not exists("workbench.engine.flow.Engine.play")

@@ -22,8 +22,8 @@ from tests.fakes.pretend_sandbox import PretendSandbox
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.engine.fold import load_state
 from workbench.errors import ProviderError
-from workbench.models import litellm_client
-from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.providers import litellm_client
+from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.store import Store
 
 

@@ -19,7 +19,7 @@ from workbench.agents.registry import open_grounder
 from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest
-from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.providers.litellm_client import LiteLLMModel
 
 
 def submit(p: float, belief: float | None = None, **more: Any) -> Say:

@@ -24,9 +24,9 @@ from workbench.engine.opening import change_run, new_run
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
-from workbench.models import litellm_client
-from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import ONE_TRY
+from workbench.models.providers import litellm_client
+from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.reports.note_page import write_report
 from workbench.store import Store
 

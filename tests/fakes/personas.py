@@ -23,7 +23,7 @@ from tests.fakes.openai_server import (
     text_of,
     understand,
 )
-from workbench.models.streaming import exchange
+from workbench.models.providers.streaming import exchange
 
 P = 0.62
 PLAN = {
@@ -377,7 +377,7 @@ class _SilentWire(httpx.AsyncBaseTransport):
 
 
 def silent_wire() -> httpx.AsyncBaseTransport:
-    """In place of `workbench.models.streaming.exchange.wire`."""
+    """In place of `workbench.models.providers.streaming.exchange.wire`."""
     return _SilentWire(exchange.wire())
 
 

@@ -16,10 +16,10 @@ from typing import Any
 
 import jsonschema
 
-from workbench.models.abilities import Abilities
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.models.errors import ModelRefused
-from workbench.models.litellm_messages import wire_choice, wire_messages, wire_schema, wire_tool
+from workbench.models.providers.abilities import Abilities
+from workbench.models.providers.litellm_messages import wire_choice, wire_messages, wire_schema, wire_tool
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _REASONS = re.compile(r"(openai/)?(o\d|gpt-5)")

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from workbench.models import connections as pending
 from workbench.models.base import Message, ModelRequest
-from workbench.models.litellm_client import LiteLLMModel, load_litellm
+from workbench.models.providers import connections as pending
+from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
 

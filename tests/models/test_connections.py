@@ -8,8 +8,8 @@ import pytest
 
 from tests.fakes.loopback import serving_json
 from tests.models.test_litellm_client import ASK, Provider
-from workbench.models import connections
-from workbench.models.litellm_client import LiteLLMModel
+from workbench.models.providers import connections
+from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.models.registry import open_model
 
 #: One that LiteLLM opens the client for, and one that gets a client of ours.

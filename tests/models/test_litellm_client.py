@@ -10,8 +10,14 @@ from tests.fakes.loopback import serving_json
 from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
 from workbench.models.costs import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
-from workbench.models.litellm_client import MALFORMED, LiteLLMModel, load_litellm, price_per_token, redact
 from workbench.models.model_options import RetrySettings
+from workbench.models.providers.litellm_client import (
+    MALFORMED,
+    LiteLLMModel,
+    load_litellm,
+    price_per_token,
+    redact,
+)
 from workbench.models.registry import open_model
 
 TOOL = ToolSpec(

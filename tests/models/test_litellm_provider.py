@@ -6,8 +6,8 @@ from proxies.asof.clock import Cutoff
 from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef
-from workbench.models.litellm_client import load_litellm
-from workbench.models.litellm_provider import register
+from workbench.models.providers.litellm_client import load_litellm
+from workbench.models.providers.litellm_provider import register
 from workbench.propositions import Tree
 
 DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

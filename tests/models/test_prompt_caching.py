@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from benchmarks.tokens import BEFORE, PRICES, Part, Tally, anthropic, measure, openai
-from workbench.models.abilities import NONE, Abilities
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
-from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.litellm_messages import mark_for_cache, wire_messages
+from workbench.models.providers.abilities import NONE, Abilities
+from workbench.models.providers.litellm_client import LiteLLMModel
+from workbench.models.providers.litellm_messages import mark_for_cache, wire_messages
 
 TOOL = ToolSpec(name="retrieve_api_doc", description="docs", parameters={"type": "object", "properties": {}})
 SCHEMA = ReplySchema(name="conclusion", schema={"type": "object"}, note="As one JSON object.")

@@ -11,7 +11,7 @@ from tests.fakes.provider_shapes import SCHEMA, TOOL, request
 from workbench.agents.replies import reply_schemas
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from workbench.models.errors import ModelRefused
-from workbench.models.litellm_messages import wire_schema, wire_tool
+from workbench.models.providers.litellm_messages import wire_schema, wire_tool
 
 BODY: dict[str, Any] = {"model": "x", **body_of(request())}
 SUBMIT = wire_tool(ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}}))

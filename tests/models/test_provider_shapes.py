@@ -9,8 +9,8 @@ import pytest
 from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import FAMILIES, KEY, SCHEMA, TURNS, Family, anthropic, chat, gemini, request
 from workbench.models.base import Message, ModelRequest
-from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import RetrySettings
+from workbench.models.providers.litellm_client import LiteLLMModel
 
 
 class Server:

@@ -18,10 +18,10 @@ from tests.models.test_streaming import head, server
 from workbench.models.base import ModelReply, Usage
 from workbench.models.costs import ESTIMATED, Price, with_sound_usage
 from workbench.models.errors import ModelUnavailable
-from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import RetrySettings
-from workbench.models.streaming import exchange as families
-from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, send_patiently
+from workbench.models.providers.litellm_client import LiteLLMModel
+from workbench.models.providers.streaming import exchange as families
+from workbench.models.providers.streaming.exchange import Patience, StreamMemory, patience_of, send_patiently
 
 REPLIES = {
     "text": Said("The last value is above — ja 🎯"),

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from workbench.models.base import Message, ModelReply, ModelRequest
 from workbench.models.errors import ModelUnavailable
-from workbench.models.litellm_client import LiteLLMModel
 from workbench.models.model_options import RetrySettings
-from workbench.models.streaming.stream_formats import ChatAssembly
+from workbench.models.providers.litellm_client import LiteLLMModel
+from workbench.models.providers.streaming.stream_formats import ChatAssembly
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
 Handler = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]

@@ -9,12 +9,12 @@ import pytest
 
 from tests.fakes.loopback import serving_json
 from tests.fakes.provider_shapes import FAMILIES, KEY, TOOL, chat, request
-from workbench.models.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.base import Message, ModelReply, ModelRequest, ReplySchema, ToolSpec
 from workbench.models.errors import ModelRefused
-from workbench.models.litellm_client import LiteLLMModel
-from workbench.models.litellm_messages import wire_schema
 from workbench.models.model_options import RetrySettings
+from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilities
+from workbench.models.providers.litellm_client import LiteLLMModel
+from workbench.models.providers.litellm_messages import wire_schema
 
 SUBMIT = ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}})
 BY_NAME = {"type": "function", "function": {"name": "submit"}}

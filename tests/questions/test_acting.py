@@ -8,11 +8,11 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.questions.test_question_files import FORECASTBENCH, TASKS
-from workbench.questions.bets import BetRules, bets_document
 from workbench.questions.formats.format_registry import FORMATS
 from workbench.questions.question import Question, QuestionError, Quote
-from workbench.questions.question_sets import set_of
-from workbench.questions.submission_files import check_submission, submission
+from workbench.questions.sets.bets import BetRules, bets_document
+from workbench.questions.sets.question_sets import set_of
+from workbench.questions.sets.submission_files import check_submission, submission
 
 CHOICE = Question(
     id="who",

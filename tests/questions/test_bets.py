@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tests.command_line import run_cli
-from workbench.questions.bets import BetRules, bets_document
 from workbench.questions.formats.format_registry import write_json
 from workbench.questions.question import Link, Question, QuestionError, Quote
-from workbench.questions.question_sets import set_of
+from workbench.questions.sets.bets import BetRules, bets_document
+from workbench.questions.sets.question_sets import set_of
 
 ASKS = (0.30, 0.25, 0.20, 0.30)
 CHANCES = (0.33, 0.30, 0.27, 0.10)

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command_line import run_cli
-from workbench.questions.bets import BetRules, bets_document
-from workbench.questions.choices import KEEP, ChoiceRules, choice_document, states_of
 from workbench.questions.formats.format_registry import write_json
 from workbench.questions.question import Question, QuestionError, Quote
-from workbench.questions.question_sets import QuestionSet
+from workbench.questions.sets.bets import BetRules, bets_document
+from workbench.questions.sets.choices import KEEP, ChoiceRules, choice_document, states_of
+from workbench.questions.sets.question_sets import QuestionSet
 
 P = st.floats(0, 1)
 PLAIN = ChoiceRules(payoffs={})

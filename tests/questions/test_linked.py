@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.command_line import run_cli
-from workbench.questions.choices import KEEP, ChoiceRules, linked_document
-from workbench.questions.linked import MOST_WORLDS, Mended, group_of, linked_questions, mend
 from workbench.questions.question import Link, Question, QuestionError, Quote
+from workbench.questions.sets.choices import KEEP, ChoiceRules, linked_document
+from workbench.questions.sets.linked import MOST_WORLDS, Mended, group_of, linked_questions, mend
 from workbench.studies.rounds.round_coherence import coherent, set_findings
 
 inside = st.floats(0.02, 0.98)

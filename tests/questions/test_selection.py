@@ -9,7 +9,7 @@ import pytest
 
 from workbench.questions.formats.format_registry import FORMATS
 from workbench.questions.question import Question, QuestionError
-from workbench.questions.selection import RULES, SelectionRules, select
+from workbench.questions.sets.selection import RULES, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 
 

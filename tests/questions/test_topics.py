@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from tests.command_line import run_cli
 from tests.fakes.loopback import serving_json
 from workbench.questions.question import Question, QuestionError
-from workbench.questions.question_sets import set_of
-from workbench.questions.representation import against_document
-from workbench.questions.topics import NAMES, topic_by_rule
+from workbench.questions.sets.question_sets import set_of
+from workbench.questions.sets.representation import against_document
+from workbench.questions.sets.topics import NAMES, topic_by_rule
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from workbench.errors import UsageError
-from workbench.questions.bets import LOG_COLUMNS, new_trades, read_log, settled_document
 from workbench.questions.formats.format_registry import write_json
 from workbench.questions.question import Question, Quote
-from workbench.questions.question_sets import QuestionSet
+from workbench.questions.sets.bets import LOG_COLUMNS, new_trades, read_log, settled_document
+from workbench.questions.sets.question_sets import QuestionSet
 
 INSIDE = st.floats(0.05, 0.95)
 

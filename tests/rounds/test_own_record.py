@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from workbench.questions.formats.base import Reading
 from workbench.questions.question import Question
-from workbench.questions.question_sets import add_questions, load_set, record_outcomes
+from workbench.questions.sets.question_sets import add_questions, load_set, record_outcomes
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.rounds.round_page import write_round

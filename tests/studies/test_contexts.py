@@ -18,7 +18,7 @@ from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage
 from workbench.agents.base import MAX_CONTEXT
 from workbench.questions.question import Question, Quote
-from workbench.questions.schedule import HalvingSchedule, due_since, next_review
+from workbench.questions.sets.schedule import HalvingSchedule, due_since, next_review
 from workbench.store import Store
 from workbench.studies.contexts.context import ContextSource, context_text, read_contexts
 from workbench.studies.contexts.context_store import read_context, stored_contexts, texts_for

@@ -9,7 +9,7 @@ from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.questions.formats.base import Reading
 from workbench.questions.question import Question
-from workbench.questions.question_sets import add_questions
+from workbench.questions.sets.question_sets import add_questions
 from workbench.store import EventUnreadable, Store
 from workbench.store import events as ev
 from workbench.studies.study_state import load_study, stream_of

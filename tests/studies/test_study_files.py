@@ -7,7 +7,7 @@ import pytest
 
 from workbench.questions.formats.base import Reading
 from workbench.questions.question import Question
-from workbench.questions.question_sets import add_questions, set_of
+from workbench.questions.sets.question_sets import add_questions, set_of
 from workbench.store import Store
 from workbench.studies.study_file import StudyError, read_study, study_of
 from workbench.studies.study_plan import plan_study

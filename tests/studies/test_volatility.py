@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from workbench.forecasts.series.series_history import realised_volatility
 from workbench.questions.formats.price_questions import read_price_history
-from workbench.questions.question_sets import add_questions
+from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
 from workbench.studies import study_table as volatility
 from workbench.studies.leak_audit import audit_study

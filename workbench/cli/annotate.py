@@ -14,7 +14,7 @@ from workbench.cli.tournament.resolve_due import resolve_due
 from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
-from workbench.questions.question_sets import resolve_question
+from workbench.questions.sets.question_sets import resolve_question
 from workbench.store import Store
 from workbench.views.question_documents import question_document
 from workbench.views.wording import outcome_line, sign_off_line

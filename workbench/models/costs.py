@@ -40,7 +40,7 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
     """Return a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model]))
-    from workbench.models.litellm_client import price_per_token
+    from workbench.models.providers.litellm_client import price_per_token
 
     listed = price_per_token(model)
     return None if listed is None else Price(*listed)
@@ -109,7 +109,7 @@ def _said(reply: ModelReply) -> str:
 
 def longest_reply(model: str) -> int:
     """Return the most tokens that a reply is reserved for where its request sets no limit."""
-    from workbench.models.litellm_client import load_litellm
+    from workbench.models.providers.litellm_client import load_litellm
 
     litellm = load_litellm()
     entry = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
@@ -119,7 +119,7 @@ def longest_reply(model: str) -> int:
 
 def count_tokens(model: str, text: str) -> int:
     """Return how many tokens a text has by the model's tokenizer as LiteLLM knows it, else by OpenAI's."""
-    from workbench.models.litellm_client import load_litellm
+    from workbench.models.providers.litellm_client import load_litellm
 
     return int(load_litellm().token_counter(model=model, text=text))
 

@@ -52,7 +52,7 @@ def open_model(
     if provider in plugin_names(MODELS):
         model: Model = load_plugin(MODELS, provider)(name, options)
         return model
-    from workbench.models.litellm_client import LiteLLMModel
+    from workbench.models.providers.litellm_client import LiteLLMModel
 
     return LiteLLMModel(
         name,

@@ -16,11 +16,11 @@ from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
 from workbench.errors import UsageError
 from workbench.questions.as_of import criteria_as_of, statement_as_of
-from workbench.questions.exams import find_exam
 from workbench.questions.formats.format_registry import read_file
 from workbench.questions.question import Question, QuestionEvent, events_of
-from workbench.questions.question_sets import load_set
-from workbench.questions.set_scores import events_table
+from workbench.questions.sets.exams import find_exam
+from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.set_scores import events_table
 from workbench.science.arrays import IntArray
 from workbench.science.event_tables import Events, read_events
 from workbench.science.simulator.simulated_exams import SimulatedExam, exam_from_settings

@@ -3,7 +3,7 @@
 from typing import Any
 
 from workbench.questions.question import Question, events_of, reasons_unscored
-from workbench.questions.question_sets import SORT, load_set
+from workbench.questions.sets.question_sets import SORT, load_set
 from workbench.store import Store
 
 

@@ -14,7 +14,7 @@ from workbench.engine.ownership import phase_here
 from workbench.engine.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.grammar import read_claim
-from workbench.questions.schedule import HalvingSchedule
+from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
 
 _ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")

@@ -15,7 +15,7 @@ from workbench.agents.loop.belief_state import FIELD, ReadBelief, belief_schema,
 from workbench.agents.loop.tool_box import MAX_CALLS, ToolUse
 from workbench.agents.replies.json_reply import first_line, read_json
 from workbench.models.base import ModelReply, ToolSpec
-from workbench.models.litellm_reply import MALFORMED
+from workbench.models.providers.litellm_reply import MALFORMED
 from workbench.models.thoughts import without_thoughts
 
 

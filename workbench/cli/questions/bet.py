@@ -14,8 +14,8 @@ from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.questions.formats.format_registry import read_text
 from workbench.questions.question import check_day
-from workbench.questions.question_sets import QuestionSet, load_set
-from workbench.questions.submission_files import FORMS, check_submission, read_rationales, submission
+from workbench.questions.sets.question_sets import QuestionSet, load_set
+from workbench.questions.sets.submission_files import FORMS, check_submission, read_rationales, submission
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
@@ -44,7 +44,7 @@ def bet(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
-    from workbench.questions.bets import BetRules, bets_document
+    from workbench.questions.sets.bets import BetRules, bets_document
 
     questions = load_set(open_store(), name)
     rules = BetRules(
@@ -76,7 +76,7 @@ def bet(
 
 
 def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:
-    from workbench.questions.bets import LOG_COLUMNS, new_trades, read_log
+    from workbench.questions.sets.bets import LOG_COLUMNS, new_trades, read_log
 
     logged = read_log(_text_of(path), name=path.name) if path.exists() else []
     added = new_trades(bets, logged, name=name, day=day)
@@ -105,7 +105,7 @@ def settle(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
-    from workbench.questions.bets import read_log, settled_document
+    from workbench.questions.sets.bets import read_log, settled_document
 
     document = settled_document(
         load_set(open_store(), name), read_log(_text_of(log), name=log.name), edge_by=edge_by
@@ -209,7 +209,7 @@ def _say_problems(problems: list[str]) -> None:
 
 def pooled_events(questions: QuestionSet, path: Path, method: str, how: str) -> dict[str, float]:
     """One probability per event out of a file of forecasts; `decide` reads them so too."""
-    from workbench.questions.set_scores import events_table
+    from workbench.questions.sets.set_scores import events_table
     from workbench.science.documents.score_documents import pooled_forecasts
     from workbench.science.event_tables import read_forecasts
 

@@ -22,8 +22,8 @@ from workbench.cli.run_options import read_prices
 from workbench.cli.table import show_table
 from workbench.engine.access.own_web import own_asker
 from workbench.models.base import Asker
-from workbench.questions.question_sets import QuestionSet, load_set
-from workbench.questions.topics import COLUMN, NAMES, record_topics, topic_by_rule
+from workbench.questions.sets.question_sets import QuestionSet, load_set
+from workbench.questions.sets.topics import COLUMN, NAMES, record_topics, topic_by_rule
 
 
 @command

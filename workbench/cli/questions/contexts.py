@@ -24,8 +24,8 @@ from workbench.cli.run_options import read_prices
 from workbench.cli.science.science_options import listed
 from workbench.output_files import write_output
 from workbench.questions.question import Question
-from workbench.questions.question_sets import load_set
-from workbench.questions.schedule import HalvingSchedule, closing
+from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.schedule import HalvingSchedule, closing
 from workbench.studies.contexts import context_store as book
 from workbench.studies.contexts.collection import (
     GatherOptions,

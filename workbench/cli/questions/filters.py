@@ -11,7 +11,7 @@ import typer
 from workbench.cli.science.science_options import listed
 from workbench.errors import UsageError
 from workbench.questions.question import check_day
-from workbench.questions.selection import RULES, SelectionRules
+from workbench.questions.sets.selection import RULES, SelectionRules
 
 _FILTERS: dict[str, Any] = {
     "closes_from": Annotated[str | None, typer.Option("--closes-from", help="First closing day.")],

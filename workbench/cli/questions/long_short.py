@@ -9,7 +9,7 @@ import typer
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.questions.formats.format_registry import read_text
 from workbench.questions.formats.question_tables import read_rows
-from workbench.questions.question_sets import add_questions
+from workbench.questions.sets.question_sets import add_questions
 
 
 @command

@@ -10,9 +10,9 @@ from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_sto
 from workbench.cli.science.science_options import ForecastsFile, Methods, Variant, listed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
-from workbench.questions import question_sets as book
 from workbench.questions.formats.format_registry import read_resolutions
-from workbench.questions.question_sets import load_set
+from workbench.questions.sets import question_sets as book
+from workbench.questions.sets.question_sets import load_set
 
 
 @command
@@ -93,7 +93,7 @@ def score_questions(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Score a file of forecasts on a set; what cannot be scored is listed with its reason."""
-    from workbench.questions.set_scores import score_set
+    from workbench.questions.sets.set_scores import score_set
     from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 
     columns = check_metrics(listed(metrics) or DEFAULT_METRICS)

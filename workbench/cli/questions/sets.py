@@ -15,8 +15,8 @@ from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.questions.formats.base import LeftOut, Reading
 from workbench.questions.formats.format_registry import WRITERS, read_file
-from workbench.questions.question_sets import SORT, add_questions, load_set, set_of
-from workbench.questions.selection import Selection, SelectionRules, select
+from workbench.questions.sets.question_sets import SORT, add_questions, load_set, set_of
+from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
 from workbench.views import run_documents as documents
@@ -199,7 +199,7 @@ def show(
 
 
 def _show_against(store: Store, name: str, corpus: str, *, as_json: bool) -> None:
-    from workbench.questions.representation import against_document
+    from workbench.questions.sets.representation import against_document
 
     other = (
         load_set(store, corpus)

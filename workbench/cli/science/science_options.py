@@ -14,7 +14,7 @@ import typer
 from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.output_files import write_output
-from workbench.questions.exams import Exam, find_exam
+from workbench.questions.sets.exams import Exam, find_exam
 from workbench.science.event_tables import Events, Forecasts, read_events, read_forecasts
 from workbench.spreadsheet import guard_formula
 from workbench.terminal import printable

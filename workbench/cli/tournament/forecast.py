@@ -24,7 +24,7 @@ from workbench.cli.drive import may_buy_again
 from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
 from workbench.cli.tournament.round_options import StoppedByHand, work, work_session
 from workbench.errors import UsageError, WorkbenchError
-from workbench.questions.schedule import HalvingSchedule
+from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
 
 if TYPE_CHECKING:

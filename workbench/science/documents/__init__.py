@@ -2,7 +2,7 @@
 
 The command line, MCP and Python all show the same numbers, so each document is built once, in this folder: no option
 parsing, no printing. Keys and their order are a contract with whoever reads the JSON. Exams have theirs in
-`workbench.questions.exams`.
+`workbench.questions.sets.exams`.
 """
 
 from workbench.science.documents.calibration_documents import calibrated_document, calibration_document

@@ -10,7 +10,6 @@ from proxies.errors import ProxyError
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
 from workbench.engine.fold import load_state
 from workbench.errors import WorkbenchError
-from workbench.questions import question_sets as book
 from workbench.questions.formats.base import Reading
 from workbench.questions.formats.venues import (
     kalshi_events,
@@ -19,7 +18,8 @@ from workbench.questions.formats.venues import (
     read_polymarket,
 )
 from workbench.questions.question import Question, events_of
-from workbench.questions.schedule import closing
+from workbench.questions.sets import question_sets as book
+from workbench.questions.sets.schedule import closing
 from workbench.store import Store
 
 #: One live call through the broker: path and parameters in, the answer's data out.

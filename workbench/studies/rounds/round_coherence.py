@@ -8,8 +8,8 @@ the nearest forecasts that some distribution over their worlds has.
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from workbench.questions.linked import group_of, linked_questions, mend
 from workbench.questions.question import Question, QuestionError, QuestionEvent, events_of
+from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.synthesis.coherence.exclusive import forecast_findings
 from workbench.synthesis.coherence.findings import (
     TOLERANCE,

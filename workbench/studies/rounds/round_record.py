@@ -14,7 +14,7 @@ import numpy as np
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.leaves.own_record import counts_for
-from workbench.questions.question_sets import load_set, resolved_days
+from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit
 from workbench.science.calibrating.platt import PlattFit
 from workbench.science.comparing.own_correction import learn_correction

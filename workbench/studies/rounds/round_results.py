@@ -11,8 +11,8 @@ import numpy as np
 from workbench.engine.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions.question import Question, QuestionEvent, events_of
-from workbench.questions.question_sets import load_set
-from workbench.questions.schedule import HalvingSchedule, next_review
+from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.schedule import HalvingSchedule, next_review
 from workbench.science.pooling.pool import pool
 from workbench.store import Store
 from workbench.studies.leak_audit import round_leaks

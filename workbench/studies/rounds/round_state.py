@@ -18,8 +18,8 @@ from workbench.engine.access.model_gateway import spending
 from workbench.errors import UsageError
 from workbench.questions.as_of import statement_as_of
 from workbench.questions.question import Question, QuestionEvent, events_of
-from workbench.questions.question_sets import QuestionSet, load_set
-from workbench.questions.set_scores import events_table
+from workbench.questions.sets.question_sets import QuestionSet, load_set
+from workbench.questions.sets.set_scores import events_table
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev

@@ -11,8 +11,8 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.ownership import own_folder
 from workbench.errors import ProviderError, UsageError
 from workbench.questions.formats.base import LeftOut
-from workbench.questions.question_sets import load_set
-from workbench.questions.schedule import HalvingSchedule, due_since
+from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.schedule import HalvingSchedule, due_since
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.contexts.collection import (

@@ -17,7 +17,7 @@ from typing import Any
 
 from workbench.questions.formats.base import LeftOut
 from workbench.questions.question import Question, QuestionError, events_of
-from workbench.questions.schedule import closing
+from workbench.questions.sets.schedule import closing
 
 #: Share of a question's remaining uncertainty that a quick pass is expected to take away.
 SKILL = 0.1

@@ -6,8 +6,8 @@ from typing import Any
 
 import httpx
 
-from workbench.models.litellm_reply import MALFORMED
-from workbench.models.streaming.stream_assembly import Assembly, Family, joined
+from workbench.models.providers.litellm_reply import MALFORMED
+from workbench.models.providers.streaming.stream_assembly import Assembly, Family, joined
 
 #: Fields of a message that are said once and not in parts.
 _SAID_ONCE = ("role",)

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from workbench.models.abilities import NAMED, NONE, REQUIRED, Abilities
 from workbench.models.base import Message, ModelRequest, ReplySchema, ToolSpec
+from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilities
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _CACHE = {"type": "ephemeral"}

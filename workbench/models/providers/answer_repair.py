@@ -9,7 +9,7 @@ from typing import Any
 
 import httpx
 
-from workbench.models.streaming.exchange import send_patiently
+from workbench.models.providers.streaming.exchange import send_patiently
 
 _LARGEST = 32 << 20
 

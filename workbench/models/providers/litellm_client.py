@@ -15,7 +15,16 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proxies.fetch.pacing import backoff
-from workbench.models.abilities import (
+from workbench.models.base import ModelReply, ModelRequest
+from workbench.models.errors import (
+    ContextOverflow,
+    MissingProviderKey,
+    ModelError,
+    ModelRefused,
+    UnknownModel,
+)
+from workbench.models.model_options import ReplyForm, RetrySettings
+from workbench.models.providers.abilities import (
     NAMED,
     NONE,
     REQUIRED,
@@ -24,17 +33,9 @@ from workbench.models.abilities import (
     listed_abilities,
     window_in,
 )
-from workbench.models.base import ModelReply, ModelRequest
-from workbench.models.connections import close_with_the_loop, note_client, nothing_left_behind
-from workbench.models.errors import (
-    ContextOverflow,
-    MissingProviderKey,
-    ModelError,
-    ModelRefused,
-    UnknownModel,
-)
-from workbench.models.failures import asked_pause, headers_of, unavailable
-from workbench.models.litellm_messages import (
+from workbench.models.providers.connections import close_with_the_loop, note_client, nothing_left_behind
+from workbench.models.providers.failures import asked_pause, headers_of, unavailable
+from workbench.models.providers.litellm_messages import (
     cache_key,
     mark_for_cache,
     wire_choice,
@@ -42,7 +43,7 @@ from workbench.models.litellm_messages import (
     wire_schema,
     wire_tool,
 )
-from workbench.models.litellm_reply import (
+from workbench.models.providers.litellm_reply import (
     MALFORMED,
     finish_of,
     refusal_of,
@@ -52,8 +53,7 @@ from workbench.models.litellm_reply import (
     usage_of,
     well_formed,
 )
-from workbench.models.model_options import ReplyForm, RetrySettings
-from workbench.models.streaming.exchange import Patience, StreamMemory, patience_of, wire
+from workbench.models.providers.streaming.exchange import Patience, StreamMemory, patience_of, wire
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
 
@@ -77,8 +77,8 @@ def load_litellm() -> Any:
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
 
-    from workbench.models.connections import note_prepared_requests, prepare_every_client
-    from workbench.models.litellm_provider import register
+    from workbench.models.providers.connections import note_prepared_requests, prepare_every_client
+    from workbench.models.providers.litellm_provider import register
 
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
@@ -313,7 +313,7 @@ class LiteLLMModel:
         if client is None:
             import openai
 
-            from workbench.models.answer_repair import MendingClient
+            from workbench.models.providers.answer_repair import MendingClient
 
             client = openai.AsyncOpenAI(
                 api_key=key,

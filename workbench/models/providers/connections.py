@@ -14,7 +14,7 @@ from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any
 
-from workbench.models.streaming.exchange import stream_through
+from workbench.models.providers.streaming.exchange import stream_through
 
 
 def refuse_foreign_redirects(client: Any) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import chi2_contingency
 
 from workbench.questions.question import QuestionError
-from workbench.questions.question_sets import QuestionSet
-from workbench.questions.set_scores import events_table
+from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.set_scores import events_table
 from workbench.science.event_tables import Events
 
 _COLUMNS = ("source", "category", "topic", "question_type")

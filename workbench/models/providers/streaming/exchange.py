@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx
 
-from workbench.models.streaming.stream_assembly import Assembly, Family
-from workbench.models.streaming.stream_formats import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
+from workbench.models.providers.streaming.stream_assembly import Assembly, Family
+from workbench.models.providers.streaming.stream_formats import ANTHROPIC, CHAT, GEMINI, OLLAMA, RESPONSES
 
 FAMILIES: tuple[Family, ...] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
 

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 
 from workbench.questions.question import Question
-from workbench.questions.question_sets import SORT, load_set
+from workbench.questions.sets.question_sets import SORT, load_set
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -2,7 +2,7 @@
 
 A world says of every question of a group whether it comes out yes; ``implies`` and ``excludes`` rule worlds out. A conditional question
 has an answer only where its condition holds, and where its whole (``part-of``) is in the group, the whole's answer is its own. Only
-plain questions are bound: options, levels and days hang together within their question (`workbench.questions.choices`).
+plain questions are bound: options, levels and days hang together within their question (`workbench.questions.sets.choices`).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_named
 from workbench.questions.question import Question, QuestionError, events_of
-from workbench.questions.question_sets import QuestionSet
+from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.documents import score_document
 from workbench.science.event_tables import Events, read_forecasts
 from workbench.science.recipe import Recipe

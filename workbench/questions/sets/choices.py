@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.questions.linked import group_of, linked_questions, mend
 from workbench.questions.question import Question, QuestionError, event_id, parts_of
+from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.portfolio import Portfolio, bucket_probabilities, size_portfolio
 from workbench.science.scoring.utility import utility_scores
@@ -129,7 +129,7 @@ class ChoiceRules:
     payoffs : mapping of part to float
         What a dollar on a part comes back as if it comes true; those not named follow from the quoted asks.
     risk_aversion, fee, cap : float
-        As in `workbench.questions.bets.BetRules`.
+        As in `workbench.questions.sets.bets.BetRules`.
     horizon : str
         Which resolution day of a question with several.
     """

@@ -12,7 +12,7 @@ from typing import Any
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
 from workbench.questions.question import Question, QuestionError, check_day, event_id, events_of
-from workbench.questions.question_sets import QuestionSet
+from workbench.questions.sets.question_sets import QuestionSet
 
 #: Share of each half that ForecastBench wants at least.
 FORECASTBENCH_SHARE = 0.95

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import UsageError
-from workbench.questions.choices import states_of
-from workbench.questions.linked import group_of, linked_questions
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
-from workbench.questions.question_sets import QuestionSet
+from workbench.questions.sets.choices import states_of
+from workbench.questions.sets.linked import group_of, linked_questions
+from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.market_returns import edge_and_luck
