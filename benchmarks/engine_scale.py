@@ -28,8 +28,8 @@ from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine import flow as engine_module
 from workbench.engine import run_files as files_module
 from workbench.engine.flow import Engine
+from workbench.engine.manifest import RunFiles
 from workbench.engine.opening import Agents, new_run
-from workbench.engine.run_files import RunFiles
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import write_report

@@ -10,7 +10,8 @@ from sandbox.record.proof_verification import content_hash
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellResult
 from workbench.engine.fold import load_state
-from workbench.engine.run_files import journal_name, notebook_name, put_tree, run_manifest, write_atomically
+from workbench.engine.manifest import run_manifest
+from workbench.engine.run_files import journal_name, notebook_name, put_tree, write_atomically
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree

@@ -25,7 +25,8 @@ from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.fold import load_state
-from workbench.engine.run_files import manifest_id, put_tree, run_manifest, write_atomically
+from workbench.engine.manifest import run_manifest
+from workbench.engine.run_files import manifest_id, put_tree, write_atomically
 from workbench.formatting import percent
 from workbench.packages.package import FORMATS, export_run
 from workbench.propositions import Tree

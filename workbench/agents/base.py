@@ -16,7 +16,6 @@ from workbench.agents.errors import BadSetting
 from workbench.models.base import Asker as Asker  # an agent's author takes both from here
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
-from workbench.search.web_calls import DataCaller
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from workbench.agents.evidence.base import Evidence
     from workbench.models.base import NodeRef
     from workbench.search.leak_filter import Verdicts
+    from workbench.search.web_calls import DataCaller
 
 
 class ProofSession(Protocol):

@@ -14,7 +14,7 @@ from workbench.audit.cost_breakdown import time_and_money
 from workbench.audit.data_read import DATA_READ
 from workbench.audit.kept_checks import KeptChecks, checks_key, keep_checks, kept_checks
 from workbench.engine.fold import load_state
-from workbench.engine.run_files import run_manifest
+from workbench.engine.manifest import run_manifest
 from workbench.engine.state import RunState
 from workbench.store import Store, utc_now
 

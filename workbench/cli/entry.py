@@ -13,6 +13,8 @@ def main() -> None:
     # Loading makes a hundred thousand objects that stay: at the usual 700 the collector walks them over and over, a tenth of
     # what a short command takes.
     gc.set_threshold(50_000)
+    # Before it checks anything pydantic reads the metadata of every installed package in search of plug-ins of its own.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     with signals_interrupt():
         try:
             if sys.argv[1:] == ["--version"] and _print_version():

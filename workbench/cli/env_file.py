@@ -11,8 +11,6 @@ from collections.abc import Iterator, MutableMapping
 from io import StringIO
 from pathlib import Path
 
-from dotenv import dotenv_values
-
 LARGEST_BYTES = 65_536
 _MOST_NAMES = 20
 
@@ -97,6 +95,9 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
 
     Without interpolation: ``SEARCHAPI_API_KEY=${OPENAI_API_KEY}`` would send one vendor's key to another.
     """
+    # every command reads this file, few folders have a .env
+    from dotenv import dotenv_values
+
     values = dotenv_values(stream=StringIO(text), interpolate=False)
     yield from ((name, value) for name, value in values.items() if value is not None)
 

@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from workbench.terminal import LONGEST_LINE, printable
 
@@ -34,40 +31,52 @@ def show_table(header: Sequence[str] | None, rows: Sequence[Sequence[Any]]) -> N
         return
     names = [_cell(name) for name in (header or [""] * len(lines[0]))]
     columns = [[name, *cells] for name, *cells in zip(names, *lines, strict=True)]
-    terminal = sys.stdout.isatty()
-    console = Console(
-        file=sys.stdout,
-        force_terminal=terminal,
-        force_jupyter=False,
-        no_color=None if terminal else True,
-    )
-    table = Table(
-        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=header is not None
-    )
     numeric = [
         index > 0 and all(_NUMBER.match(cell) for cell in cells) for index, (_, *cells) in enumerate(columns)
     ]
     widths = [max(map(cell_len, column)) for column in columns]
-    if terminal:
-        # The widest column gives way first. Rich's own way would shrink numbers too.
-        least = [_least_width(column, number) for column, number in zip(columns, numeric, strict=True)]
-        while sum(widths) + 2 * len(widths) > console.width and widths != least:
-            spare = [width - low for width, low in zip(widths, least, strict=True)]
-            widths[spare.index(max(spare))] -= 1
+    if sys.stdout.isatty():
+        _show_on_terminal(columns, lines, numeric, widths, show_header=header is not None)
+        return
+    for line in lines if header is None else [names, *lines]:
+        cells = []
+        for cell, width, right in zip(line, widths, numeric, strict=True):
+            text = cell.rstrip() if right else cell
+            gap = " " * (width - cell_len(text))
+            cells.append(gap + text if right else text + gap)
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")
+    sys.stdout.flush()
+
+
+def _show_on_terminal(
+    columns: Sequence[Sequence[str]],
+    lines: Sequence[Sequence[str]],
+    numeric: Sequence[bool],
+    widths: list[int],
+    *,
+    show_header: bool,
+) -> None:
+    # Rich takes as long to load as the list of runs to make, and a pipe has no use for it.
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(file=sys.stdout, force_terminal=True, force_jupyter=False)
+    table = Table(
+        box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold", show_header=show_header
+    )
+    # The widest column gives way first. Rich's own way would shrink numbers too.
+    least = [_least_width(column, number) for column, number in zip(columns, numeric, strict=True)]
+    while sum(widths) + 2 * len(widths) > console.width and widths != least:
+        spare = [width - low for width, low in zip(widths, least, strict=True)]
+        widths[spare.index(max(spare))] -= 1
     for (name, *_), width, number in zip(columns, widths, numeric, strict=True):
         table.add_column(Text(name), width=width, justify="right" if number else "left", overflow="fold")
     for line in lines:
         # Text, not str: a method named "[red]x" in a stranger's file is no markup.
         table.add_row(*map(Text, line))
-    needed = sum(widths) + 2 * len(widths)
-    console.width = max(console.width, needed) if terminal else needed
-    if terminal:
-        console.print(table)
-        return
-    with console.capture() as capture:
-        console.print(table)
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
-    sys.stdout.flush()
+    console.width = max(console.width, sum(widths) + 2 * len(widths))
+    console.print(table)
 
 
 def _cell(value: Any) -> str:

@@ -25,7 +25,8 @@ from workbench.engine.attempt_records import attempt_context
 from workbench.engine.fold import load_state
 from workbench.engine.imported_run import signature_fault
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.run_files import journal_name, packages
+from workbench.engine.manifest import packages
+from workbench.engine.run_files import journal_name
 from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId

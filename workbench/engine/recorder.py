@@ -6,7 +6,7 @@ from types import TracebackType
 
 from proxies.hashing import sha256_of
 from workbench.engine.fold import apply, load_state
-from workbench.engine.run_files import RunFiles
+from workbench.engine.manifest import RunFiles
 from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Event, Store, StoredEvent

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.ledger import Address
 from workbench.engine.fold import load_state
-from workbench.engine.run_files import recorded_prompts, run_manifest, write_atomically
+from workbench.engine.manifest import recorded_prompts, run_manifest
+from workbench.engine.run_files import write_atomically
 from workbench.engine.run_texts import Rebuy, open_trials, price_of_replies, rebuy, unplanned
 from workbench.engine.state import RunState
 from workbench.prompts import PromptSet

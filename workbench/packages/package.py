@@ -22,8 +22,9 @@ from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.fold import load_state
 from workbench.engine.imported_run import Imported, signature_fault
+from workbench.engine.manifest import run_manifest
 from workbench.engine.opening import new_run
-from workbench.engine.run_files import manifest_id, notebook_name, put_tree, run_manifest, write_atomically
+from workbench.engine.run_files import manifest_id, notebook_name, put_tree, write_atomically
 from workbench.engine.run_settings import with_preset
 from workbench.engine.state import IMPORTED_TREE, RunState
 from workbench.errors import UsageError, WorkbenchError

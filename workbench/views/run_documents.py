@@ -496,7 +496,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
     from jupyter_client.kernelspec import KernelSpecManager
 
     from sandbox import Sandbox
-    from workbench.engine.run_files import packages
+    from workbench.engine.manifest import packages
     from workbench.environment import catalogue_of, home_from
     from workbench.version import __version__
 

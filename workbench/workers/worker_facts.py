@@ -9,7 +9,7 @@ from proxies.broker import Broker
 from sandbox import Sandbox
 from sandbox.errors import SandboxError
 from workbench.agents.registry import open_grounder
-from workbench.engine.run_files import code_hash
+from workbench.engine.manifest import code_hash
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.version import __version__
