@@ -31,7 +31,6 @@ SHORT = {
     "proxies/catalogue/catalogue_checks.py": "what a row must be, apart from how rows are read",
     "sandbox/cleanup.py": "the manager and the pool of kernels share it, below both",
     "sandbox/jupyter/lab_process.py": "a process of its own, started by name",
-    "workbench/cli/entry.py": "the entry point, which imports nothing heavy",
     "workbench/cli/serve.py": "a command's file is loaded when it is called, and nothing else with it",
     "workbench/cli/workers.py": "a command's file is loaded when it is called, and nothing else with it",
     "workbench/offline/examples.py": "pages and commands offer them without loading the analyst",
