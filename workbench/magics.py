@@ -17,8 +17,11 @@ import argparse
 import shlex
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from workbench.api import Analysis, analyze, open_run
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
+from workbench.whatif.run_edits import EditTexts
+from workbench.whatif.typed_values import parse_probability
 
 if TYPE_CHECKING:
     from workbench.api import Analysis, Proof, WhatIfView
@@ -79,8 +82,6 @@ def _what_if_parser() -> _Parser:
 
 
 def _share(text: str) -> float:
-    from workbench.whatif.typed_values import parse_probability
-
     return parse_probability(text)
 
 
@@ -88,14 +89,10 @@ def load_ipython_extension(shell: Any) -> None:
     """Register ``%%proposition``, ``%whatif``, ``%proof`` and ``%run_of``."""
 
     def present() -> "Analysis":
-        from workbench.api import Analysis, open_run
-
         analysis = shell.user_ns.get("analysis")
         return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
-        from workbench.api import analyze
-
         options = _parsed(_proposition_parser(), line)
         # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
@@ -103,8 +100,6 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     def what_if(line: str) -> "WhatIfView":
-        from workbench.whatif.run_edits import EditTexts
-
         options = _parsed(_what_if_parser(), line)
         request = EditTexts(
             settings=options.pop("values"),
@@ -125,8 +120,6 @@ def load_ipython_extension(shell: Any) -> None:
         return present().proof(_parsed(parser, line)["node"])
 
     def run_of(line: str) -> "Analysis":
-        from workbench.api import open_run
-
         analysis = open_run(line.strip() or "last")
         shell.user_ns["analysis"] = analysis
         return analysis

@@ -4,14 +4,17 @@ import os
 from collections.abc import Sequence
 from contextlib import closing
 
+from workbench.engine.assembly import open_engine
 from workbench.engine.fold import load_state
 from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import WorkerPlace
 from workbench.environment import home_from
+from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.views.run_view import RunView, view
 from workbench.whatif.run_edits import adopt_tree_file
 from workbench.widgets.cell_progress import progress_listener
+from workbench.workers.worker_opening import workers_at
 
 
 def open_home() -> Store:
@@ -35,9 +38,6 @@ async def resumed(
     """Go on with a run of this home as ``workbench.resume`` says, and return it as it is then."""
     # Imported here, so that `import workbench` loads neither kernels nor pandas.
     from workbench.annotations.outcomes import resolve_when_finished
-    from workbench.engine.assembly import open_engine
-    from workbench.reports.note_page import write_report
-    from workbench.workers.worker_opening import workers_at
 
     if isolation is not None:
         check_level(isolation)

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from contextlib import closing
 from typing import Any
 
+from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
 from workbench.blocking import run_blocking
+from workbench.environment import catalogue_of, home_from
 from workbench.views import run_documents as documents
 
 
@@ -17,9 +19,6 @@ def apis(pattern: str | None = None) -> list[dict[str, Any]]:
 
 def api_doc(*paths: str) -> str:
     """Return the documentation of endpoints, with an example that runs."""
-    from proxies.catalogue import api_doc as documentation
-    from workbench.environment import catalogue_of, home_from
-
     return documentation(catalogue_of(home_from(os.environ)), list(paths))
 
 

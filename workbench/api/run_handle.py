@@ -26,6 +26,7 @@ from workbench.views import run_documents as documents
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
 from workbench.whatif.run_edits import EditRequest, edits_on, parse_override, what_if
+from workbench.whatif.run_refits import refit_nodes
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
 from workbench.widgets.tree_widget import tree_html
 
@@ -285,7 +286,6 @@ class Analysis:
 
         Raises ``UsageError`` for ``k`` below 2, a leaf, or a run that no model made.
         """
-        from workbench.whatif.run_refits import refit_nodes
 
         async def work() -> dict[str, Any]:
             with closing(self._home_store()) as store:

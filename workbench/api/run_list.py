@@ -8,15 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from workbench.annotations.outcomes import resolve_when_finished
 from workbench.api.current_home import names_of, open_home, resumed
 from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
+from workbench.engine.assembly import open_engine
 from workbench.engine.fold import load_state
+from workbench.engine.opening import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
+from workbench.reports.note_page import write_report
 from workbench.views import run_documents as documents
 from workbench.views.run_view import view
+from workbench.widgets.cell_progress import progress_listener
+from workbench.workers.worker_opening import workers_at
 
 
 async def analyze(
@@ -61,12 +67,6 @@ async def analyze(
     """
     # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
     from proxies.asof.clock import Cutoff
-    from workbench.annotations.outcomes import resolve_when_finished
-    from workbench.engine.assembly import open_engine
-    from workbench.engine.opening import new_run
-    from workbench.reports.note_page import write_report
-    from workbench.widgets.cell_progress import progress_listener
-    from workbench.workers.worker_opening import workers_at
 
     settings = with_preset(preset, **options)
     place = worker_place(workers, trust_cluster=trust_cluster)

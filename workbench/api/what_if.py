@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.blocking import run_blocking
+from workbench.engine.access.looked_up import stored_look_ups
 from workbench.engine.assembly import open_gateway
 from workbench.errors import UsageError
 from workbench.formatting import percent
@@ -13,6 +14,7 @@ from workbench.propositions.edits import AddChild
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.views.wording import brought_lines
+from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
 from workbench.whatif.run_edits import WhatIfResult
 
 if TYPE_CHECKING:
@@ -46,9 +48,6 @@ def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
 
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:
     """Return the outcome of edits with the synthesizer asked again for the ancestors; says the price on stderr first."""
-    from workbench.engine.access.looked_up import stored_look_ups
-    from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
-
     plan, _ = plan_full(state, edits)
     sys.stderr.write(price_line(state, plan.nodes) + "\n")
 

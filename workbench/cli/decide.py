@@ -13,7 +13,9 @@ from workbench.engine.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.questions.question import QuestionError, event_id, parts_of
+from workbench.questions.sets.choices import ChoiceRules, choice_document, linked_document
 from workbench.questions.sets.question_sets import QuestionSet, load_set
+from workbench.studies.rounds.round_coherence import set_findings
 from workbench.views import run_documents as documents
 from workbench.whatif.run_edits import require_grounded
 
@@ -167,8 +169,6 @@ def _decide_question(
     as_json: bool,
     **rules: Any,
 ) -> None:
-    from workbench.questions.sets.choices import ChoiceRules, choice_document
-
     store = open_store()
     name, _, own = reference.partition("/")
     questions = load_set(store, name)
@@ -204,9 +204,6 @@ def _decide_linked(
     questions: QuestionSet, own: str, p: Mapping[str, float], rules: "ChoiceRules", *, as_json: bool
 ) -> None:
     """Say what does not fit together among the linked forecasts, the nearest that do, and the bets on them."""
-    from workbench.questions.sets.choices import linked_document
-    from workbench.studies.rounds.round_coherence import set_findings
-
     document = {"set": questions.name, **linked_document(questions.questions, own, p, rules)}
     linked = [questions[name] for name in document["linked"]]
     findings = set_findings(linked, {question.id: p[question.id] for question in linked})

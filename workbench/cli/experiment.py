@@ -30,8 +30,13 @@ from workbench.engine.access.own_web import own_asker
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.store import Store
+from workbench.studies.leak_audit import audit_study
 from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
+from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
+from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import StudyError, read_study
+from workbench.studies.study_plan import plan_study, status_document
+from workbench.studies.study_report import write_study
 from workbench.studies.study_state import SORT, StudyState, load_study
 
 if TYPE_CHECKING:
@@ -60,10 +65,6 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
-    from workbench.studies.leak_audit import audit_study
-    from workbench.studies.runner import StudyRunner
-    from workbench.studies.study_report import write_study
-
     place = worker_place(workers, trust_cluster=trust_cluster)
     store = open_store()
     plan = _plan(store, file)
@@ -120,8 +121,6 @@ async def _interruptible(runner: "StudyRunner") -> StudyState:
 @command
 def status(file: StudyFile, as_json: Json = False) -> None:
     """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
-    from workbench.studies.study_plan import status_document
-
     store = open_store()
     document = status_document(store, _plan(store, file))
     if as_json:
@@ -147,8 +146,6 @@ def report(
     as_json: Json = False,
 ) -> None:
     """Write the report of a finished study again: tables, page, notebook. Results are locked until the leak audit is done."""
-    from workbench.studies.study_report import write_study
-
     store = open_store()
     plan = _plan(store, file)
     folder = output or store.home / "studies" / plan.spec.name
@@ -176,9 +173,6 @@ def judge(
     as_json: Json = False,
 ) -> None:
     """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
-    from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
-    from workbench.studies.study_report import write_study
-
     store = open_store()
     plan = _plan(store, file)
     state = load_study(store, plan.spec.name)
@@ -241,8 +235,6 @@ def ready(
 
 def _plan(store: Store, file: Path) -> "StudyPlan":
     """Read and check a study; every mistake is a line on stderr, and the exit code is the caller's."""
-    from workbench.studies.study_plan import plan_study
-
     try:
         spec = read_study(file)
         state = load_study(store, spec.name) if spec.name in store.streams(SORT) else None

@@ -19,6 +19,9 @@ from workbench.cli.common import (
 )
 from workbench.engine.run_files import manifest_id
 from workbench.errors import UsageError
+from workbench.output_files import write_output
+from workbench.packages.package import export_run, format_of, import_run, note_beside
+from workbench.packages.returned_review import take_review
 from workbench.signing_keys import (
     check_public_key,
     fingerprint,
@@ -129,9 +132,6 @@ def export(
     ] = None,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
-    from workbench.output_files import write_output
-    from workbench.packages.package import export_run, format_of, note_beside
-
     to = format_of(output, to)
     if output is None and to in _BINARY and sys.stdout.isatty():
         raise UsageError(f"a {to} is not for a terminal: name a file with -o")
@@ -190,8 +190,6 @@ def import_file(
     A package that export cannot have written is refused (exit 2); one whose evidence contradicts itself is too (exit 6,
     what differs is listed), unless --anyway. Nothing of a package is run.
     """
-    from workbench.packages.package import import_run
-
     store = open_store()
     with differences_listed(as_json=as_json):
         if review:
@@ -206,8 +204,6 @@ def import_file(
 
 
 def _take_review(store: Store, path: Path, *, as_json: bool) -> None:
-    from workbench.packages.returned_review import take_review
-
     returned = take_review(store, path)
     if as_json:
         emit_json(returned.to_json())

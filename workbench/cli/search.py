@@ -108,8 +108,6 @@ def page(
 
 def _answer(work: Coroutine[Any, Any, dict[str, Any]], *, as_json: bool) -> dict[str, Any]:
     """The document, or the refusal as a document and one line."""
-    from workbench.views import run_documents as documents
-
     try:
         return asyncio.run(work)
     except ProxyError as error:

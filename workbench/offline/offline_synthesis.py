@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+from scipy.optimize import lsq_linear
 
 from workbench.models.base import NodeRef
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -50,8 +51,6 @@ def estimate_weights(
     Weights
         Equal weights and no constant if fewer than 12 effective windows are common to all.
     """
-    from scipy.optimize import lsq_linear
-
     n, k = children.shape
     effective = 5 * n / horizon_days
     if effective < FEWEST_WINDOWS:

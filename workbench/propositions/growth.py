@@ -9,6 +9,7 @@ its place; each analysis sees one proposition only.
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from workbench.propositions.errors import TreeError
 from workbench.propositions.ids import ROOT, NodeId, depth_of
@@ -81,8 +82,6 @@ def trim(tree: Tree, most: int, last: Collection[NodeId]) -> Tree:
 
 
 def _without(tree: Tree, node: NodeId) -> Tree:
-    from dataclasses import replace
-
     parent = tree.parent(node) or ROOT
     # remove_node always asks for a refit, but a parent that was never synthesized has nothing to remake.
     fresh = tree[parent].rule is None and not tree[parent].refit_due

@@ -9,6 +9,8 @@ from enum import StrEnum
 from itertools import product
 from typing import Any, Literal, Self
 
+from pydantic_core import to_jsonable_python
+
 from workbench.propositions.ids import NodeId
 from workbench.propositions.strict_json import STRICT, read_strict
 
@@ -96,8 +98,6 @@ class Rule(ABC):
 
     def to_json(self) -> dict[str, Any]:
         """The rule as a plain JSON object with its ``name``; by default the dataclass' fields."""
-        from pydantic_core import to_jsonable_python
-
         assert is_dataclass(self)
         body = {field.name: getattr(self, field.name) for field in fields(self)}
         return {"name": self.name, **to_jsonable_python(body)}

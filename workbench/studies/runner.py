@@ -5,8 +5,10 @@ answer for every call that it had made.
 """
 
 import asyncio
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -96,8 +98,6 @@ class StudyRunner:
 
     def open(self) -> None:
         """Put the study on the log, or that it goes on with another budget; nothing where nothing changed."""
-        import json
-
         study = json.loads(json.dumps(self._plan.spec.to_json()))
         state = self.state()
         if state.study != study:
@@ -366,6 +366,4 @@ class StudyRunner:
 
 
 def _with_budget(settings: RunSettings, share: float) -> RunSettings:
-    from dataclasses import replace
-
     return replace(settings, budget_usd=share)

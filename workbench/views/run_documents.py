@@ -8,18 +8,29 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
+from proxies.ledger import Address
+from sandbox import Sandbox
+from workbench.audit.data_read import findings, leaves_without_data
 from workbench.engine.fold import load_state
+from workbench.engine.run_files import manifest_id
+from workbench.engine.run_settings import check_level
 from workbench.engine.state import RunState
+from workbench.environment import catalogue_of, home_from, proxy_settings
 from workbench.errors import UsageError
+from workbench.signing_keys import signer_json
 from workbench.store import ApiLedger, Store, utc_now
+from workbench.synthesis.sensitivity.leaf_noise import noise_study
+from workbench.version import __version__
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import view
 from workbench.whatif.run_edits import require_grounded
+from workbench.whatif.tree_documents import scenario_table, sensitivity_rows, two_way_grid
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -64,7 +75,6 @@ def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]
     ``low`` and ``high`` are the root's least and greatest p over all values of the leaf; ``contribution`` is counted from
     the ``reference``: zero, half, base-rate, market, or a probability.
     """
-    from workbench.whatif.tree_documents import sensitivity_rows
     from workbench.whatif.typed_values import reference_of
 
     require_grounded(state)
@@ -73,8 +83,6 @@ def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]
 
 def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
     """Return the root over a grid of two leaves, ``"P1,P2.1"``: ``workbench sensitivity --two``."""
-    from workbench.whatif.tree_documents import two_way_grid
-
     require_grounded(state)
     return two_way_grid(state.tree, leaves)
 
@@ -107,8 +115,6 @@ def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[
 
 def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
     """Return the saved what-ifs side by side, all or those named, and their mix: ``workbench scenarios``."""
-    from workbench.whatif.tree_documents import scenario_table
-
     return scenario_table(state.tree, state.scenarios, names, now=utc_now())
 
 
@@ -155,8 +161,6 @@ def noise(
 
     ``kind`` is normal, uncertain or reverse, ``level`` in [0, 1], ``values`` the root's p of each draw, ``sd`` with ddof 1.
     """
-    from workbench.synthesis.sensitivity.leaf_noise import noise_study
-
     require_grounded(state)
     study = noise_study(state.tree, kind, level, draws=draws, seed=seed)  # type: ignore[arg-type]
     return {"kind": kind, "level": level, "seed": seed, "draws": draws, **study.to_json()}
@@ -186,8 +190,6 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
     rests on past windows; null for others. ``findings`` of the leaf itself says that it read no data.
     """
-    from workbench.audit.data_read import findings, leaves_without_data
-    from workbench.engine.run_files import manifest_id
     from workbench.views.trail import evidence_trail
     from workbench.whatif.band import past_windows
 
@@ -272,7 +274,6 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
 def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
     """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
     from workbench.audit.memory_scan import memory_document
-    from workbench.whatif.run_edits import require_grounded
 
     states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
     for state in states:
@@ -319,8 +320,6 @@ async def verification(
     """
     from workbench.audit.drift import drift
     from workbench.engine.proof_check import verify_run
-    from workbench.engine.run_settings import check_level
-    from workbench.signing_keys import signer_json
 
     if isolation is not None:
         check_level(isolation)
@@ -349,7 +348,6 @@ def apis(pattern: str | None = None, *, environ: Mapping[str, str]) -> list[dict
     and a cutoff in the past, "" if it can.
     """
     from proxies.catalogue import Availability, api_matches
-    from workbench.environment import home_from, proxy_settings
 
     settings = proxy_settings(environ, home_from(environ))
     return [
@@ -378,9 +376,7 @@ async def call(
 
     A person's calls are kept in the ledger too, under a run of their own that no event log belongs to.
     """
-    from proxies.asof.clock import Cutoff
     from proxies.broker import open_broker
-    from workbench.environment import proxy_settings
 
     instant = Cutoff.parse(cutoff)
     broker = open_broker(proxy_settings(environ, store.home))
@@ -404,7 +400,6 @@ async def call_through(
 ) -> dict[str, Any]:
     """Make a person's call through a broker that is open already, and return its data and meta."""
     from proxies.catalogue.schema import RESIDUALS
-    from proxies.ledger import Address
 
     if max_residual not in (None, *RESIDUALS):
         raise UsageError(f"max-residual is one of {', '.join(RESIDUALS)}, not {max_residual!r}")
@@ -432,7 +427,6 @@ async def search(
     ``audit`` adds ``records``: every result with what became of it and why, which is for a person, never for an agent.
     ``web`` is passed on to ``engine.access.own_web.open_own_web``; its ``question`` is the words where there is none.
     """
-    from proxies.asof.clock import Cutoff
     from workbench.engine.access.own_web import open_own_web
 
     instant = Cutoff.parse(cutoff)
@@ -466,7 +460,6 @@ async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **we
     Raises ``ProxyError`` where there is no dated copy, or the page is blocked: the same words for both. With ``audit`` that is a
     `PageRefused`, whose records tell them apart.
     """
-    from proxies.asof.clock import Cutoff
     from workbench.engine.access.own_web import open_own_web
 
     instant = Cutoff.parse(cutoff)
@@ -495,10 +488,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
     """
     from jupyter_client.kernelspec import KernelSpecManager
 
-    from sandbox import Sandbox
     from workbench.engine.manifest import packages
-    from workbench.environment import catalogue_of, home_from
-    from workbench.version import __version__
 
     sandbox = Sandbox()
     try:
@@ -526,11 +516,8 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
 
 
 async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dict[str, Any]]:
-    from dataclasses import asdict, replace
-
     from proxies.broker import open_broker
     from proxies.live_check import check_sources
-    from workbench.environment import proxy_settings
 
     broker = open_broker(replace(proxy_settings(environ, home), cache_path=None))
     try:

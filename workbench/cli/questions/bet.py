@@ -14,8 +14,19 @@ from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.questions.formats.format_registry import read_text
 from workbench.questions.question import check_day
+from workbench.questions.sets.bets import (
+    LOG_COLUMNS,
+    BetRules,
+    bets_document,
+    new_trades,
+    read_log,
+    settled_document,
+)
 from workbench.questions.sets.question_sets import QuestionSet, load_set
+from workbench.questions.sets.set_scores import events_table
 from workbench.questions.sets.submission_files import FORMS, check_submission, read_rationales, submission
+from workbench.science.documents.score_documents import pooled_forecasts
+from workbench.science.event_tables import read_forecasts
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
@@ -44,8 +55,6 @@ def bet(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Size paper trades on the open questions of a set, out of one bankroll: costs, spread, caps, and exclusive options together."""
-    from workbench.questions.sets.bets import BetRules, bets_document
-
     questions = load_set(open_store(), name)
     rules = BetRules(
         risk_aversion=risk_aversion,
@@ -76,8 +85,6 @@ def bet(
 
 
 def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:
-    from workbench.questions.sets.bets import LOG_COLUMNS, new_trades, read_log
-
     logged = read_log(_text_of(path), name=path.name) if path.exists() else []
     added = new_trades(bets, logged, name=name, day=day)
     write_csv(path, LOG_COLUMNS, [[row[column] for column in LOG_COLUMNS] for row in (*logged, *added)])
@@ -105,8 +112,6 @@ def settle(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """What logged bets came to, each gain split into the edge it was made with and the luck of its outcome."""
-    from workbench.questions.sets.bets import read_log, settled_document
-
     document = settled_document(
         load_set(open_store(), name), read_log(_text_of(log), name=log.name), edge_by=edge_by
     )
@@ -209,10 +214,6 @@ def _say_problems(problems: list[str]) -> None:
 
 def pooled_events(questions: QuestionSet, path: Path, method: str, how: str) -> dict[str, float]:
     """One probability per event out of a file of forecasts; `decide` reads them so too."""
-    from workbench.questions.sets.set_scores import events_table
-    from workbench.science.documents.score_documents import pooled_forecasts
-    from workbench.science.event_tables import read_forecasts
-
     table = events_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
     values = read_forecasts(path, table)
     if not method and len(values.methods) > 1:

@@ -8,6 +8,7 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.questions.formats.format_registry import read_text
+from workbench.questions.formats.price_questions import read_price_history
 from workbench.questions.formats.question_tables import read_rows
 from workbench.questions.sets.question_sets import add_questions
 
@@ -27,8 +28,6 @@ def long_short(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Make long-or-short questions from price histories, with the payoffs of both; what cannot be evaluated is named."""
-    from workbench.questions.formats.price_questions import read_price_history
-
     reading = read_price_history(read_rows(read_text(file)), start, days=days, payoff=payoff)
     set_name = name or file.name.partition(".")[0]
     changed = add_questions(open_store(), set_name, reading, form="long-short", origin=file.name)

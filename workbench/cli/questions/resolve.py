@@ -13,6 +13,9 @@ from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import read_resolutions
 from workbench.questions.sets import question_sets as book
 from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.set_scores import score_set
+from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
+from workbench.studies.rounds.resolution import resolve_from_series
 
 
 @command
@@ -59,8 +62,6 @@ def resolve_questions(
             source="file",
         )
     else:
-        from workbench.studies.rounds.resolution import resolve_from_series
-
         count = asyncio.run(resolve_from_series(store, name))
     entry = book.load_set(store, name)
     left = entry.unscored()
@@ -93,9 +94,6 @@ def score_questions(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Score a file of forecasts on a set; what cannot be scored is listed with its reason."""
-    from workbench.questions.sets.set_scores import score_set
-    from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
-
     columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
     document = score_set(
         load_set(open_store(), name),

@@ -16,6 +16,7 @@ from workbench.output_files import write_output
 from workbench.questions.formats.base import LeftOut, Reading
 from workbench.questions.formats.format_registry import WRITERS, read_file
 from workbench.questions.sets.question_sets import SORT, add_questions, load_set, set_of
+from workbench.questions.sets.representation import against_document
 from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
@@ -199,8 +200,6 @@ def show(
 
 
 def _show_against(store: Store, name: str, corpus: str, *, as_json: bool) -> None:
-    from workbench.questions.sets.representation import against_document
-
     other = (
         load_set(store, corpus)
         if corpus in store.streams(SORT)

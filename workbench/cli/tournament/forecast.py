@@ -26,6 +26,10 @@ from workbench.cli.tournament.round_options import StoppedByHand, work, work_ses
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
+from workbench.studies.rounds import round_work as steps
+from workbench.studies.rounds.round_page import write_round
+from workbench.studies.rounds.round_state import load_round, rounds_of
+from workbench.studies.rounds.round_work import due_questions
 
 if TYPE_CHECKING:
     from workbench.studies.rounds.round_work import RoundWork
@@ -62,8 +66,6 @@ def forecast(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
-    from workbench.studies.rounds.round_state import load_round, rounds_of
-
     surroundings = work_session(
         isolation=isolation, workers=workers, trust_cluster=trust_cluster, quiet=quiet
     )
@@ -119,8 +121,6 @@ class _Wanted:
         self, store: Store, set_name: str, questions: list[str]
     ) -> tuple[list[str] | None, dict[str, str]]:
         """Ids, None for all open ones, and since when those that are due have been so."""
-        from workbench.studies.rounds.round_work import due_questions
-
         if self.schedule is None:
             return questions or None, {}
         waiting = due_questions(store, set_name, self.now, self.schedule)
@@ -132,10 +132,6 @@ def _forecast_set(
     store: Store, set_name: str, questions: list[str], surroundings: "RoundWork", wanted: _Wanted
 ) -> dict[str, Any]:
     """Finish what is unfinished of a set, then forecast what is wanted of it."""
-    from workbench.studies.rounds import round_work as steps
-    from workbench.studies.rounds.round_page import write_round
-    from workbench.studies.rounds.round_state import load_round, rounds_of
-
     nights: list[str] = []
     chosen: list[str] | None = None
     since: dict[str, str] = {}
@@ -174,8 +170,6 @@ def _forecast_set(
 
 
 def _counts(store: Store, name: str) -> dict[str, int]:
-    from workbench.studies.rounds.round_state import load_round
-
     study = load_round(store, name).study
     return {"forecasts": len(study.forecasts), "missing": len(study.missing)}
 

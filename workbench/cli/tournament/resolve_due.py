@@ -8,13 +8,12 @@ from typing import Any
 import typer
 
 from workbench.cli.common import PROVIDER, echo, emit_json, open_store, say
+from workbench.studies.rounds.resolution import resolve_open
 from workbench.views import run_documents as documents
 
 
 def resolve_due(*, quiet: bool, as_json: bool) -> None:
     """Record outcomes of runs and sets from the embedded series and the venues; leaves with 4 where one could not be asked."""
-    from workbench.studies.rounds.resolution import resolve_open
-
     store = open_store()
 
     async def call(path: str, params: Mapping[str, Any]) -> Any:

@@ -14,6 +14,8 @@ from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.models.listing import require_key
+from workbench.studies.rounds.round_state import RoundRules, arms_of
+from workbench.studies.rounds.round_work import RoundWork
 
 if TYPE_CHECKING:
     from workbench.studies.rounds.round_state import RoundRules
@@ -44,8 +46,6 @@ def rules_of(
     own_record: bool = True,
 ) -> "tuple[RoundRules, float | None]":
     """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
-    from workbench.studies.rounds.round_state import RoundRules, arms_of
-
     common = dict(settings)
     budget = common.pop("budget_usd", None)
     model = common.pop("model", _OFFLINE)
@@ -78,8 +78,6 @@ def work_session(
     *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
 ) -> "RoundWork":
     """The surroundings of one sitting in this process."""
-    from workbench.studies.rounds.round_work import RoundWork
-
     if isolation is not None:
         check_level(isolation)
     return RoundWork(

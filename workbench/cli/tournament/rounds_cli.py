@@ -15,6 +15,9 @@ from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.store import Store
+from workbench.studies.rounds import round_work as steps
+from workbench.studies.rounds.round_page import write_round
+from workbench.studies.rounds.round_state import load_round
 from workbench.studies.rounds.triage import TriageRow
 
 if TYPE_CHECKING:
@@ -87,8 +90,6 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
-    from workbench.studies.rounds import round_work as steps
-
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
@@ -147,8 +148,6 @@ def triage(
     as_json: Json = False,
 ) -> None:
     """The open questions of a set by crowd, time left and expected gain for a dollar; asks nobody (docs/tournament.md)."""
-    from workbench.studies.rounds import round_work as steps
-
     rules, _ = rules_of(
         settings, quick=quick, trials=trials, promote=0, tree_grounder=None, depth=None, contexts="none",
         size=size, skill=skill,
@@ -170,9 +169,6 @@ def promote(
     as_json: Json = False,
 ) -> None:
     """Give single events of a night a tree, whatever its rule chose."""
-    from workbench.studies.rounds import round_work as steps
-    from workbench.studies.rounds.round_state import load_round
-
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     night = load_round(store, name)
@@ -187,15 +183,11 @@ def promote(
 @command
 def show(name: NightName, as_json: Json = False) -> None:
     """What a night came to so far, with what does not hold together; writes its page and files again."""
-    from workbench.studies.rounds.round_state import load_round
-
     store = open_store()
     _finish(store, load_round(store, name), as_json=as_json)
 
 
 def _finish(store: Store, night: "Round", *, as_json: bool) -> None:
-    from workbench.studies.rounds.round_page import write_round
-
     results, folder = write_round(store, night)
     if as_json:
         emit_json({**results.to_json(), "folder": str(folder)})

@@ -14,6 +14,8 @@ from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any
 
+import httpx
+
 from workbench.models.providers.streaming.exchange import stream_through
 
 
@@ -25,8 +27,6 @@ def refuse_foreign_redirects(client: Any) -> None:
 
 async def refuse_foreign_redirect(response: Any) -> None:
     """Raise for a redirect to another scheme, host or port; httpx calls this with each answer before it follows it."""
-    import httpx
-
     if not response.has_redirect_location:
         return
     origin, target = response.url, response.url.join(response.headers["location"])

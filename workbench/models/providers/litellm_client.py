@@ -33,7 +33,14 @@ from workbench.models.providers.abilities import (
     listed_abilities,
     window_in,
 )
-from workbench.models.providers.connections import close_with_the_loop, note_client, nothing_left_behind
+from workbench.models.providers.answer_repair import MendingClient
+from workbench.models.providers.connections import (
+    close_with_the_loop,
+    note_client,
+    note_prepared_requests,
+    nothing_left_behind,
+    prepare_every_client,
+)
 from workbench.models.providers.failures import asked_pause, headers_of, unavailable
 from workbench.models.providers.litellm_messages import (
     cache_key,
@@ -43,6 +50,7 @@ from workbench.models.providers.litellm_messages import (
     wire_schema,
     wire_tool,
 )
+from workbench.models.providers.litellm_provider import register
 from workbench.models.providers.litellm_reply import (
     MALFORMED,
     finish_of,
@@ -76,9 +84,6 @@ def load_litellm() -> Any:
     # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
     os.environ["LITELLM_MODE"] = "PRODUCTION"
     import litellm
-
-    from workbench.models.providers.connections import note_prepared_requests, prepare_every_client
-    from workbench.models.providers.litellm_provider import register
 
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
@@ -312,8 +317,6 @@ class LiteLLMModel:
         client = self._clients.get(loop)
         if client is None:
             import openai
-
-            from workbench.models.providers.answer_repair import MendingClient
 
             client = openai.AsyncOpenAI(
                 api_key=key,
