@@ -139,7 +139,7 @@ def test_no_command_prints_past_the_one_door() -> None:
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
         "table.py: console.print(table)",
-        'table.py: sys.stdout.write("".join(f"{line.rstrip()}\\n" for line in capture.get().splitlines()))',
+        'table.py: sys.stdout.write("  ".join(cells).rstrip() + "\\n")',
     }
 
 
