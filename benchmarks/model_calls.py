@@ -23,7 +23,7 @@ from proxies.ledger import Address
 from tests.fakes.asking_run import open_run
 from tests.fakes.loopback import serving_json
 from workbench.engine.access.model_gateway import run_gateway
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.models.base import Message, ModelRequest, NodeRef
 from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
 from workbench.store import Store

@@ -25,14 +25,14 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.cluster import cluster
 from tests.fakes.upstream import Sent, Upstream
 from workbench.engine.assembly import open_engine
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.reports.note_page import write_report
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.workers import messages
 from workbench.workers import worker_pool as pool_module
-from workbench.workers.worker_opening import workers_at
+from workbench.workers.worker_choice import workers_at
 
 PACKAGE = Path(__file__).parents[1] / "tests" / "stranger_package"
 DEMO = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"

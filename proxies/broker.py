@@ -15,8 +15,8 @@ from typing import Any
 from proxies.answer_cache import AnswerCache, Exchange, question
 from proxies.answers import Job, NextPage, PageReader, empty, gives_rows, read_pages
 from proxies.asof.clock import Cutoff
-from proxies.asof.planning import plan_request
 from proxies.asof.policies import ApiRequest, AskAgain, Lookup
+from proxies.asof.upstream_plan import plan_request
 from proxies.catalogue.availability import Availability
 from proxies.catalogue.docs import READING, read_catalogue
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo

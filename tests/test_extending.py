@@ -14,11 +14,11 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import new_run
-from workbench.engine.run_files import put_tree
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import put_tree
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import with_preset
-from workbench.engine.state import RunState
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import UnknownModel
 from workbench.models.registry import open_model

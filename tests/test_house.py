@@ -31,8 +31,8 @@ SHORT = {
     "proxies/catalogue/catalogue_checks.py": "what a row must be, apart from how rows are read",
     "sandbox/cleanup.py": "the manager and the pool of kernels share it, below both",
     "sandbox/jupyter/lab_process.py": "a process of its own, started by name",
-    "workbench/cli/serve.py": "a command's file is loaded when it is called, and nothing else with it",
-    "workbench/cli/workers.py": "a command's file is loaded when it is called, and nothing else with it",
+    "workbench/cli/servers/serve.py": "a command's file is loaded when it is called, and nothing else with it",
+    "workbench/cli/servers/workers.py": "a command's file is loaded when it is called, and nothing else with it",
     "workbench/offline/examples.py": "pages and commands offer them without loading the analyst",
 }
 #: Words that only those who made them know; in a file's, a class's or a function's name.
@@ -40,7 +40,6 @@ PRIVATE = {"night", "nights", "sitting", "sittings", "rung", "rungs", "desk", "d
 PRIVATE_PAIRS = {("taking", "out"), ("looked", "up"), ("looking", "up"), ("asking", "again"), ("second", "reading")}  # fmt: skip
 #: (file, name) -> why it is no private word there.
 ALLOWED = {
-    ("workbench/engine/access/looked_up.py", "looked_up"): "to be look_up_records at the next move of files",
     ("workbench/questions/sets/bets.py", "_books"): "order books of markets",
 }
 #: Files whose name ends in a gerund: it is the field's noun.
@@ -62,14 +61,6 @@ GERUNDS = {
     "pooling": "a chapter of statistics",
     "scoring": "a chapter of statistics",
     "streaming": "of replies, as providers call it",
-    # to get other names at the next move of files
-    "drawing": "coefficient_draws",
-    "listing": "model_list",
-    "opening": "new_run",
-    "worker_opening": "worker_choice",
-    "planning": "upstream_plan",
-    "reaching": "required_changes",
-    "training": "training_ends",
 }
 
 

@@ -24,11 +24,11 @@ from tests.browser.conftest import start
 from tests.command_line import run_cli, run_process
 from tests.fakes.upstream import Sent, Upstream
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import new_run
-from workbench.engine.progress import progress_line
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.progress import progress_line
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.engine.state import RunState
 from workbench.errors import ProviderError
 from workbench.reports.note_page import write_report
 from workbench.store import ApiLedger, Store

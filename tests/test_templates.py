@@ -11,7 +11,7 @@ from jinja2 import UndefinedError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
 from proxies.asof.asof_text import NO_TEXT
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.prompts import render
 from workbench.propositions import Belief, Tree
@@ -23,8 +23,8 @@ from workbench.synthesis import LinearRule, resynthesize, settle, tornado
 from workbench.templates import html_environment, text_environment
 from workbench.views.run_view import load_run
 from workbench.widgets import drivers, panels
-from workbench.widgets import proof_view as proof
 from workbench.widgets import tree_widget as static_tree
+from workbench.widgets.proofs import proof_view as proof
 
 ROOT = Path(__file__).resolve().parents[1]
 RUN = "20180630-120000-7e57"

@@ -25,14 +25,14 @@ from typing import Any
 import httpx
 
 from proxies.asof.clock import Cutoff
-from workbench.cli.analyze import DEMO_CUTOFF, DEMO_STATEMENT
+from workbench.cli.run.analyze import DEMO_CUTOFF, DEMO_STATEMENT
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import new_run
-from workbench.engine.progress import progress_line
-from workbench.engine.run_files import put_tree
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.progress import progress_line
+from workbench.engine.record.run_files import put_tree
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.engine.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest
 from workbench.models.errors import ModelError

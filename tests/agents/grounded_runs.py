@@ -14,9 +14,9 @@ from tests.fakes.asking_run import NoSandbox
 from tests.fakes.loop_run import LEAF, PAGES, ExaOnLoopback, Killed, Say, ScriptedModel, open_run, work
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence
-from workbench.engine.fold import load_state
 from workbench.engine.proof_check import stored_evidence, verify_run
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import ProviderError
 from workbench.search.web_calls import DataCaller
 from workbench.store import Store

@@ -20,7 +20,7 @@ from tests.fakes.openai_server import Asked, OpenAIServer, Policy
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox
 from workbench.agents.grounders.belief import BeliefGrounder
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError
 from workbench.models.providers import litellm_client
 from workbench.models.providers.litellm_client import LiteLLMModel

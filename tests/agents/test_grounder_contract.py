@@ -35,8 +35,8 @@ from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
 from workbench.agents.evidence.thought_records import thought_faults
 from workbench.agents.registry import agent_names
-from workbench.engine.fold import load_state
 from workbench.engine.proof_check import proof_context
+from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelRequest
 from workbench.plug_points import GROUNDERS, package_of
 from workbench.store import ApiLedger, Store

@@ -35,8 +35,8 @@ from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.loop import quoted_lines as quoting
 from workbench.agents.loop import web_tools
 from workbench.agents.loop.tool_box import text_hash
-from workbench.engine.fold import load_state
 from workbench.engine.proof_check import proof_context
+from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import ApiLedger, Store
 

@@ -18,7 +18,7 @@ from workbench.agents.red_team import argued_side, counter_case, parse_counter_c
 from workbench.annotations.case_against import red_team, with_model
 from workbench.annotations.entries import keep_case
 from workbench.engine.access.model_gateway import run_gateway
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.propositions import Belief, Polarity, Tree

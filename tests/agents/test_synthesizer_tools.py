@@ -33,13 +33,13 @@ from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_synthesizer
 from workbench.audit.run_audit import audit_run
 from workbench.engine.access.budget import Budget
-from workbench.engine.access.looked_up import look_up_faults, node_look_up, stored_look_ups
+from workbench.engine.access.look_up_records import look_up_faults, node_look_up, stored_look_ups
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.fold import load_state
-from workbench.engine.opening import Agents
+from workbench.engine.new_run import Agents
 from workbench.engine.proof_check import verify_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.packages.package import export_run, import_run
 from workbench.propositions.edits import Restate, SetValue

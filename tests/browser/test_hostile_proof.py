@@ -12,7 +12,7 @@ from tests.browser.conftest import Served
 from tests.fakes.browser import Watched
 from tests.fakes.screens import RUN
 from workbench.views.run_view import load_run
-from workbench.widgets.proof_view import CONTENT_SECURITY_POLICY, frame, proof_document
+from workbench.widgets.proofs.proof_view import CONTENT_SECURITY_POLICY, frame, proof_document
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

@@ -25,11 +25,11 @@ from tests.fakes.hostile_text import (
     whole,
     write_proof,
 )
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run
 from workbench.reports.note_page import report_html
 from workbench.store import Store
-from workbench.widgets.proof_view import proof_document
+from workbench.widgets.proofs.proof_view import proof_document
 from workbench.widgets.tree_widget import tree_html
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]

@@ -16,7 +16,7 @@ from tests.browser.test_workflows import saved, type_in
 from tests.command_line import run_cli
 from tests.fakes.browser import TOKEN, Lab, Watched, shot
 from tests.fakes.screens import demo_tree, make_run
-from workbench.cli.lab import TUTORIALS
+from workbench.cli.servers.lab import TUTORIALS
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 

@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.conftest import Served, start
 from tests.fakes.screens import RUN
-from workbench.cli.warm_kernels import REFILL_SECONDS
+from workbench.cli.servers.warm_kernels import REFILL_SECONDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

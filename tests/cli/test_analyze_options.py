@@ -10,7 +10,7 @@ from tests.command_line import run_cli
 from tests.fakes.screens import RUN, make_run
 from workbench.agents.errors import BadSetting
 from workbench.agents.registry import open_synthesizer
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import Store

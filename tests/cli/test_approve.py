@@ -12,12 +12,12 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.approving_run import open_approving_run
-from workbench.cli import approve as approve_command
-from workbench.cli.approve import TerminalAnswers, can_answer
+from workbench.cli.run import approve as approve_command
+from workbench.cli.run.approve import TerminalAnswers, can_answer
 from workbench.engine.approvals import check_answerable, undecided_steps
-from workbench.engine.fold import load_state
-from workbench.engine.opening import change_run
+from workbench.engine.new_run import change_run
 from workbench.engine.ownership import own_run
+from workbench.engine.record.fold import load_state
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.views.run_view import view

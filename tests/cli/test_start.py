@@ -55,4 +55,4 @@ def test_the_help_loads_no_command_and_a_command_no_other() -> None:
     files = {place.partition(":")[0] for table in TABLES.values() for place, _ in table.values()}
     assert loaded("--help") & files == set()
     assert loaded("questions", "--help") & files == {"workbench.cli.questions"}
-    assert loaded("keys", "--help") & files == {"workbench.cli.export"}
+    assert loaded("keys", "--help") & files == {"workbench.cli.answers.export"}

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import cli_environment
-from workbench.cli.lab import lab
+from workbench.cli.servers.lab import lab
 
 pytestmark = pytest.mark.long
 

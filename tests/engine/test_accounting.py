@@ -11,7 +11,7 @@ from tests.command_line import run_cli
 from tests.fakes.asking_run import Provider
 from tests.fakes.notebook_run import open_notebook_run, work_in_kernels
 from workbench.engine.proof_check import verify_run
-from workbench.engine.run_files import notebook_name
+from workbench.engine.record.run_files import notebook_name
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.store import Store
 from workbench.views import run_documents as documents

@@ -20,7 +20,6 @@ from tests.command_line import run_cli
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.base import GroundingFailure
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.own_record import (
     ResolvedLeaf,
@@ -30,7 +29,8 @@ from workbench.engine.leaves.own_record import (
     resolved_leaves,
     topic_of,
 )
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.science.scoring.scores import brier_index

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.annotations.entries import CHECKLIST, add_comment, add_note, sign_off, sign_off_rows
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
-from workbench.engine.fold import load_state
-from workbench.engine.people import Outcome
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.people import Outcome
 from workbench.errors import UsageError
 from workbench.packages.package import export_run, import_package
 from workbench.propositions import TreeError

@@ -25,7 +25,7 @@ from tests.fakes.approving_run import (
 )
 from tests.fakes.pretend_sandbox import PretendSandbox, PretendSession
 from workbench.engine.approvals import ApprovedData, check_answerable, decide, undecided_steps
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.search.engines import ENGINES

@@ -57,7 +57,7 @@ def uncut(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """The doors as they were before texts were cut; undone by the test."""
     live = Cutoff.parse("now")
     monkeypatch.setattr(
-        "workbench.engine.opening.cut_claim", lambda text, cutoff, settings: (text, settings, ())
+        "workbench.engine.new_run.cut_claim", lambda text, cutoff, settings: (text, settings, ())
     )
     monkeypatch.setattr("workbench.engine.flow.adopt_cut", lambda recorder, allowed: None)
     monkeypatch.setattr("workbench.agents.base.as_of", lambda text, cutoff, **more: as_of(text, live))

@@ -12,7 +12,7 @@ from tests.fakes.run_kinds import at, write_call, write_run
 from workbench.audit.badges import run_badges
 from workbench.audit.check import RunKind
 from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 

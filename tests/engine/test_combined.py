@@ -9,9 +9,9 @@ import pytest
 from tests.command_line import run_cli
 from tests.engine.test_signatures import in_log
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.proof_check import combined_faults
+from workbench.engine.record.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -15,7 +15,7 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.conftest import FinishedRun
 from workbench.engine.assembly import open_engine
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.reports.note_page import write_report
 from workbench.store import Store

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.screens import CUTOFF, RUN, demo_tree
-from workbench.engine.fold import load_state
 from workbench.engine.ownership import own_run
-from workbench.engine.run_files import put_tree
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.reports.note_content import note_of
 from workbench.store import Store

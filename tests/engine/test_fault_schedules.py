@@ -12,7 +12,7 @@ import pytest
 from tests.fakes.asking_run import FakeTime, Provider, open_run, undisturbed, work
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.outage import ProviderDown, Timing
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.models.errors import ModelRefused, ModelUnavailable

@@ -7,10 +7,10 @@ import pytest
 from proxies.asof.clock import Cutoff
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.audit.run_audit import audit_run
-from workbench.engine.fold import load_state
 from workbench.engine.hindsight import hindsight
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
-from workbench.models.training import cutoff_table, training_cutoff
+from workbench.models.training_ends import cutoff_table, training_cutoff
 from workbench.reports.note_page import report_html
 from workbench.store import Store
 from workbench.store import events as ev

@@ -17,7 +17,7 @@ from sandbox.record.journal import read_journal
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed, work
 from tests.fakes.notebook_run import NotebookProvider, open_notebook_run, work_in_kernels
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.screens import CUTOFF
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.packages.package import export_run
 from workbench.propositions import Belief, Tree

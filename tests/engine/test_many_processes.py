@@ -10,8 +10,8 @@ import pytest
 
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed
-from workbench.engine.fold import load_state
 from workbench.engine.ownership import RunInWork, own_run
+from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
 

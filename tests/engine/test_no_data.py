@@ -16,8 +16,8 @@ from tests.fakes.run_kinds import CUTOFF, write_run
 from workbench.audit.badges import run_badges
 from workbench.audit.check import RunKind
 from workbench.audit.data_read import leaves_without_data, no_data_lines
-from workbench.engine.fold import load_state
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.packages.package import import_run
 from workbench.reports.note_content import note_of
@@ -29,7 +29,7 @@ from workbench.views import run_documents as documents
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
 from workbench.widgets import panels
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.tree_widget import tree_html
 
 RUN = "20260301-120000-aced"

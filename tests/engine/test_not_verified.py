@@ -7,8 +7,8 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.fold import load_state
-from workbench.engine.progress import progress_line
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.progress import progress_line
 from workbench.reports.note_content import note_of
 from workbench.store import Store
 from workbench.store import events as ev

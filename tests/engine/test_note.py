@@ -23,7 +23,7 @@ from tests.fakes.hostile_text import corpus, make_hostile_run
 from tests.fakes.screens import RUN, figure_png, make_run
 from workbench.annotations.entries import add_comment, sign_off
 from workbench.annotations.outcomes import record_outcome
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
 from workbench.packages.package import format_of

@@ -9,10 +9,10 @@ import pytest
 from tests.fakes.asking_run import AskingGrounder, Provider, open_run, undisturbed, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.single_node import trying_line
 from workbench.engine.leaves.traversal import LeavesLeft
-from workbench.engine.opening import Agents
+from workbench.engine.new_run import Agents
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import ProviderError, UsageError
 from workbench.propositions import Proposition

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.opening import MAX_STATEMENT, check_statement, new_run
+from workbench.engine.new_run import MAX_STATEMENT, check_statement, new_run
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.store import Store

@@ -30,9 +30,9 @@ from tests.fakes.hostile_packages import (
     with_sql,
 )
 from tests.fakes.small_run import RUN, SOURCE, make_small_run
-from workbench.cli.export import import_file
-from workbench.cli.lab import lab_environment
-from workbench.engine.fold import load_state
+from workbench.cli.answers.export import import_file
+from workbench.cli.servers.lab import lab_environment
+from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run, import_run
 from workbench.store import Store
 from workbench.store import events as ev

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.errors import AgentGaveUp
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
 from workbench.engine.plan import Planning
-from workbench.engine.recorder import Recorder
+from workbench.engine.record.recorder import Recorder
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Tree

@@ -13,7 +13,7 @@ from proxies.atomic import replace_file
 from proxies.fetch.cache import RawCache
 from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run, import_run
 from workbench.reports.note_page import write_report
 from workbench.store import Store

@@ -8,9 +8,9 @@ import pytest
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
 from workbench.engine.proof_check import combined_faults, verify_run
+from workbench.engine.record.fold import load_state
 from workbench.errors import ProviderError, UsageError
 from workbench.models.errors import ModelUnavailable
 from workbench.propositions import Belief

@@ -16,10 +16,10 @@ import pytest
 
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed, work
-from workbench.engine import run_files as files
 from workbench.engine.flow import _stop_on_record
-from workbench.engine.fold import load_state
-from workbench.engine.recorder import Recorder
+from workbench.engine.record import run_files as files
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.recorder import Recorder
 from workbench.errors import BudgetStop
 from workbench.resources import ResourceStop
 from workbench.store import Store, StoreFull

@@ -11,7 +11,7 @@ from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.annotations.entries import add_comment, add_note, sign_off
 from workbench.annotations.outcomes import record_outcome
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
 from workbench.packages.package import PackageAltered, export_run, import_package
 from workbench.packages.returned_review import take_review

@@ -18,7 +18,7 @@ from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply
 from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, parse_recall
 from workbench.annotations.second_opinions import family_of, kept_texts, late_by_rule, leak_rates
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ApiLedger, Store

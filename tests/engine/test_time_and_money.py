@@ -6,9 +6,9 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.fold import fold
+from workbench.engine.record.fold import fold
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.store import Event, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.views.run_view import load_run

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from sandbox.errors import KernelStartFailed
 from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run, work
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
-from workbench.engine.fold import load_state
 from workbench.engine.leaves import grounding as trial_grounding
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.leaf_notebook import KernelSlots, cores, open_notebooks
+from workbench.engine.record.fold import load_state
 from workbench.errors import BudgetStop, ProviderError
 from workbench.resources import ResourceStop
 from workbench.store import Store

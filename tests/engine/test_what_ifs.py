@@ -12,9 +12,9 @@ from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, demo_tree, make_run
 from workbench.engine.access.budget import Budget
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import with_preset
-from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Polarity
 from workbench.propositions.edits import (

@@ -25,10 +25,10 @@ from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, pa
 from workbench.blocking import run_blocking
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.engine.state import RunState
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.store import Store
@@ -40,7 +40,7 @@ from workbench.studies.study_table import tidy_table
 from workbench.workers import worker_facts as facts_module
 from workbench.workers import worker_pool as pool_module
 from workbench.workers.certificates import AUTHORITY, VARIABLE, new_certificates
-from workbench.workers.worker_opening import workers_at
+from workbench.workers.worker_choice import workers_at
 
 __all__ = ["catalogue", "package"]  # fixtures
 

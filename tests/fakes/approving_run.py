@@ -20,9 +20,9 @@ from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.engine import approvals
 from workbench.engine import flow as engine_module
 from workbench.engine.flow import Engine
-from workbench.engine.opening import Agents, new_run
+from workbench.engine.new_run import Agents, new_run
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent

@@ -16,9 +16,9 @@ from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine import flow as engine_module
 from workbench.engine.access.outage import Timing
 from workbench.engine.flow import Engine
-from workbench.engine.opening import Agents, new_run
+from workbench.engine.new_run import Agents, new_run
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.models.base import Message, Model, ModelReply, ModelRequest, Usage
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import write_report

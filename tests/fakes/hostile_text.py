@@ -18,7 +18,7 @@ from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellError, CellResult
 from tests.fakes.loopback import Quiet, serving
 from tests.fakes.screens import CUTOFF, figure_png
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import write_report

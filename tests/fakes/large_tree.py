@@ -4,8 +4,8 @@ from pathlib import Path
 
 import orjson
 
+from workbench.engine.record.state import IMPORTED_TREE
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import IMPORTED_TREE
 from workbench.propositions import ROOT, Belief, Proposition, Tree, child_id
 from workbench.store import Store
 from workbench.store import events as ev

@@ -20,10 +20,10 @@ from workbench.agents.base import AgentSettings, LeafTask
 from workbench.engine import approvals
 from workbench.engine import flow as engine_module
 from workbench.engine.flow import Engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import Agents, new_run
+from workbench.engine.new_run import Agents, new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, ToolCall, Usage
 from workbench.reports.note_page import write_report
 from workbench.search.base import FoundPage, PageText, SearchAnswer

@@ -9,9 +9,9 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.engine import flow as engine_module
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import Agents
-from workbench.engine.state import RunState
+from workbench.engine.new_run import Agents
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.reports.note_page import write_report
 from workbench.store import Store

@@ -18,11 +18,11 @@ from tests.fakes.personas import ANSWERS, PersonaServer, silent_wire
 from tests.fakes.pretend_sandbox import PretendSandbox
 from workbench.engine.access.outage import Timing
 from workbench.engine.flow import Engine
-from workbench.engine.fold import load_state
 from workbench.engine.leaves import grounding as trial_grounding
-from workbench.engine.opening import change_run, new_run
+from workbench.engine.new_run import change_run, new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models.model_options import ONE_TRY
 from workbench.models.providers import litellm_client

@@ -11,7 +11,7 @@ from typing import Any
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.proof_verification import content_hash
 from workbench.audit.check import RunKind
-from workbench.engine.run_files import journal_name, put_tree
+from workbench.engine.record.run_files import journal_name, put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import ApiLedger, Store

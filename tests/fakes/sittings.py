@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.fakes.asking_run import Provider, work
-from workbench.engine.progress import print_progress
+from workbench.engine.record.progress import print_progress
 from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import Store
 

@@ -9,9 +9,9 @@ from sandbox.record.journal import Journal, read_journal, result_to_json
 from sandbox.record.proof_verification import content_hash
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellResult
-from workbench.engine.fold import load_state
 from workbench.engine.manifest import run_manifest
-from workbench.engine.run_files import journal_name, notebook_name, put_tree, write_atomically
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import journal_name, notebook_name, put_tree, write_atomically
 from workbench.engine.run_settings import RunSettings
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
 from workbench.propositions import Belief, Polarity, Tree

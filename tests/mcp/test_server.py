@@ -12,7 +12,7 @@ from tests.fakes.upstream import Sent, Upstream
 from tests.mcp.clients import answer, connected, resource
 from workbench.annotations.entries import add_comment, add_note, sign_off
 from workbench.annotations.outcomes import record_outcome
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
 from workbench.mcp.transports import visible_runs

@@ -16,8 +16,8 @@ import pytest
 from proxies import broker as broker_module
 from proxies.answers import Job, NextPage, PageReader, read_pages
 from proxies.asof.clock import Cutoff
-from proxies.asof.planning import plan_request
 from proxies.asof.policies import ApiRequest, AskAgain
+from proxies.asof.upstream_plan import plan_request
 from proxies.broker import Broker
 from proxies.catalogue import load_catalogue
 from proxies.errors import NotJson, ProxyError, SourceRejected, SourceUnavailable

@@ -14,7 +14,7 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.loop_run import ExaOnLoopback, Killed, ScriptedModel, calls, open_run, work
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.engine.access.web_access import run_verdicts
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.search.engines import Hit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.session_notebook import render_notebook, write_notebook
-from workbench.engine.run_files import journal_name, write_atomically
+from workbench.engine.record.run_files import journal_name, write_atomically
 from workbench.errors import UsageError
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, ToolCall, Usage
 from workbench.propositions.errors import IdMismatch

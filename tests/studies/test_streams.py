@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.questions.formats.base import Reading
 from workbench.questions.question import Question

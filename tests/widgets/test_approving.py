@@ -10,7 +10,7 @@ import pytest
 from tests.fakes.approving_run import FIRST, SECOND, Person, Writer, open_approving_run, work
 from tests.fakes.screens import is_hidden
 from workbench.engine.approvals import decide
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import load_run

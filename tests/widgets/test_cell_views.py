@@ -10,12 +10,12 @@ import pytest
 
 import workbench as wb
 from tests.fakes.screens import RUN
-from workbench.engine.fold import apply, fold
+from workbench.engine.record.fold import apply, fold
 from workbench.errors import UsageError
 from workbench.magics import load_ipython_extension
 from workbench.store import Store
-from workbench.widgets.cell_progress import CellProgress, progress_listener
-from workbench.widgets.edit_log import shared_edits
+from workbench.widgets.edits.edit_log import shared_edits
+from workbench.widgets.proofs.cell_progress import CellProgress, progress_listener
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ def test_edits_of_the_explorer_are_kept_in_the_log_and_are_there_again(
     widget = analysis.explorer()
     widget.session.edit("P2.1", "0.0")
     shared_edits(analysis.run).keeper.flush()
-    monkeypatch.setattr("workbench.widgets.edit_log._shared", {})  # as in another kernel
+    monkeypatch.setattr("workbench.widgets.edits.edit_log._shared", {})  # as in another kernel
     again = wb.open_run(RUN).explorer()
     assert again.tree["nodes"]["P0"]["p"] == analysis.what_if({"P2.1": 0.0}).after
     assert "55.8%" in again._repr_mimebundle_()["text/html"]
@@ -170,7 +170,7 @@ def test_what_stopped_a_run_is_said_in_the_cell_and_escaped(home: Path) -> None:
 
 
 def test_outside_a_notebook_progress_is_lines_on_stderr() -> None:
-    from workbench.engine.progress import print_progress
+    from workbench.engine.record.progress import print_progress
 
     with progress_listener(quiet=False) as listener:
         assert listener is print_progress
@@ -231,7 +231,7 @@ def test_a_magic_that_cannot_be_read_is_one_line(magics: dict[str, Any], name: s
 
 
 def test_lab_puts_the_tutorials_there_once(tmp_path: Path) -> None:
-    from workbench.cli.lab import LAB_EXTENSIONS, TUTORIALS, put_tutorials
+    from workbench.cli.servers.lab import LAB_EXTENSIONS, TUTORIALS, put_tutorials
 
     folder = put_tutorials(tmp_path)
     assert sorted(path.name for path in folder.iterdir()) == sorted(TUTORIALS)

@@ -151,7 +151,7 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
     from workbench.propositions import Belief, Tree
     from workbench.synthesis import LinearRule, settle, tornado
     from workbench.widgets import drivers, panels
-    from workbench.widgets import proof_view as proof
+    from workbench.widgets.proofs import proof_view as proof
 
     evil = '"><img src=x onerror=alert(1)>'
     tree = Tree.root_only(f"root {evil}").expand("P0", {"P1": f"leaf {evil}"}, causality=evil)

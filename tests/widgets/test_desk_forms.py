@@ -14,15 +14,15 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, is_hidden
 from workbench.engine.detached import Detached
-from workbench.engine.fold import load_state
-from workbench.engine.run_files import put_tree
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import put_tree
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis import AverageRule, LinearRule, settle
 from workbench.views.run_view import load_run
-from workbench.widgets import node_actions as refitting
-from workbench.widgets import node_actions as regrounding
+from workbench.widgets.edits import node_actions as refitting
+from workbench.widgets.edits import node_actions as regrounding
 from workbench.widgets.home_page import Home
 from workbench.widgets.run_page import Dashboard
 

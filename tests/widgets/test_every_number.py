@@ -24,9 +24,9 @@ from tests.command_line import run_cli
 from tests.fakes.browser import find_chromium
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.annotations.outcomes import record_outcome
-from workbench.engine.fold import load_state
 from workbench.engine.manifest import run_manifest
-from workbench.engine.run_files import manifest_id, put_tree, write_atomically
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import manifest_id, put_tree, write_atomically
 from workbench.formatting import percent
 from workbench.packages.package import FORMATS, export_run
 from workbench.propositions import Tree
@@ -36,7 +36,7 @@ from workbench.store import events as ev
 from workbench.synthesis import LinearRule, settle
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import save_scenario
-from workbench.widgets.proof_view import proof_document, trail_of
+from workbench.widgets.proofs.proof_view import proof_document, trail_of
 from workbench.widgets.run_page import Dashboard
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?![\w.]*\w)")

@@ -15,8 +15,8 @@ from workbench.views.run_view import load_run
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import dashboard
-from workbench.widgets.edit_log import DRAFT
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_log import DRAFT
+from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.run_page import Dashboard
 
 LEAVES = ["P1.1", "P1.2", "P2.1", "P2.2", "P2.3", "P3"]

@@ -17,7 +17,7 @@ from workbench.synthesis import resynthesize
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import TreeWidget, fields
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.html_panel import Panel, splices
 from workbench.widgets.run_page import dashboard
 from workbench.widgets.tree_widget import FIRST_ROWS

@@ -17,7 +17,7 @@ from tests.command_line import run_cli
 from tests.fakes.screens import RUN
 from tests.proxies.test_own_sources import HOUSE, home_with
 from workbench.annotations.outcomes import record_outcome
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.formatting import percent, point_change
 from workbench.packages.package import adopt_tree

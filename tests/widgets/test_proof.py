@@ -13,7 +13,12 @@ import pytest
 from sandbox.jupyter.sanitize import clean_html
 from tests.fakes.screens import figure_png, proof_notebook
 from workbench.errors import UsageError
-from workbench.widgets.proof_view import CONTENT_SECURITY_POLICY, frame, message_document, proof_document
+from workbench.widgets.proofs.proof_view import (
+    CONTENT_SECURITY_POLICY,
+    frame,
+    message_document,
+    proof_document,
+)
 
 SVG = (
     '<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"><script>alert(1)</script><circle r="4"/></svg>'

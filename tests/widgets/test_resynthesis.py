@@ -12,7 +12,7 @@ from tests.fakes.openai_server import conclusion
 from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.engine.access.budget import Budget
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.propositions.edits import RemoveNode, SetRule

@@ -158,7 +158,7 @@ def test_a_large_tree_is_saved_by_its_upper_levels_and_says_what_is_left_out() -
 
 def test_the_edits_of_a_large_tree_are_saved_with_their_path(tmp_path: Path) -> None:
     from tests.fakes.large_tree import large_tree
-    from workbench.widgets.edit_session import WhatIfSession
+    from workbench.widgets.edits.edit_session import WhatIfSession
 
     session = WhatIfSession(large_tree(1111))
     leaf = next(reversed(list(session.tree.leaves())))

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from sandbox.jupyter import door
 from tests.fakes.screens import RUN
-from workbench.cli import dashboard_page, warm_kernels
-from workbench.cli import dashboard_server as server
-from workbench.cli.lab import lab, lab_environment
-from workbench.cli.serve import serve
+from workbench.cli.servers import dashboard_page, warm_kernels
+from workbench.cli.servers import dashboard_server as server
+from workbench.cli.servers.lab import lab, lab_environment
+from workbench.cli.servers.serve import serve
 from workbench.errors import UsageError
 
 runner = CliRunner()

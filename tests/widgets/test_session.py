@@ -8,7 +8,7 @@ from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import RemoveNode, SetValue
 from workbench.synthesis import LinearRule, resynthesize, rule_from_json, rule_names, settle
 from workbench.whatif.typed_values import parse_probability
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_session import WhatIfSession
 
 GROUNDED = 0.715278
 

@@ -9,9 +9,9 @@ import workbench as wb
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.synthesis import resynthesize
 from workbench.whatif.saved_scenarios import SavedScenarios
-from workbench.widgets.cell_views import EvidenceView, ScenarioView
-from workbench.widgets.edit_log import SharedEdits, shared_edits
+from workbench.widgets.edits.edit_log import SharedEdits, shared_edits
 from workbench.widgets.html_panel import InPlace
+from workbench.widgets.proofs.cell_views import EvidenceView, ScenarioView
 
 
 @pytest.fixture

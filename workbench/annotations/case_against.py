@@ -6,7 +6,7 @@ from typing import Any
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.red_team import CounterCase, argued_side, counter_case
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import ProviderError
 from workbench.formatting import percent
 from workbench.models.costs import forecast_cost

@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from proxies.hashing import canonical_json, sha256_of
-from workbench.engine.fold import load_state
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store, StoredEvent

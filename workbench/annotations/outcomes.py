@@ -7,7 +7,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from workbench.annotations.entries import checked_line, require_finished
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.errors import ClaimRefused

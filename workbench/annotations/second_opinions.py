@@ -26,7 +26,7 @@ from workbench.agents.judges import (
     recall_event,
 )
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.models.base import NodeRef
 from workbench.propositions import NodeId

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import WorkerPlace
 from workbench.environment import home_from
@@ -13,8 +13,8 @@ from workbench.reports.note_page import write_report
 from workbench.store import Store
 from workbench.views.run_view import RunView, view
 from workbench.whatif.run_edits import adopt_tree_file
-from workbench.widgets.cell_progress import progress_listener
-from workbench.workers.worker_opening import workers_at
+from workbench.widgets.proofs.cell_progress import progress_listener
+from workbench.workers.worker_choice import workers_at
 
 
 def open_home() -> Store:

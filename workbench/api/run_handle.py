@@ -14,8 +14,8 @@ from workbench.api.current_home import names_of, resumed
 from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
 from workbench.blocking import run_blocking
 from workbench.engine.assembly import open_gateway
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.propositions.scenario_set import Action
@@ -48,7 +48,7 @@ class Proof:
         return f"proof notebook {self.path}"
 
     def _repr_html_(self) -> str:
-        from workbench.widgets.proof_view import proof_html, trail_of
+        from workbench.widgets.proofs.proof_view import proof_html, trail_of
 
         return proof_html(self.path, trail=trail_of(self._run, self._node) if self._run else None)
 
@@ -439,7 +439,7 @@ class Analysis:
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited; edits are kept as the scenario ``draft``."""
-        from workbench.widgets.cell_views import explorer
+        from workbench.widgets.proofs.cell_views import explorer
 
         return explorer(self._run)
 
@@ -454,25 +454,25 @@ class Analysis:
 
         It does what the page of ``workbench serve`` does: save, open, rename, annotate, weigh, duplicate, close.
         """
-        from workbench.widgets.cell_views import ScenarioView, one_view
+        from workbench.widgets.proofs.cell_views import ScenarioView, one_view
 
         return one_view(ScenarioView, self._run)
 
     def driver_view(self) -> Any:
         """Return the tornado as a widget, with what it would take for the root to be elsewhere and two leaves at once."""
-        from workbench.widgets.cell_views import DriverView, one_view
+        from workbench.widgets.proofs.cell_views import DriverView, one_view
 
         return one_view(DriverView, self._run)
 
     def export_view(self) -> Any:
         """Return a choice of the note's forms and the package as a widget whose files the browser saves."""
-        from workbench.widgets.cell_views import ExportView, one_view
+        from workbench.widgets.proofs.cell_views import ExportView, one_view
 
         return one_view(ExportView, self._run)
 
     def live_view(self) -> Any:
         """Return the run as a widget that follows its log, with stop and resume; the run goes on without it."""
-        from workbench.widgets.cell_views import LiveView, one_view
+        from workbench.widgets.proofs.cell_views import LiveView, one_view
 
         return one_view(LiveView, self._run)
 
@@ -483,7 +483,7 @@ class Analysis:
 
     def evidence_view(self, node: str | None = None) -> Any:
         """Return the evidence of a proposition as a widget, with a choice of the others."""
-        from workbench.widgets.cell_views import EvidenceView
+        from workbench.widgets.proofs.cell_views import EvidenceView
 
         return EvidenceView(self._run, node)
 

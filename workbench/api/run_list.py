@@ -13,16 +13,16 @@ from workbench.api.current_home import names_of, open_home, resumed
 from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import new_run
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
 from workbench.reports.note_page import write_report
 from workbench.views import run_documents as documents
 from workbench.views.run_view import view
-from workbench.widgets.cell_progress import progress_listener
-from workbench.workers.worker_opening import workers_at
+from workbench.widgets.proofs.cell_progress import progress_listener
+from workbench.workers.worker_choice import workers_at
 
 
 async def analyze(

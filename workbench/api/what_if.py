@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.blocking import run_blocking
-from workbench.engine.access.looked_up import stored_look_ups
+from workbench.engine.access.look_up_records import stored_look_ups
 from workbench.engine.assembly import open_gateway
 from workbench.errors import UsageError
 from workbench.formatting import percent
@@ -18,7 +18,7 @@ from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_lin
 from workbench.whatif.run_edits import WhatIfResult
 
 if TYPE_CHECKING:
-    from workbench.engine.state import RunState
+    from workbench.engine.record.state import RunState
     from workbench.propositions import Polarity
     from workbench.propositions.edits import AddChild, Edit
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from workbench.audit.data_read import DATA_READ
 from workbench.audit.run_audit import Check, Verdict, last_checks
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.store import Store
 
 #: The checks of the audit by the question that they answer.

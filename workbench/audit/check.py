@@ -10,7 +10,7 @@ from typing import Any, Literal
 from proxies.asof.clock import Cutoff
 from proxies.ledger import LedgerRow
 from workbench.audit.data_read import leaves_without_data
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.propositions import NodeId
 from workbench.search.leak_filter import STAGE, recorded_verdicts
 from workbench.store import ApiLedger, ModelLedger, Store

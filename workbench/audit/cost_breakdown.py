@@ -9,7 +9,7 @@ from typing import Any
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal
 from workbench.engine.access.model_gateway import spending
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store import events as ev
 

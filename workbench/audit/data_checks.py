@@ -13,7 +13,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
 from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store, StoreCorrupt
 from workbench.store import events as ev

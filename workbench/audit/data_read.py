@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from workbench.engine.state import RunState, TrialState
+from workbench.engine.record.state import RunState, TrialState
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store, StoreCorrupt
 

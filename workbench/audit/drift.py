@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from workbench.engine.proof_check import ProofCheck
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.propositions import ROOT, NodeId
 from workbench.synthesis import resynthesize
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.own_record import counts_for, topic_of
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.science.comparing.score_intervals import PLAIN
 from workbench.science.documents import score_document

@@ -14,8 +14,8 @@ import orjson
 
 from workbench.audit.check import Check, Verdict
 from workbench.engine.hindsight import hindsight
-from workbench.engine.run_files import write_atomically
-from workbench.engine.state import RunState
+from workbench.engine.record.run_files import write_atomically
+from workbench.engine.record.state import RunState
 from workbench.store import Store
 from workbench.version import __version__
 

@@ -5,10 +5,10 @@ from typing import Any
 
 from workbench.annotations.second_opinions import both_late, leak_table, stored_findings
 from workbench.audit.check import Answer, Records
-from workbench.engine.access.looked_up import look_up_faults, look_up_nodes, node_look_up
+from workbench.engine.access.look_up_records import look_up_faults, look_up_nodes, node_look_up
 from workbench.engine.hindsight import hindsight
 from workbench.engine.proof_check import combined_faults, rule_faults
-from workbench.engine.run_files import journal_name
+from workbench.engine.record.run_files import journal_name
 from workbench.formatting import sent_tokens
 from workbench.propositions import natural_order
 from workbench.store import ModelLedger

@@ -7,7 +7,7 @@ import numpy as np
 import orjson
 
 from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, records_of
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.science.comparing.paired import paired_test
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev

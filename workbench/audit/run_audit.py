@@ -13,9 +13,9 @@ from workbench.audit.check import AuditQuestion, Check, Records, Verdict, says, 
 from workbench.audit.cost_breakdown import time_and_money
 from workbench.audit.data_read import DATA_READ
 from workbench.audit.kept_checks import KeptChecks, checks_key, keep_checks, kept_checks
-from workbench.engine.fold import load_state
 from workbench.engine.manifest import run_manifest
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.store import Store, utc_now
 
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]

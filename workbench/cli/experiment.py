@@ -22,8 +22,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, read_prices
+from workbench.cli.run.drive import may_buy_again
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, read_prices
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_table
 from workbench.engine.access.own_web import own_asker

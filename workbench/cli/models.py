@@ -10,7 +10,7 @@ from workbench.agents.model_trial import try_model, verdict
 from workbench.cli.common import API_BASE_OPTION, JSON_OPTION, WANTING, command, echo, emit_json, say
 from workbench.engine.hindsight import training_end
 from workbench.engine.run_settings import RunSettings
-from workbench.models.listing import KEYS, reachable
+from workbench.models.model_list import KEYS, reachable
 from workbench.models.model_options import RetrySettings
 from workbench.models.registry import open_model
 

@@ -16,11 +16,11 @@ from proxies.hashing import sha256_of
 from proxies.ledger import Address, Answer, Ledger, LedgerRow
 from sandbox.types import CellError, CellResult, JournalCell
 from workbench.agents.base import ProofSession
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.job import GroundJob
-from workbench.engine.recorder import Recorder
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.recorder import Recorder
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, utc_now

@@ -14,9 +14,9 @@ from sandbox import Sandbox
 from workbench.engine.access.model_gateway import ModelGateway, run_gateway
 from workbench.engine.flow import Engine, NoteWriter
 from workbench.engine.leaves.job import Workers
-from workbench.engine.recorder import Listener
+from workbench.engine.record.recorder import Listener
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.environment import proxy_settings
 from workbench.models.base import Model
 from workbench.models.roles import open_models
@@ -89,7 +89,7 @@ async def open_engine(
     model : Model, optional
         Instead of the one ``settings`` name.
     workers : callable, optional
-        Opens who grounds leaves instead of this process (``workers.worker_opening.workers_at``).
+        Opens who grounds leaves instead of this process (``workers.worker_choice.workers_at``).
     answered : bool
         Whether a person can answer what the run asks under ``--approve``.
     note : callable, optional

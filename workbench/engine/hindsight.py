@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.run_settings import RunSettings
-from workbench.models.training import UnknownTrainingEnd, training_cutoff
+from workbench.models.training_ends import UnknownTrainingEnd, training_cutoff
 
 
 def training_end(model: str) -> date | str:

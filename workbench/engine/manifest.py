@@ -12,8 +12,8 @@ from typing import Any
 
 import orjson
 
-from workbench.engine.run_files import write_atomically
-from workbench.engine.state import RunState
+from workbench.engine.record.run_files import write_atomically
+from workbench.engine.record.state import RunState
 from workbench.prompts import fingerprints
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store import events as ev

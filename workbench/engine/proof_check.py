@@ -20,14 +20,14 @@ from workbench.agents.evidence.base import (
     package_errors,
     read_evidence,
 )
-from workbench.engine.access.looked_up import look_up_faults
-from workbench.engine.attempt_records import attempt_context
-from workbench.engine.fold import load_state
-from workbench.engine.imported_run import signature_fault
+from workbench.engine.access.look_up_records import look_up_faults
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.manifest import packages
-from workbench.engine.run_files import journal_name
-from workbench.engine.state import RunState
+from workbench.engine.record.attempt_records import attempt_context
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.imported_run import signature_fault
+from workbench.engine.record.run_files import journal_name
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, StoreCorrupt

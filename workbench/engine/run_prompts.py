@@ -5,18 +5,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from proxies.ledger import Address
-from workbench.engine.fold import load_state
 from workbench.engine.manifest import recorded_prompts, run_manifest
-from workbench.engine.run_files import write_atomically
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import write_atomically
+from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import Rebuy, open_trials, price_of_replies, rebuy, unplanned
-from workbench.engine.state import RunState
 from workbench.prompts import PromptSet
 from workbench.prompts.prompt_set import PREVIOUS
+from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
 if TYPE_CHECKING:
-    from workbench.engine.recorder import Recorder
+    from workbench.engine.record.recorder import Recorder
 
 #: Where analyzers ask at an inner node, whose synthesis comes later.
 _ANALYSIS = ("analyze", "critic")
@@ -69,11 +70,15 @@ def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: b
     if due is not None and due.calls and not allowed:
         raise due.refusal()
     path = store.folder(run_id) / "manifest.json"
-    if (
-        due is not None or not path.is_file()
-    ):  # a kill may come before the first seal or stop, which write it too
+    # A kill may come before the first seal or stop, which write it too.
+    if due is not None or not path.is_file():
         manifest: dict[str, Any] = run_manifest(store, recorder.state)
-        write_atomically(path, {**manifest, "prompts": prompts.fingerprints()})
+        try:
+            write_atomically(path, {**manifest, "prompts": prompts.fingerprints()})
+        except OSError as error:
+            if not is_resource_error(error):
+                raise
+            raise ResourceStop(resource_line(error)) from error
     for node, trial, attempt in due.trials if due is not None else ():
         reason = "prompts that it began with are kept no more"
         recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 from proxies.asof.asof_text import Removed, as_of, emptied_line
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply
 from workbench.models.model_options import OFFLINE
@@ -20,7 +20,7 @@ from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
 if TYPE_CHECKING:
-    from workbench.engine.recorder import Recorder
+    from workbench.engine.record.recorder import Recorder
 
 
 class RebuyNeeded(UsageError):

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.mcp.proofs import proof_document

@@ -7,7 +7,7 @@ from sandbox.record.journal import ends_at, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.evidence.base import rendered
 from workbench.engine.proof_check import proof_context, stored_evidence
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store

@@ -4,7 +4,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit
 from workbench.store import Store

@@ -11,7 +11,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from sandbox.jupyter.door import HOST, is_own_request
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.mcp.mcp_tools import Tools

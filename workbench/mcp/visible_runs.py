@@ -11,9 +11,9 @@ from datetime import datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.fold import fold, load_state
-from workbench.engine.people import Annotations
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import fold, load_state
+from workbench.engine.record.people import Annotations
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent

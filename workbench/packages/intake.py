@@ -20,12 +20,12 @@ from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
 from workbench.audit.run_audit import audit_run
-from workbench.engine.access.looked_up import look_up_nodes
-from workbench.engine.fold import load_state
+from workbench.engine.access.look_up_records import look_up_nodes
 from workbench.engine.proof_check import combined_faults, compare_trial
-from workbench.engine.run_files import MAX_NUMBER, notebook_name
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import MAX_NUMBER, notebook_name
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, NOTEBOOK_NAME

@@ -20,13 +20,13 @@ from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
 from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
-from workbench.engine.fold import load_state
-from workbench.engine.imported_run import Imported, signature_fault
 from workbench.engine.manifest import run_manifest
-from workbench.engine.opening import new_run
-from workbench.engine.run_files import manifest_id, notebook_name, put_tree, write_atomically
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.imported_run import Imported, signature_fault
+from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
+from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
-from workbench.engine.state import IMPORTED_TREE, RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.annotations.entries import sign_off_rows
-from workbench.engine.fold import load_state
-from workbench.engine.people import Annotations
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.people import Annotations
 from workbench.errors import UsageError
 from workbench.packages.package import ExaminedPackage, PackageAltered, examined_package
 from workbench.store import Store

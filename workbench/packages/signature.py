@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import orjson
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from workbench.engine.imported_run import signed_statement
+from workbench.engine.record.imported_run import signed_statement
 from workbench.signing_keys import public_key_of
 from workbench.store import PackageRefused, Store
 from workbench.store import events as ev

@@ -15,8 +15,8 @@ from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.audit.run_audit import audit_run
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
-from workbench.engine.run_files import manifest_id, notebook_name
-from workbench.engine.state import IMPORTED_TREE, RunState
+from workbench.engine.record.run_files import manifest_id, notebook_name
+from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.formatting import NO_VALUE, percent, point_change
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures

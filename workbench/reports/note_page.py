@@ -16,8 +16,8 @@ from markupsafe import Markup
 
 from sandbox.jupyter.sanitize import clean_markdown
 from workbench.audit.vintages import vintage_plot
-from workbench.engine.run_files import write_text_atomically
-from workbench.engine.state import RunState
+from workbench.engine.record.run_files import write_text_atomically
+from workbench.engine.record.state import RunState
 from workbench.formatting import percent
 from workbench.reports.note_content import Driver, Note, NoteEvidence, note_of
 from workbench.reports.note_plots import Plot

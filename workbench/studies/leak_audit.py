@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from proxies.asof.clock import Cutoff
 from workbench.audit.data_checks import late_prompts
 from workbench.audit.run_audit import audit_checks
-from workbench.engine.fold import load_state
 from workbench.engine.hindsight import hindsight
+from workbench.engine.record.fold import load_state
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.arms.run_arms import EngineArm

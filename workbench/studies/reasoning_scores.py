@@ -13,7 +13,7 @@ import numpy as np
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.judges import DIMENSIONS, judge_report
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import TOKENS, price_of

@@ -19,13 +19,13 @@ from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
 from workbench.engine.flow import Engine
-from workbench.engine.fold import load_state
-from workbench.engine.opening import change_run, new_run
+from workbench.engine.new_run import change_run, new_run
 from workbench.engine.ownership import RunInWork, own_folder
 from workbench.engine.proof_check import stored_evidence
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import RebuyNeeded
-from workbench.engine.state import RunState
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
@@ -37,7 +37,7 @@ from workbench.studies.study_file import StudyCell
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_state import SORT, StudyState, fold
 from workbench.views.run_view import view
-from workbench.workers.worker_opening import workers_at
+from workbench.workers.worker_choice import workers_at
 
 
 class StudyRunner:

@@ -12,7 +12,7 @@ import pandas as pd
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.output_files import write_output
 from workbench.store import Store
 from workbench.studies.study_exam import StudyExam

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.audit.step_scores import LoopTrial, brier_by_step, loop_traces, medians
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.score_intervals import PLAIN

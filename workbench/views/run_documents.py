@@ -17,10 +17,10 @@ from proxies.errors import CutoffRefused
 from proxies.ledger import Address
 from sandbox import Sandbox
 from workbench.audit.data_read import findings, leaves_without_data
-from workbench.engine.fold import load_state
-from workbench.engine.run_files import manifest_id
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import manifest_id
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import check_level
-from workbench.engine.state import RunState
 from workbench.environment import catalogue_of, home_from, proxy_settings
 from workbench.errors import UsageError
 from workbench.signing_keys import signer_json
@@ -89,7 +89,7 @@ def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
 
 def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
     """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
-    from workbench.synthesis.sensitivity.reaching import ways_to_reach
+    from workbench.synthesis.sensitivity.required_changes import ways_to_reach
     from workbench.whatif.typed_values import parse_probability
 
     return ways_to_reach(tree, parse_probability(target)).to_json()

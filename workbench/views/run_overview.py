@@ -9,9 +9,9 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
-from workbench.engine.fold import load_state
 from workbench.engine.ownership import phase_here
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.grammar import read_claim
 from workbench.questions.sets.schedule import HalvingSchedule

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
 from workbench.audit.data_read import findings, leaves_without_data, no_data_lines
-from workbench.engine.fold import load_state
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
-from workbench.engine.run_files import manifest_id, notebook_name
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import manifest_id, notebook_name
+from workbench.engine.record.state import RunState
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.whatif.stored_reports import root_base_rate

@@ -15,8 +15,8 @@ from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
 from workbench.agents.grounders.quoted_numbers import printed_by, quoted_spans, sources
 from workbench.audit.vintages import Vintage, vintages_of
-from workbench.engine.run_files import manifest_id, notebook_name
-from workbench.engine.state import RunState
+from workbench.engine.record.run_files import manifest_id, notebook_name
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt

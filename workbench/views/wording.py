@@ -25,7 +25,7 @@ from workbench.terminal import printable
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
-    from workbench.engine.people import Outcome, Remark
+    from workbench.engine.record.people import Outcome, Remark
     from workbench.views.run_view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")

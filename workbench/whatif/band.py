@@ -8,7 +8,7 @@ from datetime import date
 from math import fsum, hypot, sqrt
 from typing import Any, Literal
 
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from proxies.asof.clock import Cutoff
 from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.opening import Agents
-from workbench.engine.state import RunState
+from workbench.engine.new_run import Agents
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.engine.fold import load_state
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.store import Store
 from workbench.synthesis.coherence.exclusive import forecast_findings

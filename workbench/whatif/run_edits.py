@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 import orjson
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.fold import load_state
-from workbench.engine.run_files import put_tree, write_atomically
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import put_tree, write_atomically
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, NodeId, Polarity, RuleLimits, Tree, TreeError
 from workbench.propositions.edits import (

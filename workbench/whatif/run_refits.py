@@ -5,10 +5,10 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.agents.errors import AgentGaveUp
-from workbench.engine.access.looked_up import node_look_up
+from workbench.engine.access.look_up_records import node_look_up
 from workbench.engine.access.model_gateway import ModelGateway
-from workbench.engine.opening import Agents
-from workbench.engine.state import RunState
+from workbench.engine.new_run import Agents
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store

@@ -7,7 +7,7 @@ import orjson
 
 from proxies.errors import ProxyError
 from proxies.ledger import LedgerRow
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.environment import catalogue_of
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store

@@ -9,8 +9,8 @@ from math import fsum
 from pathlib import Path
 from typing import Any
 
-from workbench.engine.fold import load_state
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import EditConflict, Tree
 from workbench.propositions.edits import Edit

@@ -1,6 +1,6 @@
 """Numbers as a person types them: a probability, and what contributions are counted from."""
 
-from workbench.engine.state import RunState
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.whatif.stored_reports import root_base_rate
 

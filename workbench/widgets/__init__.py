@@ -8,9 +8,9 @@ __all__ = ["TreeWidget", "dashboard", "explorer", "open_dashboard", "proof_html"
 _HOMES = {
     "TreeWidget": "tree_widget",
     "dashboard": "run_page",
-    "explorer": "cell_views",
+    "explorer": "proofs.cell_views",
     "open_dashboard": "home_page",
-    "proof_html": "proof_view",
+    "proof_html": "proofs.proof_view",
     "tree_html": "tree_widget",
 }
 

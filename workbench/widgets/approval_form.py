@@ -7,7 +7,7 @@ from pathlib import Path
 import ipywidgets
 
 from workbench.engine.approvals import Undecided, decide, step_name, undecided_steps
-from workbench.engine.state import RunState, approval_key
+from workbench.engine.record.state import RunState, approval_key
 from workbench.errors import UsageError, WorkbenchError
 from workbench.store import Store
 from workbench.store import events as ev

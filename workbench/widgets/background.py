@@ -8,8 +8,8 @@ from typing import TypeVar
 
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.assembly import open_gateway
-from workbench.engine.fold import load_state
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Store
 from workbench.views.run_view import RunView

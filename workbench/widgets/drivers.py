@@ -10,7 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.propositions import NodeId, Tree
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
-from workbench.synthesis.sensitivity.reaching import ways_to_reach
+from workbench.synthesis.sensitivity.required_changes import ways_to_reach
 from workbench.whatif.tree_documents import contribution, driver_rows, two_way_grid
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget

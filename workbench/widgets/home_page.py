@@ -21,7 +21,7 @@ from workbench.engine.detached import plan_elsewhere
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE
-from workbench.models.listing import KEYS
+from workbench.models.model_list import KEYS
 from workbench.models.model_options import OFFLINE
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.plug_points import GROUNDERS, plugin_names
@@ -32,7 +32,7 @@ from workbench.store import Store
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import load_run
 from workbench.widgets import panels
-from workbench.widgets.edit_log import DRAFT
+from workbench.widgets.edits.edit_log import DRAFT
 from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller

@@ -9,10 +9,10 @@ from contextlib import closing
 import ipywidgets
 
 from workbench.engine.detached import resume_detached, stop_run
-from workbench.engine.fold import apply
 from workbench.engine.ownership import owner_of
-from workbench.engine.progress import progress_line
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import apply
+from workbench.engine.record.progress import progress_line
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
     from workbench.audit.badges import Badge
-    from workbench.engine.people import Remark
-    from workbench.engine.state import EarlierGrounding, RunState
+    from workbench.engine.record.people import Remark
+    from workbench.engine.record.state import EarlierGrounding, RunState
     from workbench.store.events import NodeRefitted
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band

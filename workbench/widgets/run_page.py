@@ -17,8 +17,8 @@ from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.whatif.typed_values import market_of
 from workbench.widgets import panels
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
+from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import box, look, pane, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working

@@ -16,18 +16,18 @@ from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.run_edits import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import panels
-from workbench.widgets import proof_view as proof
 from workbench.widgets.annotation_forms import DownloadForm, NotesForm, ReviewPane
 from workbench.widgets.approval_form import ApprovalPane
 from workbench.widgets.drivers import Drivers
-from workbench.widgets.edit_log import Keeper, SharedEdits
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_log import Keeper, SharedEdits
+from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.edits.node_actions import RefittingForm, RegroundingForm
+from workbench.widgets.edits.node_form import AssumptionForm, EditingForm
+from workbench.widgets.edits.resynthesis_form import ResynthesisForm
+from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.html_panel import Panel
-from workbench.widgets.node_actions import RefittingForm, RegroundingForm
-from workbench.widgets.node_form import AssumptionForm, EditingForm
-from workbench.widgets.resynthesis_form import ResynthesisForm
-from workbench.widgets.scenario_pane import ScenarioPane
+from workbench.widgets.proofs import proof_view as proof
 
 
 class SurroundingPanes:

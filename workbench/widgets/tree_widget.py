@@ -22,7 +22,7 @@ from workbench.propositions import ROOT, NodeId, Tree
 from workbench.templates import html_environment
 from workbench.terminal import printable
 from workbench.views.wording import tree_lines
-from workbench.widgets.edit_session import WhatIfSession
+from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import look
 from workbench.widgets.html_panel import in_place
 from workbench.widgets.tree_rows import Row

@@ -10,7 +10,7 @@ from workbench.errors import UsageError
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import Assumption, LinearRule, LogicRule, resynthesize, settle
 from workbench.synthesis.sensitivity.assumptions import assume, assumed_by, assumption_rows
-from workbench.synthesis.sensitivity.reaching import ways_to_reach
+from workbench.synthesis.sensitivity.required_changes import ways_to_reach
 from workbench.synthesis.sensitivity.two_way import two_way
 from workbench.whatif.tree_documents import driver_rows, sensitivity_rows, two_way_grid
 

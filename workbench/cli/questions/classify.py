@@ -18,7 +18,7 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.run_options import read_prices
+from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
 from workbench.engine.access.own_web import own_asker
 from workbench.models.base import Asker

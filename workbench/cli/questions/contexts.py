@@ -20,7 +20,7 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.run_options import read_prices
+from workbench.cli.run.run_options import read_prices
 from workbench.cli.science.science_options import listed
 from workbench.output_files import write_output
 from workbench.questions.question import Question

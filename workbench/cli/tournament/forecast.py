@@ -20,8 +20,8 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES
+from workbench.cli.run.drive import may_buy_again
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES
 from workbench.cli.tournament.round_options import StoppedByHand, work, work_session
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.sets.schedule import HalvingSchedule

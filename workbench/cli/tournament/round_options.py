@@ -13,7 +13,7 @@ from workbench.cli.signals import stop_signals
 from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
-from workbench.models.listing import require_key
+from workbench.models.model_list import require_key
 from workbench.studies.rounds.round_state import RoundRules, arms_of
 from workbench.studies.rounds.round_work import RoundWork
 

@@ -8,8 +8,8 @@ import typer
 
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.drive import may_buy_again
-from workbench.cli.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.cli.run.drive import may_buy_again
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
 from workbench.cli.table import show_table
 from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError

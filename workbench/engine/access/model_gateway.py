@@ -9,9 +9,9 @@ from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.outage import Outage, Timing
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import Rebuy, RebuyNeeded, price_of_replies
-from workbench.engine.state import RunState
 from workbench.errors import UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens

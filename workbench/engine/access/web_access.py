@@ -14,14 +14,14 @@ from workbench.agents.base import LeafTask
 from workbench.agents.evidence.look_up import LookUp
 from workbench.agents.synthesizers.synthesis_look_up import no_notebook
 from workbench.engine.access.catalogue_guide import CatalogueGuide
-from workbench.engine.access.looked_up import look_up_context
+from workbench.engine.access.look_up_records import look_up_context
 from workbench.engine.approvals import Approvals
 from workbench.engine.leaves.grounding import DataSource, NotebookDataCalls, data_session
 from workbench.engine.leaves.job import GroundJob
 from workbench.engine.leaves.leaf_notebook import KernelSlots
-from workbench.engine.recorder import Recorder
-from workbench.engine.run_files import write_notebook
-from workbench.engine.state import RunState
+from workbench.engine.record.recorder import Recorder
+from workbench.engine.record.run_files import write_notebook
+from workbench.engine.record.state import RunState
 from workbench.models.base import Asker, Model, NodeRef
 from workbench.models.roles import name_for
 from workbench.prompts import TODAY, PromptSet

@@ -10,8 +10,8 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
 from sandbox import Limits
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.models.base import ModelReply, NodeRef
 from workbench.prompts import TODAY, PromptSet
 from workbench.propositions import NodeId
@@ -19,7 +19,7 @@ from workbench.propositions.strict_json import STRICT, read_strict
 
 if TYPE_CHECKING:
     from workbench.engine.access.model_gateway import ModelGateway
-    from workbench.engine.recorder import Recorder
+    from workbench.engine.record.recorder import Recorder
     from workbench.search.leak_filter import Verdicts
 
 

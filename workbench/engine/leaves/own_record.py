@@ -13,10 +13,10 @@ import numpy as np
 import orjson
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.fold import load_state
 from workbench.engine.leaves.aggregation import IMPUTED
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.questions.grammar import series_named
 from workbench.science.arrays import logit

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection
 
-from workbench.engine.fold import load_state
-from workbench.engine.opening import Agents
+from workbench.engine.new_run import Agents
 from workbench.engine.ownership import own_run
-from workbench.engine.state import RunState
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId

@@ -16,7 +16,7 @@ import numpy as np
 
 from proxies.hashing import sha256_of
 from workbench.errors import UsageError
-from workbench.models.training import date_or_month, training_cutoff
+from workbench.models.training_ends import date_or_month, training_cutoff
 from workbench.science.arrays import IntArray
 from workbench.science.event_tables import Events
 

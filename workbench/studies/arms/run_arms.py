@@ -13,7 +13,7 @@ import numpy as np
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
-from workbench.engine.opening import Agents
+from workbench.engine.new_run import Agents
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
 from workbench.models.costs import TOKENS, forecast_cost, price_of

@@ -8,7 +8,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions.formats.base import Reading
 from workbench.questions.formats.venues import (

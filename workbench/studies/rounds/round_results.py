@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.engine.fold import load_state
+from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.questions.sets.question_sets import load_set

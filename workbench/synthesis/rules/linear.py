@@ -19,7 +19,7 @@ from workbench.synthesis.errors import (
     UnknownChild,
     WeightOutOfRange,
 )
-from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import decimal, weighted_sum
 from workbench.synthesis.rules.normalise import TOLERANCE, Literals, normalised
 

@@ -12,7 +12,7 @@ from workbench.propositions.rule import Column, Normaliser
 from workbench.propositions.strict_json import STRICT
 from workbench.synthesis.errors import MissingWeight, RuleFormatError, SensitivityError, UnknownChild
 from workbench.synthesis.rules import exact_logic
-from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import decimal, size
 from workbench.synthesis.rules.formula import (
     AND,

@@ -17,7 +17,7 @@ from workbench.synthesis.errors import (
     UnknownChild,
     WeightOutOfRange,
 )
-from workbench.synthesis.rules.drawing import beta_draws
+from workbench.synthesis.rules.coefficient_draws import beta_draws
 from workbench.synthesis.rules.equation_text import MINUS, decimal, product_of_failures, size
 from workbench.synthesis.rules.linear import INTERCEPT
 

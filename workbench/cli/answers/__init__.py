@@ -1,0 +1,1 @@
+"""Commands that ask something of a run that is done, or take it elsewhere."""

@@ -1,0 +1,192 @@
+"""``audit``, ``verify`` and ``evidence``: what a run claims checked from its records, its proofs run again, its numbers followed to their rows."""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import (
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    RUN,
+    WANTING,
+    command,
+    echo,
+    emit_json,
+    open_store,
+)
+from workbench.cli.table import show_table
+from workbench.engine.record.fold import load_state
+from workbench.formatting import percent
+from workbench.signing_keys import signed_line
+from workbench.views import run_documents as documents
+from workbench.views.trail import raw_answer
+
+
+@command
+def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
+    store = open_store()
+    report = documents.audit(store, store.resolve_run(run))
+    if as_json:
+        emit_json(report)
+    else:
+        lines = [(check["verdict"], check["name"], check["found"]) for check in report["checks"]]
+        show_table(("", "check", "result"), lines)
+        if spent := report["time_and_money"]:
+            echo("")
+            show_table(
+                ("time and money", "seconds", "share", "", "US dollars"),
+                [
+                    (
+                        part["name"],
+                        f"{part['seconds']:.1f}",
+                        f"{part['share']:.0%}",
+                        f"{part['count']:,} {part['unit']}" if part["count"] is not None else "",
+                        "unknown" if part["usd"] is None else f"{part['usd']:.4f}",
+                    )
+                    for part in spent["parts"]
+                ],
+            )
+            echo(f"by the clock {spent['worked_seconds']:.1f} s; leaves work side by side")
+    if not report["passed"]:
+        raise typer.Exit(WANTING)
+
+
+@command
+def verify(
+    run: Annotated[str, RUN],
+    node: Annotated[str | None, typer.Argument(help="One leaf; all without it.")] = None,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline.
+
+    If the records already differ, or no proof has a notebook, no cell is run. The level that stands in the run's records is not used.
+    """
+    store = open_store()
+    report = asyncio.run(documents.verification(store, store.resolve_run(run), node, isolation=isolation))
+    if as_json:
+        emit_json(report)
+    else:
+        for row in report["differing"]:
+            echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
+        for row in report["advisory"]:
+            echo(
+                f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"
+            )
+        word = "verified" if report["verified"] else "NOT verified"
+        echo(
+            f"{word}: {report['proofs']} proofs, {report['cells']} cells, {len(report['differing'])} differences"
+        )
+        echo(drift_line(report))
+        if report["not_anchored"]:
+            echo(not_anchored_line(sorted({node for node, _ in report["not_anchored"]})))
+        echo(signed_line(report["signed"]))
+        echo(rerun_line(report["isolation"], verified=report["verified"]))
+    if not report["verified"]:
+        raise typer.Exit(WANTING)
+
+
+def drift_line(report: Mapping[str, Any]) -> str:
+    """Return what the proofs conclude now, and how far that lies from the record."""
+    place = report["node"]
+    if report["p"] is None:
+        return f"{place} {percent(report['recorded_p'])} on record; the re-run concludes nothing that can be compared"
+    line = f"{place} {percent(report['p'])} as re-run, {percent(report['recorded_p'])} on record: drift {100 * report['drift']:+.2g} points"
+    if report["drifting"]:
+        rows = [
+            f"{row['node']} {percent(row['recorded_p'])} to {percent(row['p'])}" for row in report["drifting"]
+        ]
+        line += f" ({', '.join(rows[:6])})"
+    return line.replace("drift +0 points", "no drift")
+
+
+def not_anchored_line(nodes: list[str]) -> str:
+    """Return the line that names the leaves whose journals could have been rewritten without being noticed."""
+    shown = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
+    return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
+
+
+def rerun_line(isolation: str | None, *, verified: bool) -> str:
+    """Return the line that says where the cells were re-run, or why no kernel was started."""
+    if isolation is None and verified:
+        return "nothing was re-run: no proof has a notebook, each was compared with its records by its own evidence"
+    if isolation is None:
+        return "nothing was re-run: what differs was found without it"
+    if isolation == "none":
+        return "WARNING: the cells were re-run UNSEALED (isolation none), with your rights, as you asked"
+    return f"re-run in kernels sealed by {isolation}"
+
+
+@command
+def evidence(
+    run: Annotated[str, RUN],
+    node: Annotated[str, typer.Argument(help="A leaf with a conclusion.")],
+    call: Annotated[
+        int | None, typer.Option(help="Print the raw answer of this data call, as the cell read it.")
+    ] = None,
+    trial: Annotated[int, typer.Option(help="Which trial of the leaf.")] = 1,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."""
+    store = open_store()
+    run_id = store.resolve_run(run)
+    if call is not None:
+        _print_answer(store, run_id, node, call, trial)
+        return
+    document = documents.evidence(store, run_id, node, trial)
+    if as_json:
+        emit_json(document)
+    else:
+        _print(document)
+
+
+def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -> None:
+    answer = raw_answer(store, load_state(store, run_id), node, number, trial)
+    if sys.stdout.isatty():
+        echo(answer.decode("utf-8", "replace"))
+    else:
+        sys.stdout.buffer.write(answer + b"\n")
+        sys.stdout.flush()
+
+
+def _print(document: dict[str, Any]) -> None:
+    echo(
+        f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
+        f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
+    )
+    for finding in document["findings"]:
+        echo(f"READ NO DATA: {finding['words']}\n")
+    if document["by_chance"] is not None:
+        echo(f"{document['by_chance']['line']}\n")
+    echo(f"{document['report']}\n")
+    for figure in document["accounting"]:
+        echo(f"{figure['name']}: {figure['cell'] or 'from no cell'} ({figure['value']:g})")
+    quoted: dict[str, list[str]] = {}
+    for number in document["numbers"]:
+        quoted.setdefault(number["cell"], []).append(number["text"])
+    for cell in document["cells"]:
+        numbers = f"  printed {', '.join(quoted[cell['id']])}" if cell["id"] in quoted else ""
+        calls = f"  data call {', '.join(map(str, cell['calls']))}" if cell["calls"] else ""
+        echo(f"{cell['id']:10}{(cell['title'] or cell['first_line'])[:60]}{numbers}{calls}")
+        for finding in cell["findings"]:
+            echo(f"          {finding}")
+    for call in document["calls"]:
+        echo(f"\ncall {call['number']}  {call['path']}  {call['params']}")
+        if call["refused"]:
+            echo(f"  refused   {call['refused']}")
+            continue
+        clamped = ", ".join(map(str, call["clamped"])) or "nothing"
+        echo(
+            f"  as of     {call['as_of']} ({call['policy']}), clamped: {clamped}, undated rows {call['undated']},"
+            f" withheld as later {call['withheld']}, residual risk {call['residual']}\n"
+            f"  rows      {call['rows'] if call['rows'] is not None else 'no list'}, the last {call['newest']}\n"
+            f"  answer    {call['content_hash']}"
+        )
+    for row in document["earlier"]:
+        echo(
+            f"\nbefore {row['reopened_utc'][:10]}: {percent(row['p'])}  {row['key_factor']}  {row['reason']}"
+        )

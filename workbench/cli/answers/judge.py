@@ -1,0 +1,301 @@
+"""``judge``, ``leaks``, ``grounders`` and ``redteam``: what other models and the records say of a finished run."""
+
+import asyncio
+import csv
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.agents.judges import DIMENSIONS
+from workbench.annotations.case_against import price_of_case, red_team, with_model
+from workbench.annotations.entries import keep_case
+from workbench.annotations.second_opinions import audit_leaks, require_judge
+from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine.assembly import open_gateway
+from workbench.engine.record.fold import load_state
+from workbench.errors import UsageError
+from workbench.views import run_documents as documents
+from workbench.whatif.run_edits import require_grounded
+
+
+@command
+def redteam(
+    run: Annotated[str, RUN],
+    model: Annotated[
+        str | None, typer.Option(help="Another model than the run's critic, or than its own.")
+    ] = None,
+    api_base: Annotated[
+        str | None, typer.Option(help="Base URL of an OpenAI-compatible server, for --model.")
+    ] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note.
+
+    The case is never taken by itself: the printed `whatif` line tries it.
+    """
+    store = open_store()
+    state = with_model(load_state(store, store.resolve_run(run)), model, api_base)
+    require_grounded(state)
+    say(price_of_case(state))
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("go on?", abort=True, err=True)
+    result = asyncio.run(red_team(store, state, open_gateway(store, state)))
+    keep_case(store, result)
+    if as_json:
+        emit_json(result.to_json())
+    else:
+        echo("\n".join(result.lines()))
+
+
+_MODEL = typer.Option(
+    help="The model that reads: provider/model; the run's own for the role judge without it."
+)
+
+
+@command
+def judge(
+    run: Annotated[str, RUN],
+    node: Annotated[list[str] | None, typer.Option(help="This leaf only; repeat for more.")] = None,
+    model: Annotated[str | None, _MODEL] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="CSV of a person's scores: node, sources, evidence, combination, uncertainty, mapping."
+        ),
+    ] = None,
+    recall: Annotated[
+        bool,
+        typer.Option(
+            "--recall", help="Ask the run's own model instead whether it remembers how these came out."
+        ),
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."""
+    if recall and (node or model or against):
+        raise UsageError(
+            "--recall asks the run's own model of everything: leave out --node, --model and --against"
+        )
+    people = None if against is None else read_scores(against)
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    if recall:
+        require_judge(state, state.settings.model, other_family=False)
+        document = asyncio.run(documents.recall(store, state, open_gateway(store, state)))
+        _show_recall(document, as_json=as_json)
+        return
+    name = require_judge(state, model, other_family=False)
+    gateway = open_gateway(store, state, judge=name)
+    document = asyncio.run(
+        documents.judge(store, state, gateway, model=name, nodes=tuple(node or ()), people=people)
+    )
+    if as_json:
+        emit_json(document)
+        return
+
+    lines = [
+        (
+            row["node"],
+            *((row["scores"] or {}).get(name) for name in DIMENSIONS),
+            row["mean"],
+            row["statement"],
+        )
+        for row in document["reports"]
+    ]
+    show_table(("leaf", *DIMENSIONS, "mean", "statement"), lines)
+    if (compared := document["against"]) is not None:
+        gaps = ", ".join(
+            f"{name} {row['mean_absolute_difference']:.2f}" for name, row in compared["dimensions"].items()
+        )
+        echo(
+            f"mean absolute difference to the person's {compared['n']} reports: {compared['mean_absolute_difference']:.2f} ({gaps})"
+        )
+    echo(f"judged by {document['model']} in {document['model_calls']} calls; the run is unchanged")
+
+
+@command
+def leaks(
+    runs: Annotated[list[str], typer.Argument(help="Run ids, beginnings of some, or last.")],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="Have this model, of another family than wrote the runs, read them now; without it what is on record."
+        ),
+    ] = None,
+    memory: Annotated[
+        bool,
+        typer.Option(
+            "--memory",
+            help="Look instead, by rule and without a model, for later facts that the runs' own model wrote and was not shown.",
+        ),
+    ] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."""
+    store = open_store()
+    run_ids = list(dict.fromkeys(store.resolve_run(run) for run in runs))
+    if memory:
+        if model is not None:
+            raise UsageError("--memory goes by rule and asks nobody: leave out --model")
+        _show_memory(documents.memory(store, run_ids), as_json=as_json)
+        return
+    if model is not None:
+        # Every run before the first request: a refusal in the middle would leave some read and some not.
+        states = [load_state(store, run_id) for run_id in run_ids]
+        for state in states:
+            require_judge(state, model, other_family=True)
+        for state in states:
+            asyncio.run(audit_leaks(store, state, open_gateway(store, state, judge=model), model))
+    document = documents.leaks(store, run_ids)
+    if as_json:
+        emit_json(document)
+    else:
+        show_table(
+            ("the model says", "late by the date rules", "not late"),
+            [(verdict, row["late"], row["not late"]) for verdict, row in document["table"].items()],
+        )
+        for kind in ("results", "reasoning"):
+            echo(_rate_line(kind, document[kind]))
+        for row in document["suspects"]:
+            say(f"{row['model']}: {row['where']} ({row['run_id']}, {row['node']}): {row['quote']}")
+    if document["late_by_both"]:
+        raise typer.Exit(WANTING)
+
+
+@command
+def grounders(
+    run: Annotated[str | None, typer.Argument(help="Run id, the beginning of one, or last.")] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."""
+    store = open_store()
+    document = documents.grounders(store, None if run is None else store.resolve_run(run))
+    if as_json:
+        emit_json(document)
+        return
+    if run is None:
+        if not document["record"]:
+            say("no leaf is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
+        show_table(
+            ("grounder", "resolved leaves", "Brier", "low", "high", "runs", "$ a trial"),
+            [
+                (
+                    name,
+                    row["n"],
+                    row["brier"],
+                    *(row["interval"] or (None, None)),
+                    row["runs"],
+                    row["cost_usd"],
+                )
+                for name, row in document["record"].items()
+            ],
+        )
+        for row in document["together"]:
+            echo(
+                f"{row['grounders']}, pooled on {row['n']} leaves: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
+                f"{row['spread']:.2f} apart on average"
+            )
+        return
+    show_table(
+        ("grounder", "leaves", "mean p", "model calls", "$ a trial", "resolved", "Brier"),
+        [
+            (name, *(row[key] for key in ("leaves", "mean_p", "model_calls", "cost_usd", "n", "brier")))
+            for name, row in document["by_grounder"].items()
+        ],
+    )
+    echo("")
+    show_table(
+        ("leaf", "p", "grounders", "apart", "by", "calls", "$ a trial", "why"),
+        [
+            (
+                row["node"],
+                row["p"],
+                ", ".join(f"{name} {p:.2f}" for name, p in row["grounders"].items()),
+                row["spread"] if len(row["grounders"]) > 1 else None,
+                row["by"],
+                row["model_calls"],
+                row["cost_usd"],
+                "; ".join([row["reason"], *(f"{name}: {why}" for name, why in row["failed"].items())]),
+            )
+            for row in document["leaves"]
+        ],
+    )
+
+
+def read_scores(path: Path) -> dict[str, dict[str, float]]:
+    """Return a person's scores by leaf from a CSV file; raises ``UsageError`` that names the line."""
+    try:
+        with path.open(encoding="utf-8", newline="") as lines:
+            rows = list(csv.DictReader(lines))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise UsageError(f"--against {path}: the file cannot be read ({type(error).__name__})") from None
+    scores: dict[str, dict[str, float]] = {}
+    for number, row in enumerate(rows, 2):
+        try:
+            node = str(row["node"]).strip()
+            values = {name: float(row[name]) for name in DIMENSIONS}
+        except (KeyError, TypeError, ValueError):
+            raise UsageError(
+                f"{path}, line {number}: a score from 1 to 5 is needed for each of {', '.join(DIMENSIONS)}, and a node"
+            ) from None
+        if node in scores or not all(1 <= value <= 5 for value in values.values()):
+            raise UsageError(f"{path}, line {number}: {node} is there twice, or a score lies outside 1 to 5")
+        scores[node] = values
+    return scores
+
+
+def _show_memory(document: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        emit_json(document)
+        return
+    low, high = document["wilson"]
+    line = (
+        f"{document['late']} of {document['leaves']} leaves hold a later fact of the model's own = {document['rate']:.1%} "
+        f"(Wilson {low:.1%} to {high:.1%}"
+    )
+    if (drawn := document["bootstrap_over_runs"]) is not None:
+        line += f", drawing runs {drawn[0]:.1%} to {drawn[1]:.1%}"
+    echo(f"{line}); by rule, which sees only what names a day")
+    for row in document["sentences"]:
+        whose = "own" if row["own"] else "shown to it"
+        say(f"{whose}: {row['run_id']}, {row['node']}, {row['stage']} {row['step']}: {row['sentence']}")
+
+
+def _rate_line(kind: str, rate: dict[str, Any]) -> str:
+    if rate["rate"] is None:
+        return f"{kind}: none kept"
+    low, high = rate["wilson"]
+    line = (
+        f"{kind}: {rate['leaks']} leaks in {rate['n']} = {rate['rate']:.1%} (Wilson {low:.1%} to {high:.1%}"
+    )
+    if rate["bootstrap_over_runs"] is not None:
+        line += f", drawing runs {rate['bootstrap_over_runs'][0]:.1%} to {rate['bootstrap_over_runs'][1]:.1%}"
+    return f"{line}); {rate['unsure']} unsure"
+
+
+def _show_recall(document: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        emit_json(document)
+        return
+    show_table(
+        ("node", "remembers", "as", "outcome", "names"),
+        [
+            (
+                row["node"],
+                row["recognized"],
+                row.get("recalled"),
+                row.get("outcome"),
+                "; ".join(row.get("facts", ())),
+            )
+            for row in document["rows"]
+        ],
+    )
+    for name, words in (("recognized", "recognised"), ("misrecalled", "mis-recalled")):
+        if (rate := document[name]) is not None:
+            echo(
+                f"{words}: {rate['rate']:.0%} of {rate['n']} (Wilson {rate['low']:.0%} to {rate['high']:.0%})"
+            )

@@ -1,0 +1,199 @@
+"""``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to ground next, how far weights can be trusted."""
+
+import asyncio
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine.assembly import open_gateway
+from workbench.engine.record.fold import load_state
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.synthesis.sensitivity.assumptions import assumption_detail
+from workbench.views import run_documents as documents
+from workbench.whatif.full_resynthesis import price_line
+from workbench.whatif.run_refits import refit_nodes
+
+
+@command
+def refit(
+    run: Annotated[str, RUN],
+    k: Annotated[int, typer.Option("--k", help="How often the synthesizer is asked for each node.")] = 5,
+    node: Annotated[list[str] | None, typer.Option(help="This inner node only; repeat for more.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    nodes = refit_nodes(state, tuple(node or ()))
+    if k < 2:
+        raise UsageError(f"a spread needs at least 2 refits, not --k {k}")
+    say(price_line(state, nodes, times=k))
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("go on?", abort=True, err=True)
+    gateway = open_gateway(store, state)
+    document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
+    if as_json:
+        emit_json(document)
+        return
+    lines = []
+    for row in document["nodes"]:
+        failed = "every reply was unusable  " if row["value"] is None else ""
+        if row["failed"] and row["value"] is not None:
+            failed = f"({row['failed']} unusable)  "
+        lines.append((row["id"], "value", *_spread(row["value"]), f"{failed}{row['statement']}"))
+        for name, spread in (row["coefficients"] or {}).items():
+            lines.append(("", name, *_spread(spread), "SIGN FLIPS" if spread["flips"] else ""))
+        for formula, count in (row["formulas"] or {}).items():
+            lines.append(("", "formula", *_spread(None), f"{count} x {formula}"))
+        for warning in row["warnings"]:
+            say(f"{row['id']}: {warning}")
+    show_table(("node", "of", "mean", "sd", "low", "high", "notes"), lines)
+    echo(f"{document['model_calls']} model calls; the run is unchanged")
+
+
+def _spread(spread: dict[str, Any] | None) -> tuple[float | None, ...]:
+    return tuple(None if spread is None else spread[name] for name in ("mean", "sd", "low", "high"))
+
+
+@command
+def noise(
+    run: Annotated[str, RUN],
+    kind: Annotated[
+        str,
+        typer.Option(help="normal: p + N(0, level); uncertain: 0.5, reverse: 1 - p, with probability level."),
+    ] = "normal",
+    level: Annotated[float, typer.Option(help="In [0, 1]; 0 disturbs nothing.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
+    draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.")] = 200,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Disturb the leaves and print the root's distribution; no model is asked."""
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    study = documents.noise(state, kind, level, seed=seed, draws=draws)
+    if as_json:
+        emit_json(study)
+        return
+    echo(
+        f"root {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
+    )
+    echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
+    show_table(
+        [f"{share}%" for share in study["quantiles"]],
+        [[percent(value) for value in study["quantiles"].values()]],
+    )
+    counts = [0] * 20
+    for value in study["values"]:
+        counts[min(19, int(20 * value))] += 1
+    bars = [
+        (f"{5 * place}-{5 * place + 5}%", count, "#" * max(1, round(40 * count / max(counts))))
+        for place, count in enumerate(counts)
+        if count
+    ]
+    show_table(("root", "draws", ""), bars)
+
+
+#: Pairs of leaves whose errors go together that are named.
+_PAIRS = 5
+
+
+@command
+def sensitivity(
+    run: Annotated[str, RUN],
+    report: Annotated[
+        bool,
+        typer.Option(
+            "--report",
+            help="Also the reachable range, the root's band, and what to ground next; changes --json.",
+        ),
+    ] = False,
+    reference: Annotated[
+        str,
+        typer.Option(
+            help="What contributions are counted from: zero, half, base-rate, market, or a probability."
+        ),
+    ] = "zero",
+    two: Annotated[
+        str | None, typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.")] = 0,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    if two is not None:
+        _show_two(documents.two_way_sensitivity(state, two), as_json=as_json)
+        return
+    full = documents.sensitivity_report(store, state, seed=seed) if report else None
+    rows = documents.sensitivity(state, reference) if full is None else full["tornado"]
+    if as_json:
+        emit_json(rows if full is None else full)
+        return
+    statements = {row["id"]: assumption_detail(state.tree, row["id"]) for row in rows}
+    _show_tornado(rows, statements)
+    if full is not None:
+        _show_report(full, statements)
+
+
+def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> None:
+    lines = [
+        (
+            row["id"],
+            None if row["path_weight"] is None else f"{row['path_weight']:+.4f}",
+            percent(row["p"]),
+            percent(row["low"]),
+            percent(row["high"]),
+            None if row["contribution"] is None else f"{100 * row['contribution']:+.1f} pts",
+            statements[row["id"]],
+        )
+        for row in rows
+    ]
+    header = ("leaf", "weight", "p", "lowest", "highest", "contribution", "statement")
+    show_table(header, lines)
+
+
+def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        emit_json(document)
+        return
+    header = (
+        f"{document['first']} \\ {document['second']}",
+        *(percent(value) for value in document["values"]),
+    )
+    pairs = zip(document["values"], document["roots"], strict=True)
+    show_table(header, [(percent(value), *(percent(root) for root in roots)) for value, roots in pairs])
+
+
+def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
+    low, high = document["reachable"]
+    echo(
+        f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
+    )
+    band = document["band"]
+    if band is None:
+        echo("no band: one trial a leaf (analyze --trials 2), no refits (`workbench refit`)")
+    else:
+        echo(f"band {band['line']}")
+    if pairs := document["correlations"]:
+        shown = ", ".join(f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS])
+        more = f", and {len(pairs) - _PAIRS} more pairs (--json)" if len(pairs) > _PAIRS else ""
+        echo(f"errors of leaves that go together: {shown}{more}")
+    echo("")
+    lines = [
+        (
+            row["id"],
+            None if row["reground"] is None else f"{row['reground']:.6f}",
+            row["trials"],
+            "unknown" if row["cost"] is None else row["cost"],
+            statements[row["id"]],
+        )
+        for row in document["ground_next"]
+    ]
+    header = ("ground next", "variance cut", "trials", "$ a trial", "statement")
+    show_table(header, lines)

@@ -1,0 +1,253 @@
+"""``whatif``: change a tree in thought, see what moves, and keep it as a named scenario."""
+
+import asyncio
+import sys
+from typing import Annotated
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.table import show_table
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.formatting import percent, point_change
+from workbench.propositions import Tree
+from workbench.propositions.edits import Edit
+from workbench.store import Store, utc_now
+from workbench.views import run_documents as documents
+from workbench.views.wording import brought_lines
+from workbench.whatif import run_edits as engine
+from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.run_edits import WhatIfResult
+from workbench.whatif.saved_scenarios import save_scenario
+
+
+@command
+def whatif(
+    run: Annotated[str, RUN],
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="NODE=P, as often as you like; an inner node is pinned.")
+    ] = None,
+    adds: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add",
+            help='PARENT=STATEMENT, or "PARENT, Negative=STATEMENT": a new proposition; --set gives it a value.',
+        ),
+    ] = None,
+    removes: Annotated[
+        list[str] | None, typer.Option("--remove", help="NODE: leave it out, with what is below.")
+    ] = None,
+    pins: Annotated[
+        list[str] | None, typer.Option("--pin", help="NODE: hold it at the value it has now.")
+    ] = None,
+    unpins: Annotated[
+        list[str] | None, typer.Option("--unpin", help="NODE: give it back to the model or its children.")
+    ] = None,
+    restatements: Annotated[
+        list[str] | None, typer.Option("--restate", help="NODE=TEXT: other words for a proposition.")
+    ] = None,
+    same_meaning: Annotated[
+        bool, typer.Option("--same-meaning", help="Restated propositions keep their values.")
+    ] = False,
+    polarities: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--polarity",
+            help="NODE=Negative (or Positive): how it bears on its parent, whose rule turns with it.",
+        ),
+    ] = None,
+    weights: Annotated[
+        list[str] | None,
+        typer.Option("--weight", help="NODE=W: its weight in the rule of its parent, from -1 to 1."),
+    ] = None,
+    rules: Annotated[
+        list[str] | None,
+        typer.Option("--rule", help="NODE=JSON: another rule for a proposition with children."),
+    ] = None,
+    reach: Annotated[
+        str | None,
+        typer.Option(
+            "--reach", help="P: say what it would take for the root to be there, such as 0.5 or 50%."
+        ),
+    ] = None,
+    full: Annotated[
+        bool,
+        typer.Option(
+            "--full",
+            help="Ask the synthesizer again for the ancestors, and show its rules and words beside the old.",
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Do not ask before paying for --full, nor before keeping its rules.")
+    ] = False,
+    scenario: Annotated[
+        str | None, typer.Option(help="Keep this what-if under a name, on top of what it holds already.")
+    ] = None,
+    rationale: Annotated[str, typer.Option(help="What the scenario supposes, and why.")] = "",
+    author: Annotated[str, typer.Option(help="Who holds the set values, and whose scenario it is.")] = "",
+    reason: Annotated[str, typer.Option(help="Why the set values replace the model's.")] = "",
+    expires: Annotated[
+        str | None, typer.Option(help="Until when the set values hold: a date or an instant.")
+    ] = None,
+    probability: Annotated[
+        float | None, typer.Option(help="How likely the scenario is held, for the mix.")
+    ] = None,
+    base_seq: Annotated[
+        int | None, typer.Option(help="The scenario's record this was made on (seq of `scenarios --json`).")
+    ] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Edit nodes and see which ancestors move; the run itself is not changed.
+
+    The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
+    """
+    store = open_store()
+    run_id = store.resolve_run(run)
+    state = load_state(store, run_id)
+    texts = engine.EditTexts(
+        settings=settings or (),
+        adds=adds or (),
+        removes=removes or (),
+        pins=pins or (),
+        unpins=unpins or (),
+        restatements=restatements or (),
+        same_meaning=same_meaning,
+        weights=weights or (),
+        rules=rules or (),
+        polarities=polarities or (),
+    )
+    now = utc_now()
+    override = engine.parse_override(author if settings else "", reason, expires, now=now)
+    if reach is not None and (full or scenario is not None):
+        raise UsageError("--reach only asks: leave out --full and --scenario")
+    if reach is not None and texts == engine.EditTexts():
+        engine.require_grounded(state)
+        _show_ways(state.tree, reach, as_json=as_json)
+        return
+    edits, fresh = engine.edits_on(state, texts.request(), scenario, override)
+    result = engine.what_if(state, edits, now=now)
+    if reach is not None:
+        _show_ways(result.whatif.tree, reach, as_json=as_json)
+        return
+    if full:
+        result = _full(store, state, edits, yes=yes)
+        if not as_json:
+            _compare(result)
+        if scenario is not None and result.asked_again and _is_asked(yes):
+            typer.confirm(f"keep this as {scenario}?", abort=True, err=True)
+    if scenario is not None:
+        records = (*fresh, *result.answer_edits)
+        save_scenario(
+            store,
+            run_id,
+            scenario,
+            records,
+            author=author,
+            rationale=rationale,
+            probability=probability,
+            base_seq=base_seq,
+        )
+    for remark in edit_remarks(state.tree, edits):
+        say(remark.line)
+    _explain(result)
+    if as_json:
+        emit_json(result.to_json())
+    else:
+        _print(result, state)
+
+
+def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
+    ways = documents.ways_to_reach(tree, text)
+    if as_json:
+        emit_json(ways)
+        return
+    low, high = ways["reachable"]
+    echo(
+        f"root {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {percent(low)} to {percent(high)}"
+    )
+    rows = [
+        (
+            way["id"],
+            percent(way["p"]),
+            percent(way["needed"]),
+            point_change(way["p"], way["needed"]),
+            tree[way["id"]].statement,
+        )
+        for way in ways["alone"]
+    ]
+    if rows:
+        show_table(("alone", "now", "needed", "change", "statement"), rows)
+    else:
+        echo("no leaf does it alone")
+    if ways["share"] is None:
+        echo("nor do all leaves together")
+    else:
+        echo(f"or every leaf {percent(ways['share'])} of its way towards the end that moves the root there")
+
+
+def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) -> WhatIfResult:
+    from workbench.engine.access.look_up_records import stored_look_ups
+    from workbench.engine.assembly import open_gateway
+    from workbench.whatif import full_resynthesis as asking_again
+
+    plan, _ = asking_again.plan_full(state, edits)
+    # The price first: --full is the only what-if that asks a model.
+    say(asking_again.price_line(state, plan.nodes))
+    if plan.nodes and _is_asked(yes):
+        typer.confirm("go on?", abort=True, err=True)
+    return asyncio.run(
+        asking_again.full_what_if(
+            state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
+        )
+    )
+
+
+def _is_asked(yes: bool) -> bool:
+    # Only a person at a terminal is asked: a script would wait for ever.
+    return not yes and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _compare(result: WhatIfResult) -> None:
+    """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
+    rows = []
+    for change in result.asked_again or ():
+        before, after = change.before, change.after
+        rows.append((after.id, "value", before.p, after.p, after.statement))
+        rows += [("", each.name, each.before, each.after, each.statement) for each in change.weights]
+    if rows:
+        show_table(("asked", "of", "before", "now", "statement"), rows)
+    for change in result.asked_again or ():
+        for line in brought_lines(change):
+            echo(line)
+
+
+def _explain(result: WhatIfResult) -> None:
+    if result.whatif.after is not None:
+        return
+    if result.valueless:
+        node = result.valueless[0]
+        say(f"{', '.join(result.valueless)} has no value that still holds: give it one with --set {node}=P")
+    else:
+        stale = ", ".join(result.whatif.stale)
+        say(f"{stale} cannot be recomputed without the model: ask it again with --full")
+
+
+def _print(result: WhatIfResult, state: RunState) -> None:
+    whatif = result.whatif
+    rows = []
+    for change in whatif.changed:
+        home = whatif.tree if change.id in whatif.tree else state.tree
+        gone = "" if change.id in whatif.tree else "  (removed)"
+        statement = f"{home[change.id].statement}{gone}"
+        rows.append((change.id, percent(change.before), percent(change.after), statement))
+    calls = f"({result.model_calls} model calls)"
+    rows.append(("root", percent(whatif.before), percent(whatif.after), calls))
+    show_table(("node", "before", "after", "statement"), rows)
+    for row in result.to_json()["overrides"]:
+        until = f", until {row['expires']}" if row["expires"] else ""
+        why = f": {row['reason']}" if row["reason"] else ""
+        echo(
+            f"{row['id']}: {percent(row['p'])} held by {row['author']}{until}{why}; the model says {percent(row['model_p'])}"
+        )

@@ -1,0 +1,176 @@
+"""``resume``, ``reground``, ``watch`` and ``stop``: going on with a run, one leaf anew, and a run that another process works on."""
+
+import sys
+import time
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import (
+    DONE,
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    PROVIDER,
+    RUN,
+    STOPPED,
+    USAGE,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
+from workbench.cli.run.drive import detach_run, drive, finish, may_buy_again
+from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.engine.detached import stop_run
+from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
+from workbench.engine.new_run import change_run
+from workbench.engine.ownership import owner_of
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.progress import follow_run, print_progress
+from workbench.engine.record.state import RunState
+from workbench.engine.run_settings import check_level
+from workbench.engine.worker_place import worker_place
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
+from workbench.whatif.run_edits import adopt_tree_file
+
+
+@command
+@takes_run_options
+def resume(
+    run: Annotated[str, RUN],
+    settings: Mapping[str, Any],
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    workers: Annotated[str | None, WORKERS] = None,
+    trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
+    leaves: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--leaf",
+            "--node",
+            help="Only this leaf or inner node, as one that failed, and what follows above; as often as you like. Says the price.",
+        ),
+    ] = None,
+    yes: Annotated[bool, YES] = False,
+    detach: Annotated[bool, DETACH] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Go on with a run that was stopped; nothing that reached the ledger is asked again.
+
+    What is changed by an option stays changed for later sittings, and the run's log says so. The level that the run was made
+    at is not used: kernels start at the one asked for now.
+    """
+    place = worker_place(workers, trust_cluster=trust_cluster)
+    if isolation is not None:
+        check_level(isolation)
+    store = open_store()
+    run_id = store.resolve_run(run, unfinished=True)
+    # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
+    adopt_tree_file(store, run_id)
+    change_run(store, run_id, settings)
+    state = load_state(store, run_id)
+    error = None
+    if (
+        state.finished
+    ):  # a finished run may come from a file whose model nobody can open: there is nothing to ask it
+        say(f"run {run_id} is finished: nothing is left to do")
+    else:
+        only = list(dict.fromkeys(leaves or ()))
+        if only:
+            say(trying_line(state, only))
+        state.require_model()
+        again = may_buy_again(store, [run_id], yes=yes)
+        if detach:
+            detach_run(store, run_id, isolation=isolation, workers=place, leaves=only, rebuy=again)
+            return
+        _, error = drive(
+            store,
+            state.settings,
+            isolation=isolation,
+            workers=place,
+            run_id=run_id,
+            leaves=only,
+            rebuy=again,
+        )
+    finish(store, run_id, error, plan_only=False, as_json=as_json)
+
+
+@command
+def reground(
+    run: Annotated[str, RUN],
+    node: Annotated[str, typer.Argument(help="A leaf that has a value.")],
+    full: Annotated[
+        bool,
+        typer.Option("--full", help="Ask the synthesizer again for the nodes above, formula or not."),
+    ] = False,
+    author: Annotated[str, typer.Option(help="Who wants it; on record, not proved.")] = "",
+    reason: Annotated[str, typer.Option(help="Why; on record.")] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    detach: Annotated[bool, DETACH] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record.
+
+    The nodes above follow by their stored rules. If the attempt comes to nothing the old value stands.
+    """
+    if isolation is not None:
+        check_level(isolation)
+    store = open_store()
+    run_id = store.resolve_run(run)
+    say(regrounding_line(load_state(store, run_id), node, full=full))
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm("go on?", abort=True, err=True)
+    state = reopen_leaf(store, run_id, node, full=full, author=author, reason=reason)
+    if detach:
+        detach_run(store, run_id, isolation=isolation)
+        return
+    _, error = drive(store, state.settings, isolation=isolation, run_id=run_id)
+    finish(store, run_id, error, plan_only=False, as_json=as_json)
+
+
+#: Seconds between two looks at the log.
+_LOOK = 0.5
+
+_CODES = {"failure": PROVIDER, "outage": PROVIDER, "refused": USAGE, "other-writer": USAGE, "plan-only": DONE}
+
+
+@command
+def watch(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Show the progress of a run until it ends, and leave with its exit code; the run is not touched."""
+    store = open_store()
+    run_id = store.resolve_run(run, unfinished=True)
+    owner = owner_of(store.folder(run_id))
+    say(f"run {run_id} is in work: {owner.line()}" if owner else f"nobody works on run {run_id}")
+    state = follow_run(store, run_id, print_progress, pause=lambda: time.sleep(_LOOK))
+    loaded = view(store, run_id)
+    if as_json:
+        emit_json(loaded.document())
+    else:
+        echo("\n".join(run_lines(loaded)))
+    code = run_code(state)
+    if code == STOPPED and state.stopped is None:
+        say(f"workbench: the process that worked on it is gone: `workbench resume {run_id}` goes on")
+    elif code != DONE and state.reason:
+        say(f"workbench: {state.reason} (`workbench resume {run_id}` goes on)")
+    raise typer.Exit(code)
+
+
+def run_code(state: RunState) -> int:
+    """Return the exit code that the command which worked on a run left with."""
+    if state.finished:
+        return DONE
+    return STOPPED if state.stopped is None else _CODES.get(state.stopped.why, STOPPED)
+
+
+@command
+def stop(run: Annotated[str, RUN]) -> None:
+    """End the process that works on a run; the run can be resumed."""
+    store = open_store()
+    run_id = store.resolve_run(run, unfinished=True)
+    if not stop_run(store, run_id):
+        say(f"nobody works on run {run_id}: nothing to stop")
+        return
+    say(f"run {run_id} is stopped: `workbench resume {run_id}` goes on")

@@ -1,0 +1,144 @@
+"""Opening a run: a claim is checked first, so that a refused one leaves nothing behind."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, Protocol, runtime_checkable
+
+from proxies.asof.clock import Cutoff
+from workbench.agents.base import Analyzer, Grounder, Synthesizer
+from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
+from workbench.engine.ownership import own_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.run_settings import CHANGEABLE_BOUNDS, RunSettings
+from workbench.engine.run_texts import cut_claim
+from workbench.errors import UsageError
+from workbench.models.base import Model
+from workbench.plug_points import SYNTHESIZERS
+from workbench.store import Store
+from workbench.store import events as ev
+
+#: Longest statement that is accepted: a claim is a sentence, not a document.
+MAX_STATEMENT = 600
+
+
+@runtime_checkable
+class Preflight(Protocol):
+    """A model that can say, before a run is opened, that it will not treat a claim."""
+
+    async def preflight(
+        self, statement: str, cutoff: str, *, stages: Sequence[str], free_rules: Sequence[str]
+    ) -> None:
+        """Return if the claim can be treated at these synthesis stages; raise a ``UsageError`` with one sentence if not.
+
+        ``free_rules`` are those that ask no model, for the sentence.
+        """
+        ...
+
+
+class Agents:
+    """The three agents of a run, opened by name from its settings.
+
+    Raises ``UnknownAgent`` for a name nobody registers (it says which package is missing where the run recorded one), and
+    ``BadSetting`` for settings that an agent refuses.
+    """
+
+    def __init__(self, settings: RunSettings) -> None:
+        def arguments(role: str) -> dict[str, Any]:
+            return {"options": settings.options.get(role), "package": settings.packages.get(role)}
+
+        self.synthesizer: Synthesizer = open_synthesizer(
+            settings.rule, settings.agent, **arguments("synthesizer")
+        )
+        self.grounder: Grounder = open_grounder(settings.grounder, settings.agent, **arguments("grounder"))
+        self.analyzer: Analyzer = open_analyzer(settings.analyzer, settings.agent, **arguments("analyzer"))
+
+
+def check_statement(statement: str) -> str:
+    """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
+    text = " ".join(statement.split())
+    if not text:
+        raise UsageError("the statement is empty: write a proposition that will turn out true or false")
+    if len(text) > MAX_STATEMENT:
+        raise UsageError(
+            f"the statement has {len(text)} characters, at most {MAX_STATEMENT} are taken: state one claim"
+        )
+    return text
+
+
+async def check_claim(statement: str, cutoff: Cutoff, settings: RunSettings, model: Model) -> None:
+    """Refuse a claim before a run is opened for it: by its form, by the names it uses, by what the model can treat.
+
+    Raises ``UsageError``.
+    """
+    text = check_statement(statement)
+    # Opened for what it raises as well: an unknown agent or a bad setting must show before the run exists.
+    agents = Agents(settings)
+    if isinstance(model, Preflight):
+        await model.preflight(
+            text, cutoff.text, stages=agents.synthesizer.stages, free_rules=rules_without_model()
+        )
+
+
+def rules_without_model() -> tuple[str, ...]:
+    """Return the installed synthesizers that ask no model, sorted by name."""
+    free = []
+    for name in agent_names(SYNTHESIZERS):
+        with suppress(UsageError):  # one that needs settings of its own cannot be opened to be asked
+            if not open_synthesizer(name).stages:
+                free.append(name)
+    return tuple(free)
+
+
+def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
+    """Open a run in the log and return its id; no model and no source is asked yet.
+
+    What was written after the cutoff is cut from statement and context first, and is on the run's log.
+
+    Raises ``UsageError`` for an empty or overlong statement, and where nothing is left of a text.
+    """
+    from workbench.engine.leaves.own_record import (
+        with_record,  # loads numpy, which a screen need not wait for
+    )
+
+    text, settings, cut = cut_claim(check_statement(statement), cutoff, settings)
+    # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
+    run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
+    store.append(
+        run_id,
+        ev.RunStarted(
+            statement=text,
+            cutoff=cutoff.text,
+            cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
+            settings=with_record(store, cutoff, settings).with_packages().to_json(),
+            cut=cut,
+        ),
+    )
+    return run_id
+
+
+def change_run(store: Store, run_id: str, changes: Mapping[str, Any]) -> None:
+    """Put on record that a run goes on with other settings; called by ``resume``, nothing where nothing changes.
+
+    Raises
+    ------
+    UsageError
+        A value that the settings refuse, or a run that is finished.
+    RunInWork
+        Another process works on the run: it has read its settings already.
+    """
+    if not changes:
+        return
+    with own_run(store.folder(run_id)):
+        state = load_state(store, run_id)
+        if state.finished:
+            raise UsageError(f"run {run_id} is finished: nothing is left to do with other settings")
+        if "prices" in changes:
+            changes = {**changes, "prices": {**state.settings.prices, **changes["prices"]}}
+        state.settings.changed(changes)  # refused before it is on the log, which keeps everything
+        now = state.settings.to_json()
+        now |= {name: now["agent"][name] for name in CHANGEABLE_BOUNDS}
+        fresh = {name: value for name, value in changes.items() if now[name] != value}
+        if fresh:
+            store.append(run_id, ev.RunChanged(changes=fresh))

@@ -1,0 +1,263 @@
+"""The edits of a run's page: shared by all its widgets of one kernel, and kept in the log while they are made."""
+
+import threading
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+from weakref import WeakSet, WeakValueDictionary
+
+from workbench.errors import WorkbenchError
+from workbench.propositions import ROOT, EditConflict, NodeId
+from workbench.propositions.values import Override
+from workbench.store import utc_now
+from workbench.views.run_view import RunView
+from workbench.whatif.run_edits import parse_override
+from workbench.whatif.saved_scenarios import SavedScenarios, check_name
+from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.fields import whose_fields
+from workbench.widgets.tree_rows import Mark
+from workbench.widgets.tree_widget import TreeWidget
+
+#: The scenario that a page works on until its edits are saved under a name.
+DRAFT = "draft"
+#: Edits of a drag come many a second; one record of where it ended is enough.
+_PAUSE_SECONDS = 0.4
+
+
+class Keeper:
+    """Writes a session's edits to a scenario of the run, a moment after the last of them.
+
+    Parameters
+    ----------
+    session : WhatIfSession
+    scenarios : SavedScenarios
+    author : callable
+        Who edits, asked for at each record.
+    say : callable
+        Shows one line of what was kept, or why not; its second argument is True for a refusal.
+    """
+
+    def __init__(
+        self,
+        session: WhatIfSession,
+        scenarios: SavedScenarios,
+        *,
+        author: Callable[[], str],
+        say: Callable[[str, bool], None],
+    ) -> None:
+        self._session, self._scenarios = session, scenarios
+        self._author, self._say = author, say
+        self._timer: threading.Timer | None = None
+        self._seq: int | None = None
+        self._stored = session.edits
+        self.name = DRAFT
+        session.subscribe(self._changed)
+
+    def open(self, name: str) -> bool:
+        """Work on the scenario of this name from now on: its edits replace the page's. False if there is none yet.
+
+        What was edited before is kept where it was made. Raises ``UsageError`` for a name that no scenario may have.
+        """
+        check_name(name)
+        self.flush()
+        scenario = self._scenarios.scenario(name)
+        if scenario is None:
+            with self._session.lock:
+                self.name, self._seq, self._stored = name, None, ()
+                self._session.open(())
+            return False
+        with self._session.lock:
+            self.name, self._seq, self._stored = name, scenario.seq, scenario.edits
+            self._session.open(scenario.edits)
+        return True
+
+    def start_draft(self) -> None:
+        """Leave the scenario in work as it is; the page is without edits, and further ones are a new draft."""
+        self.flush()
+        draft = self._scenarios.scenario(DRAFT)
+        with self._session.lock:
+            self.name, self._seq = DRAFT, None if draft is None else draft.seq
+            self._stored = () if draft is None else draft.edits
+            self._session.open(())
+
+    def moved_to(self, name: str) -> None:
+        """Go on in a scenario that was just made of this page's edits; the draft that they came from is closed."""
+        self._cancel()
+        if self.name == DRAFT and self._scenarios.scenario(DRAFT) is not None:
+            # Somebody else may have closed the draft meanwhile: then there is none, as wanted.
+            with suppress(EditConflict):
+                self._scenarios.change("close", DRAFT, author=self._author())
+        scenario = self._scenarios.scenario(name)
+        assert scenario is not None
+        self.name, self._seq, self._stored = name, scenario.seq, scenario.edits
+
+    def flush(self) -> None:
+        """Write what is not written yet, now."""
+        self._cancel()
+        with self._session.lock:
+            edits = self._session.edits
+            if edits == self._stored:
+                return
+            try:
+                try:
+                    self._seq = self._scenarios.hold(
+                        self.name, edits, author=self._author(), base_seq=self._seq
+                    )
+                except EditConflict:
+                    contested = self.name
+                    self.name = self._free_name()
+                    self._seq = self._scenarios.hold(self.name, edits, author=self._author(), base_seq=None)
+                    self._say(
+                        f"{contested} was edited in another window too: your edits are kept as {self.name}",
+                        True,
+                    )
+                else:
+                    self._say(f"kept as {self.name}" if edits else "", False)
+            except WorkbenchError as error:
+                self._say(f"not kept: {error}", True)
+                return
+            self._stored = edits
+
+    def _free_name(self) -> str:
+        number = 2
+        while self._scenarios.scenario(f"{self.name} {number}") is not None:
+            number += 1
+        return f"{self.name} {number}"
+
+    def _changed(self) -> None:
+        self._cancel()
+        if self._session.edits != self._stored:
+            self._timer = threading.Timer(_PAUSE_SECONDS, self.flush)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _cancel(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+
+#: Who made an edit in a notebook's cell, where nobody has typed a name.
+NOBODY = "notebook"
+
+
+class SharedEdits:
+    """Session, scenario in work, tree and selection of one run, for the widgets that show them.
+
+    Parameters
+    ----------
+    run : RunView
+    """
+
+    def __init__(self, run: RunView) -> None:
+        self.run = run
+        self.session = WhatIfSession(run.tree, without_data=run.without_data)
+        self.scenarios = SavedScenarios(run.home, run.run_id)
+        self.author, self.reason, self.expires = whose_fields()
+        self.keeper = Keeper(self.session, self.scenarios, author=self.who, say=self._say)
+        self.keeper.open(DRAFT)
+        #: One view of each kind, for cells that are run again.
+        self.views: dict[object, Any] = {}
+        self._panels: WeakSet[Panels] = WeakSet()
+        self._behind = False
+        self.session.override = self._override
+        self.session.subscribe(self._edited)
+        self.tree = self._new_tree()
+
+    def _new_tree(self) -> TreeWidget:
+        tree = TreeWidget(self.session, run=self.run.run_id, scenario=self.keeper.name)
+        tree.on_rest = self._catch_up
+        tree.observe(lambda _change: self._selected(), names=["selected"])
+        return tree
+
+    def who(self) -> str:
+        """Return who edits."""
+        return self.author.value.strip() or NOBODY
+
+    def join(self, panels: "Panels") -> None:
+        """Tell a view of what happens from now on, as long as somebody holds it."""
+        self._panels.add(panels)
+
+    def choose(self, node: str) -> None:
+        """Select a proposition in the tree, whoever asks; one that is not there is left alone."""
+        if node in self.session.tree:
+            self.tree.selected = node
+
+    def go_on(self, run: RunView, notes: Mapping[NodeId, list[Mark]]) -> None:
+        """Put a later look at the run under the edits; ``notes`` are marks of propositions that are in work."""
+        with self.session.lock:
+            if run.state.seq >= self.run.state.seq:
+                self.run = run
+                self.session.rebase(run.tree, notes, run.without_data)
+
+    def renew(self, run: RunView) -> None:
+        """Take in a later look at the run, and make a new tree in the place of one that was closed."""
+        if run.state.seq > self.run.state.seq:
+            self.go_on(run, {})
+        if self.tree.comm is None:
+            self.tree = self._new_tree()
+
+    def _override(self) -> Override | None:
+        author, reason, expires = (entry.value.strip() for entry in (self.author, self.reason, self.expires))
+        return parse_override(
+            author or (NOBODY if reason or expires else ""), reason, expires or None, now=utc_now()
+        )
+
+    def _say(self, line: str, refused: bool) -> None:
+        if refused:
+            self.tree.send({"type": "refused", "id": ROOT, "line": line})
+        for panels in self._all():
+            panels.said(line, refused)
+
+    def _edited(self) -> None:
+        # As on the page of `workbench serve`: the steps of a drag must not queue behind the panels.
+        if self.tree.moving:
+            self._behind = True
+        else:
+            self._refresh()
+
+    def _catch_up(self) -> None:
+        if self._behind:
+            self._refresh()
+
+    def _refresh(self) -> None:
+        with self.session.lock:
+            self._behind = False
+            self.tree.scenario = self.keeper.name
+            for panels in self._all():
+                panels.edited()
+
+    def _selected(self) -> None:
+        for panels in self._all():
+            panels.selected(self.tree.selected)
+
+    def _all(self) -> "list[Panels]":
+        return list(self._panels)
+
+
+class Panels:
+    """What a view is told; each does nothing unless the view says otherwise."""
+
+    def edited(self) -> None:
+        """The edits have changed and the page has come to rest."""
+
+    def selected(self, node: NodeId) -> None:
+        """Another proposition was selected in the tree."""
+
+    def said(self, line: str, refused: bool) -> None:
+        """One line of what was kept, or why not."""
+
+
+_shared: "WeakValueDictionary[tuple[Path, str], SharedEdits]" = WeakValueDictionary()
+
+
+def shared_edits(run: RunView) -> SharedEdits:
+    """Return what this kernel's widgets of a run share, made when the first of them asks."""
+    key = (run.home.resolve(), run.run_id)
+    shared = _shared.get(key)
+    if shared is None:
+        shared = _shared[key] = SharedEdits(run)
+    else:
+        shared.renew(run)
+    return shared

@@ -1,0 +1,196 @@
+"""Below a proposition: ground a leaf again, try a failed one once more, ask the synthesizer again, each at its price."""
+
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import ipywidgets
+
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.detached import resume_detached
+from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
+from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions import ROOT, NodeId
+from workbench.store import Store
+from workbench.views import run_documents as documents
+from workbench.views.run_view import RunView
+from workbench.whatif.full_resynthesis import price_line
+from workbench.whatif.run_refits import refit_nodes
+from workbench.widgets import panels
+from workbench.widgets.background import Background
+from workbench.widgets.fields import action, box, field, html, look, show_if, tried
+
+#: How often the synthesizer is asked; `workbench refit --k` takes any number.
+_TIMES = 5
+
+
+class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
+    """A button that says what it costs, and a second one that does it.
+
+    Parameters
+    ----------
+    refitted : callable
+        Called when the outcome is on record, on the thread that asked.
+    """
+
+    def __init__(self, refitted: Callable[[], None]) -> None:
+        self._refitted = refitted
+        self._run: RunView | None = None
+        self.node: NodeId = ROOT
+        self.work = Background(self._refuse)
+        self.line = html()
+        self.ask = action(
+            f"How sure are these weights? Ask {_TIMES} times",
+            tried(self._show_price, self._refuse),
+            tooltip="says the price first",
+        )
+        self.confirm = action("Ask at this price", tried(self._refit, self._refuse))
+        self.cancel = action("Not now", lambda: self._offer())
+        super().__init__(
+            [box(ipywidgets.HBox, [self.ask, self.confirm, self.cancel], "wb-form-row"), self.line],
+            layout=look(ipywidgets.Layout),
+        )
+        self._offer()
+
+    def show(self, run: RunView, node: NodeId) -> None:
+        """Offer it for a proposition whose rule a synthesizer gave."""
+        moved = node != self.node
+        self._run, self.node = run, node
+        fit = node in run.tree and bool(run.tree[node].children) and run.tree.root.p is not None
+        show_if(fit, self)
+        if moved and not self.work.busy:  # what is being asked for goes on, and its line stays
+            self._offer()
+
+    def _offer(self) -> None:
+        self.line.value = ""
+        show_if(True, self.ask)
+        show_if(False, self.confirm, self.cancel)
+
+    def _show_price(self) -> None:
+        assert self._run is not None
+        nodes = refit_nodes(self._run.state, (self.node,))
+        self.line.value = panels.note(price_line(self._run.state, nodes, times=_TIMES))
+        show_if(False, self.ask)
+        show_if(True, self.confirm, self.cancel)
+
+    def _refit(self) -> None:
+        run, node = self._run, self.node
+        assert run is not None
+
+        async def refit(store: Store, state: RunState, gateway: ModelGateway) -> None:
+            await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
+
+        self.line.value = panels.note("The synthesizer is being asked; the page goes on meanwhile.")
+        show_if(False, self.ask, self.confirm, self.cancel)
+        self.work.ask(run, refit, lambda _: self._show_answer())
+
+    def _show_answer(self) -> None:
+        self._offer()
+        self._refitted()
+
+    def _refuse(self, why: str) -> None:
+        self._offer()
+        self.line.value = panels.refusal(why)
+
+
+class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
+    """A button that says what it costs, and a second one that does it, in a process of its own.
+
+    Parameters
+    ----------
+    author : callable
+        Who sits here, as typed.
+    begun : callable
+        Called when a process has taken the run up.
+    """
+
+    def __init__(self, author: Callable[[], str], begun: Callable[[], None]) -> None:
+        self._author, self._begun = author, begun
+        self._run: RunView | None = None
+        self.node: NodeId = ROOT
+        self._status = ""
+        self.earlier = html()
+        self.line = html()
+        self.why = field("why again (goes on record)")
+        self.ask = action(
+            "Ground again", tried(self._show_price, self._refuse), tooltip="says the price first"
+        )
+        self.confirm = action("Ground it at this price", tried(self._reopen, self._refuse))
+        self.cancel = action("Not now", lambda: self._offer())
+        self.retry = action(
+            "Try again",
+            tried(self._show_price_of_a_try, self._refuse),
+            tooltip="this one alone, and what follows above; says the price first",
+        )
+        self.try_now = action("Try it at this price", tried(self._resume, self._refuse))
+        self._all = (self.ask, self.retry, self.why, self.confirm, self.try_now, self.cancel)
+        row = box(ipywidgets.HBox, list(self._all), "wb-form-row")
+        super().__init__([self.earlier, row, self.line], layout=look(ipywidgets.Layout))
+        self.add_class("wb-regrounding")
+
+    def show(self, run: RunView, node: NodeId) -> None:
+        """Offer what can be done with a proposition as the log has it now."""
+        moved = node != self.node
+        self._run, self.node = run, node
+        known = node in run.tree
+        self.earlier.value = panels.earlier(run.state.earlier.get(node, [])) if known else ""
+        status = run.state.node_status(node) if known else ""
+        show_if(known and (not run.tree[node].children or status == "failed"), self)
+        if moved or status != self._status:
+            # A try has ended or begun since, here or elsewhere.
+            self._status = status
+            self.line.value = ""
+            self._offer()
+
+    def _offer(self) -> None:
+        run = self._run
+        if run is None or self.node not in run.tree:
+            return
+        status = run.state.node_status(self.node)
+        self.line.value = ""
+        self._show_only(self.retry if status == "failed" else self.ask if status == "grounded" else None)
+
+    def _show_only(self, *shown: ipywidgets.Widget | None) -> None:
+        for widget in self._all:
+            show_if(widget in shown, widget)
+
+    def _show_price(self) -> None:
+        assert self._run is not None
+        self.line.value = panels.note(regrounding_line(self._run.state, self.node))
+        self._show_only(self.why, self.confirm, self.cancel)
+
+    def _show_price_of_a_try(self) -> None:
+        assert self._run is not None
+        self.line.value = panels.note(trying_line(self._run.state, [self.node]))
+        self._show_only(self.try_now, self.cancel)
+
+    def _reopen(self) -> None:
+        with closing(Store(self._home())) as store:
+            reopen_leaf(store, self._id(), self.node, author=self._author(), reason=self.why.value.strip())
+        self.why.value = ""
+        self._resume()
+
+    def _resume(self) -> None:
+        with closing(Store(self._home())) as store:
+            process = resume_detached(store, self._id(), leaves=[self.node])
+        if process.exit_code:
+            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        self._show_only(None)
+        assert self._run is not None
+        known = self._run.tree[self.node].belief is not None
+        stands = "; the old value stands until the new is in" if known else ""
+        doing = "synthesized" if self._run.tree[self.node].children else "grounded"
+        self.line.value = panels.note(f"{self.node} is being {doing}{stands}.")
+        self._begun()
+
+    def _home(self) -> Path:
+        assert self._run is not None
+        return self._run.home
+
+    def _id(self) -> str:
+        assert self._run is not None
+        return self._run.run_id
+
+    def _refuse(self, why: str) -> None:
+        self.line.value = panels.refusal(why)

@@ -1,0 +1,164 @@
+"""Progress of a run in the cell that started it: one output of plain HTML, renewed while the run is at work."""
+
+import asyncio
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from workbench.engine.record.progress import print_progress, progress_line
+from workbench.engine.record.recorder import Listener
+from workbench.engine.record.state import RunState
+from workbench.formatting import percent
+from workbench.store import StoredEvent
+from workbench.store import events as ev
+from workbench.templates import html_environment
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+#: Seconds between two renewals at least: each is a message that every open page draws.
+_RENEWED_EVERY = 0.25
+#: Seconds between two renewals at most.
+_TICK = 1.0
+#: Leaves in work that are listed, and lines of what happened last.
+_LEAVES, _LINES = 12, 8
+
+
+@contextmanager
+def progress_listener(*, quiet: bool) -> Iterator[Listener | None]:
+    """Give what shows a run's progress where it was started: in a notebook's cell as HTML, elsewhere as lines on stderr."""
+    if quiet:
+        yield None
+        return
+    display = _cell_display()
+    if display is None:
+        yield print_progress
+        return
+    progress = CellProgress(display)
+    try:
+        yield progress
+    except BaseException as error:
+        progress.end(f"stopped: {error}" if str(error) else "stopped")
+        raise
+    progress.end("")
+
+
+def _cell_display() -> Callable[[dict[str, str]], None] | None:
+    """Return what renews one output of the running cell; None where no notebook shows this process' output."""
+    if "IPython" not in sys.modules:
+        return None
+    from IPython import get_ipython
+    from IPython.display import display
+
+    shell: Any = get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    handles: list[Any] = []
+
+    def renew(bundle: dict[str, str]) -> None:
+        if handles:
+            handles[0].update(bundle, raw=True)
+        else:
+            handles.append(display(bundle, raw=True, display_id=True))  # type: ignore[no-untyped-call]
+
+    return renew
+
+
+@cache
+def _template() -> "Template":
+    return html_environment("workbench.widgets", percent=percent).get_template("cell_progress.html.j2")
+
+
+class CellProgress:
+    """A listener of the engine that shows where a run stands.
+
+    Parameters
+    ----------
+    display : callable
+        Renews the output, given its MIME bundle.
+    clock : callable
+        Seconds.
+    """
+
+    def __init__(
+        self, display: Callable[[dict[str, str]], None], *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._display, self._clock = display, clock
+        self._began = clock()
+        self._shown = self._began - _RENEWED_EVERY
+        self._lines: deque[str] = deque(maxlen=_LINES)
+        self._requests = 0
+        self._dollars = 0.0
+        self._steps: dict[str, str] = {}
+        self._state: RunState | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __call__(self, state: RunState, stored: StoredEvent) -> None:
+        """Take in one event; the output is renewed if it is time."""
+        self._state = state
+        if isinstance(stored.event, ev.LeafStep):
+            self._requests += 1
+            self._dollars += stored.event.cost_usd or 0.0
+            self._steps[stored.event.node] = f"request {stored.event.number}: {stored.event.what}"
+        line = progress_line(state, stored)
+        if line is not None:
+            self._lines.append(line.strip())
+        if self._clock() - self._shown >= _RENEWED_EVERY:
+            self._renew("")
+        self._schedule()
+
+    def end(self, reason: str) -> None:
+        """Show how it ended; ``reason`` is empty where the work came to its end."""
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._state is not None:
+            self._renew(reason)
+
+    def _schedule(self) -> None:
+        """Have the output renewed in a second: what came in too soon after the last renewal, and the clock."""
+        if self._timer is None:
+            try:
+                loop = asyncio.get_running_loop()
+            except RuntimeError:  # events that are replayed outside a loop: nothing comes later
+                return
+            self._timer = loop.call_later(_TICK, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._renew("")
+        self._schedule()
+
+    def _renew(self, reason: str) -> None:
+        state = self._state
+        assert state is not None
+        self._shown = self._clock()
+        leaves = list(state.tree.leaves()) if state.planned else []
+        grounded = sum(leaf in state.pooled for leaf in leaves)
+        in_work = [leaf for leaf in leaves if state.node_status(leaf) == "grounding"]
+        failed = [leaf for leaf in leaves if state.node_status(leaf) == "failed"]
+        phase = state.phase
+        values = {
+            "run_id": state.run_id,
+            "phase": phase,
+            "reason": reason or ("" if phase == "done" else state.reason or ""),
+            "grounded": grounded,
+            "leaves": len(leaves),
+            "share": 100 * grounded / len(leaves) if leaves else 0.0,
+            "seconds": round(self._clock() - self._began),
+            "requests": self._requests,
+            "dollars": self._dollars,
+            "p": state.tree.root.p,
+            "rows": [
+                (leaf, state.tree[leaf].statement, self._steps.get(leaf, "its notebook is being written"))
+                for leaf in in_work[:_LEAVES]
+            ],
+            "more": max(0, len(in_work) - _LEAVES),
+            "failed": failed,
+            "lines": list(self._lines) if phase != "done" else [],
+        }
+        text = f"run {state.run_id}: {phase}, {grounded} of {len(leaves)} leaves"
+        self._display({"text/html": _template().render(values), "text/plain": text})
