@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address
-from sandbox import Sandbox
 from workbench.audit.data_read import findings, leaves_without_data
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id
@@ -486,8 +485,10 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
     With ``live`` every source is asked for one example: ``sources`` holds the path, and whether it ``answers``, has
     ``no rows``, ``no key``, or ``fails`` and with which line.
     """
+    # asyncio, ssl and the kernels; the list of runs and the tree come from this file too
     from jupyter_client.kernelspec import KernelSpecManager
 
+    from sandbox import Sandbox
     from workbench.engine.manifest import packages
 
     sandbox = Sandbox()

@@ -1,6 +1,5 @@
 """``whatif``: change a tree in thought, see what moves, and keep it as a named scenario."""
 
-import asyncio
 import sys
 from typing import Annotated
 
@@ -188,6 +187,9 @@ def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
 
 
 def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) -> WhatIfResult:
+    # asyncio and ssl: --full alone asks a model
+    import asyncio
+
     from workbench.engine.access.look_up_records import stored_look_ups
     from workbench.engine.assembly import open_gateway
     from workbench.whatif import full_resynthesis as asking_again
