@@ -48,6 +48,7 @@ class Proof:
         return f"proof notebook {self.path}"
 
     def _repr_html_(self) -> str:
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.proof_view import proof_html, trail_of
 
         return proof_html(self.path, trail=trail_of(self._run, self._node) if self._run else None)
@@ -439,12 +440,14 @@ class Analysis:
 
     def explorer(self) -> Any:
         """Return the tree as a widget in which every probability can be edited; edits are kept as the scenario ``draft``."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import explorer
 
         return explorer(self._run)
 
     def dashboard(self) -> Any:
         """Return the whole page of ``workbench serve`` as a widget, with the edits of the run's other cells."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.run_page import whole_page
 
         return whole_page(self._run)
@@ -454,24 +457,28 @@ class Analysis:
 
         It does what the page of ``workbench serve`` does: save, open, rename, annotate, weigh, duplicate, close.
         """
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import ScenarioView, one_view
 
         return one_view(ScenarioView, self._run)
 
     def driver_view(self) -> Any:
         """Return the tornado as a widget, with what it would take for the root to be elsewhere and two leaves at once."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import DriverView, one_view
 
         return one_view(DriverView, self._run)
 
     def export_view(self) -> Any:
         """Return a choice of the note's forms and the package as a widget whose files the browser saves."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import ExportView, one_view
 
         return one_view(ExportView, self._run)
 
     def live_view(self) -> Any:
         """Return the run as a widget that follows its log, with stop and resume; the run goes on without it."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import LiveView, one_view
 
         return one_view(LiveView, self._run)
@@ -483,6 +490,7 @@ class Analysis:
 
     def evidence_view(self, node: str | None = None) -> Any:
         """Return the evidence of a proposition as a widget, with a choice of the others."""
+        # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import EvidenceView
 
         return EvidenceView(self._run, node)

@@ -74,6 +74,7 @@ def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]
     ``low`` and ``high`` are the root's least and greatest p over all values of the leaf; ``contribution`` is counted from
     the ``reference``: zero, half, base-rate, market, or a probability.
     """
+    # a quick command like `show` does without it
     from workbench.whatif.typed_values import reference_of
 
     require_grounded(state)
@@ -88,6 +89,7 @@ def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
 
 def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
     """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
+    # a quick command like `show` does without it
     from workbench.synthesis.sensitivity.required_changes import ways_to_reach
     from workbench.whatif.typed_values import parse_probability
 
@@ -100,6 +102,7 @@ def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[
     ``band`` is the one of the first screen and the note, with its sentence; ``correlations`` how errors of leaves go together
     in it, the strongest pair first. ``uncertainty`` is that of the trials alone.
     """
+    # a quick command like `show` does without it
     from workbench.whatif.band import leaf_correlations, run_band
     from workbench.whatif.run_sensitivity import run_sensitivity
 
@@ -119,6 +122,7 @@ def scenarios(state: RunState, names: Sequence[str] = ()) -> dict[str, Any]:
 
 def coherence(store: Store, runs: Sequence[str], exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
     """Return where the root probabilities of several runs contradict each other: ``workbench coherence``."""
+    # a quick command like `show` does without it
     from workbench.whatif.run_coherence import check_runs
 
     return check_runs(store, runs, exclusive)
@@ -189,6 +193,7 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
     rests on past windows; null for others. ``findings`` of the leaf itself says that it read no data.
     """
+    # a quick command like `show` does without it
     from workbench.views.trail import evidence_trail
     from workbench.whatif.band import past_windows
 
@@ -488,6 +493,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
     # asyncio, ssl and the kernels; the list of runs and the tree come from this file too
     from jupyter_client.kernelspec import KernelSpecManager
 
+    # a quick command like `show` does without it
     from sandbox import Sandbox
     from workbench.engine.manifest import packages
 

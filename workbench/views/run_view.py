@@ -103,6 +103,7 @@ class RunView:
 
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
+        # most who look at a run do without its band
         from workbench.whatif.band import run_band
 
         with closing(Store(self.home)) as store:

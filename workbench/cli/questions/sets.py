@@ -20,6 +20,7 @@ from workbench.questions.sets.representation import against_document
 from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
+from workbench.views import question_documents
 from workbench.views import run_documents as documents
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
@@ -109,11 +110,9 @@ def list_questions(
     as_json: Json = False,
 ) -> None:
     """The sets of this home, or the questions of one."""
-    from workbench.views import question_documents as documents
-
     store = open_store()
     if name is None:
-        document = documents.sets_document(store)
+        document = question_documents.sets_document(store)
         if as_json:
             emit_json(document)
             return
@@ -125,7 +124,7 @@ def list_questions(
             ],
         )
         return
-    rows = documents.set_document(store, name)
+    rows = question_documents.set_document(store, name)
     if open_only:
         rows["questions"] = [row for row in rows["questions"] if row["state"] != "resolved"]
     if as_json:
@@ -163,17 +162,15 @@ def show(
     as_json: Json = False,
 ) -> None:
     """One question with its events, or what a set holds and what of it cannot be scored, and why."""
-    from workbench.views import question_documents as documents
-
     name, _, question = reference.partition("/")
     store = open_store()
     if against is not None:
         _show_against(store, name, against, as_json=as_json)
         return
     document = (
-        documents.question_document(store, name, question)
+        question_documents.question_document(store, name, question)
         if question
-        else documents.set_document(store, name)
+        else question_documents.set_document(store, name)
     )
     if as_json:
         emit_json(document)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.catalogue import Availability
 from proxies.ledger import Address
 from workbench.engine.access.budget import Budget, BudgetLimits
+from workbench.engine.access.model_gateway import ModelGateway
 from workbench.environment import proxy_settings
 from workbench.errors import UsageError
 from workbench.models.base import NodeRef
@@ -116,8 +117,6 @@ def own_asker(
     UsageError
         No model answers to the name, or a budget is set and the price is not known.
     """
-    from workbench.engine.access.model_gateway import ModelGateway
-
     budget = Budget(BudgetLimits(usd=budget_usd), usd=spent_usd)
     if run != RUN:
         budget.run.name = run.replace(":", " ", 1)  # as the message names whose budget it is

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from workbench.propositions import NodeId, Rule, Tree
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
+from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
 from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
 
 if TYPE_CHECKING:
     from workbench.synthesis.sensitivity.columns import Column
-    from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,7 +146,6 @@ def weight_uncertainty(
     import numpy as np
 
     from workbench.synthesis.sensitivity.sampling import beta_columns, summary
-    from workbench.synthesis.sensitivity.uncertainty import RootUncertainty
 
     evaluation = evaluate(tree)
     if evaluation.root is None:

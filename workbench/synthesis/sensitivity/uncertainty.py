@@ -15,6 +15,7 @@ from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights
 from workbench.synthesis.whatif.evaluation import evaluate, follows_children
+from workbench.synthesis.whatif.ranges import reachable_ranges
 
 Method = Literal["auto", "exact", "first-order", "monte-carlo"]
 Pair = frozenset[NodeId]
@@ -173,8 +174,6 @@ def is_linear(tree: Tree) -> bool:
 
     What lies below a pinned node does not count. A rule's range is taken over its children's reachable ranges.
     """
-    from workbench.synthesis.whatif.ranges import reachable_ranges
-
     spans = reachable_ranges(tree, raw=True)
     stack = [tree.root.id]
     while stack:
