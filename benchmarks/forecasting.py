@@ -72,7 +72,7 @@ def synthetic(events: int, seed: int = 0) -> Problem:
 
 
 def real(folder: Path) -> Problem:
-    from workbench.science.event_tables import read_events, read_forecasts
+    from workbench.science.tables import read_events, read_forecasts
 
     events = read_events(folder / "events.csv.gz")
     trials = read_forecasts(folder / "trials_dev.csv.gz", events)

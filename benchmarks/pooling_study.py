@@ -20,12 +20,12 @@ from workbench.science.arrays import FloatArray, codes_of, logit, sigmoid
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.logistic import leave_out_logistic
 from workbench.science.comparing.bootstrap import StratifiedIndex, stratified_index
-from workbench.science.event_tables import Events, Forecasts, read_events, read_forecasts
 from workbench.science.pooling.pool import pool
 from workbench.science.pooling.shrinkage import floor_weight, trial_logits
 from workbench.science.pooling.tuning import choose_leave_out
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
+from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
 
 REFERENCE = "logit mean + hierarchical Platt"
 SEES_THE_FUTURE = "pro-high-brave-c1-t1-clairvoyant"  # its date filter was off: left out of every stack

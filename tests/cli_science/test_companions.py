@@ -48,7 +48,7 @@ def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp
     assert report["threshold_fit"]["accuracy"] >= report["threshold_fit"]["accuracy_at_half"]
     applied = run_json("calibrate", "apply", model, *words(files), "-o", output)["forecasts"]
     from workbench.science.calibrating.calibration import load_calibration
-    from workbench.science.event_tables import read_events, read_forecasts
+    from workbench.science.tables import read_events, read_forecasts
 
     events = read_events(files[0])
     again = load_calibration(model)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tests.cli_science.runner import run_json
-from workbench.science.scoring.market_returns import crra_allocation, payoffs
+from workbench.science.scoring.market import crra_allocation, payoffs
 
 pytestmark = [pytest.mark.realdata, pytest.mark.long]
 

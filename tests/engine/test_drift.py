@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.record.proof_verification import Difference, Verification
+from sandbox.record.verify import Difference, Verification
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.audit.drift import drift, rerun_probability
 from workbench.cli.answers.evidence import drift_line

@@ -109,7 +109,7 @@ def small_run(home: Path, server: Upstream, *hits: str) -> None:
         }
     }
     place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="tool", step=7, retry=0)
-    from sandbox.record.proof_verification import content_hash
+    from sandbox.record.verify import content_hash
 
     meta = {
         "content_hash": content_hash(rows),

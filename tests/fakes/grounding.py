@@ -12,7 +12,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from proxies.ledger import Address, LedgerRow, MemoryLedger
 from proxies.settings import ProxySettings
-from sandbox.record.proof_verification import Verification
+from sandbox.record.verify import Verification
 from tests.fakes.leaf import FakeGuide
 from workbench.agents.base import AgentSettings, Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, ProofContext, read_evidence

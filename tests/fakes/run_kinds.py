@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from proxies.ledger import Address, Answer, LedgerRow
-from sandbox.record.proof_verification import content_hash
+from sandbox.record.verify import content_hash
 from workbench.audit.check import RunKind
 from workbench.engine.record.run_files import journal_name, put_tree
 from workbench.engine.run_settings import RunSettings

@@ -6,8 +6,8 @@ from pathlib import Path
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.journal import Journal, read_journal, result_to_json
-from sandbox.record.proof_verification import content_hash
 from sandbox.record.session_notebook import render_notebook, write_notebook
+from sandbox.record.verify import content_hash
 from sandbox.types import CellResult
 from workbench.engine.manifest import run_manifest
 from workbench.engine.record.fold import load_state

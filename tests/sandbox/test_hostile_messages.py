@@ -27,7 +27,7 @@ from sandbox.kernels.decode import Decoded, decode_message
 from sandbox.kernels.outputs import output_from_message
 from sandbox.record.cell_results import cell_result
 from sandbox.record.journal import Journal, result_to_json
-from sandbox.record.proof_verification import compare_notebook
+from sandbox.record.verify import compare_notebook
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.floods import FLOODS, RAW, RAW_FLOODS, SHOW
 

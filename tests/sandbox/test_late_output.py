@@ -16,8 +16,8 @@ from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.kernels.decode import Decoded
 from sandbox.record.cell_results import cell_result
 from sandbox.record.journal import Journal, read_lines, result_to_json
-from sandbox.record.proof_verification import compare_notebook
 from sandbox.record.session_notebook import write_notebook
+from sandbox.record.verify import compare_notebook
 from sandbox.types import JournalCell
 from tests.sandbox.conftest import Opener
 

@@ -10,7 +10,7 @@ from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox, read_journal
 from sandbox.kernels.client import CellRun, KernelClient
-from sandbox.record.proof_verification import verify_proof
+from sandbox.record.verify import verify_proof
 from tests.sandbox.conftest import DEFAULT_LEVEL, Opener
 
 #: What a cell does -> the names it took.

@@ -15,8 +15,8 @@ from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from sandbox.record.journal import Journal, read_journal, seal_line
-from sandbox.record.proof_verification import differ_by_rounding, normalise, verify_proof
 from sandbox.record.session_notebook import render_notebook, write_notebook
+from sandbox.record.verify import differ_by_rounding, normalise, verify_proof
 from sandbox.types import CellResult
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize_scalar
 
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import SizedBet, size_bet
-from workbench.science.scoring.market_returns import crra_allocation
+from workbench.science.scoring.market import crra_allocation
 
 inside = st.floats(0.02, 0.98)
 

@@ -258,7 +258,7 @@ def test_no_other_cut_is_right_more_often(pairs: list[tuple[float, bool]]) -> No
 
 @pytest.mark.realdata
 def test_the_temporal_prior_is_the_shipped_column(test_data: Path) -> None:
-    from workbench.science.event_tables import read_events
+    from workbench.science.tables import read_events
 
     events = read_events(test_data / "forecastbench" / "events.csv.gz")
     rows = events.kind == "dataset"

@@ -12,15 +12,8 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.exceedance import exceed_document
 from workbench.forecasts.series.series_history import History
 from workbench.science import documents
-from workbench.science.event_tables import (
-    Events,
-    Forecasts,
-    read_answers,
-    read_events,
-    read_forecasts,
-    read_series,
-)
 from workbench.science.recipe import Recipe
+from workbench.science.tables import Events, Forecasts, read_answers, read_events, read_forecasts, read_series
 
 
 @pytest.fixture

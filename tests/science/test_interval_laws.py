@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.cli_science.runner import run, run_json, write
 from workbench.science.comparing import score_intervals as intervals
 from workbench.science.comparing.score_intervals import Resampling, interval_card
-from workbench.science.event_tables import Events
 from workbench.science.scoring.scorecard import METRICS, difficulty_of, scorecard
+from workbench.science.tables import Events
 
 ALL = tuple(METRICS)
 

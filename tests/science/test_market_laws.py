@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from workbench.science.errors import DomainError
 from workbench.science.scoring.consistency import chain_score, logical_chain_score, mutual_exclusion
-from workbench.science.scoring.market_returns import crra_allocation, market_returns, payoffs, sharpe, ties
+from workbench.science.scoring.market import crra_allocation, market_returns, payoffs, sharpe, ties
 
 INSIDE = st.floats(0.02, 0.98)
 

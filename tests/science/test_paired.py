@@ -15,7 +15,7 @@ from workbench.science.comparing.comparison import judge, mixed_comparisons, pai
 from workbench.science.comparing.mixed import IndexContrast
 from workbench.science.comparing.paired import PairedVerdict, holm, paired_test, paired_tests
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events
+from workbench.science.tables import Events
 
 
 def equal_methods(rng: np.random.Generator, n: int, runs: int) -> np.ndarray:

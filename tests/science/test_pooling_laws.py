@@ -8,7 +8,6 @@ from hypothesis.extra import numpy as hnp
 
 from workbench.science.arrays import EPS, logit, sigmoid
 from workbench.science.errors import DomainError, TooFewError, UnknownName
-from workbench.science.event_tables import Events
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.pooling.ensembles import (
     divergence_matrix,
@@ -35,6 +34,7 @@ from workbench.science.pooling.tuning import (
     tune_leave_out,
 )
 from workbench.science.recipe import Recipe, prepare
+from workbench.science.tables import Events
 
 INSIDE = st.floats(EPS, 1 - EPS)
 TRIALS = hnp.arrays(float, st.tuples(st.integers(1, 6), st.integers(1, 6)), elements=INSIDE)

@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from tests.cli_science.runner import refused, run, run_json, write
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import size_bet
-from workbench.science.scoring.market_returns import edge_and_luck, market_returns, payoffs
+from workbench.science.scoring.market import edge_and_luck, market_returns, payoffs
 from workbench.science.scoring.positions import Costs, position_log, whole_dollar, with_costs
 
 INSIDE = st.floats(0.02, 0.98)

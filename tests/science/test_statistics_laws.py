@@ -23,8 +23,8 @@ from workbench.science.comparing.comparison import corrected, paired_comparisons
 from workbench.science.comparing.mixed import index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.power import sample_size_hint
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events
 from workbench.science.scoring.adjusted import additive_effects, two_way_anova
+from workbench.science.tables import Events
 
 
 @pytest.mark.parametrize("draws", ["index", "multinomial"])

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.fakes.openai_server import SCORES, OpenAIServer, Policy
 from tests.studies.test_every_arm import PLAN, run_study
 from workbench.engine.access.own_web import own_asker
-from workbench.science.event_tables import Events
+from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ReasoningJudged
 from workbench.studies.arm_distances import caution_rows, distance_matrix

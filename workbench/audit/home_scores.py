@@ -16,7 +16,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.science.comparing.score_intervals import PLAIN
 from workbench.science.documents import score_document
-from workbench.science.event_tables import Events, Forecasts
+from workbench.science.tables import Events, Forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

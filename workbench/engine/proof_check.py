@@ -11,7 +11,7 @@ import orjson
 from sandbox import Limits, Sandbox
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import ends_at
-from sandbox.record.proof_verification import Difference, Verification, verify_proof
+from sandbox.record.verify import Difference, Verification, verify_proof
 from workbench.agents.evidence.base import (
     Evidence,
     EvidenceBroken,

@@ -14,7 +14,6 @@ from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.leave_out import leave_out_platt
 from workbench.science.calibrating.platt import fit_platt
 from workbench.science.errors import DomainError, UnknownName
-from workbench.science.event_tables import Events, StrArray
 from workbench.science.pooling.pool import POOLING_NAMES, is_pooling, pool
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.science.pooling.tuning import (
@@ -26,6 +25,7 @@ from workbench.science.pooling.tuning import (
     tune_in_sample,
     tune_leave_out,
 )
+from workbench.science.tables import Events, StrArray
 
 SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha", "shrink-bayes")
 #: These shrink to a column of the events file; the others to 0.5.

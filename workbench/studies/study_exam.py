@@ -22,8 +22,8 @@ from workbench.questions.sets.exams import find_exam
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.set_scores import events_table
 from workbench.science.arrays import IntArray
-from workbench.science.event_tables import Events, read_events
 from workbench.science.simulator.simulated_exams import SimulatedExam, exam_from_settings
+from workbench.science.tables import Events, read_events
 from workbench.store import Store
 from workbench.studies.contexts.context import read_contexts
 from workbench.studies.contexts.context_store import texts_for

@@ -104,7 +104,7 @@ _CELLS = (
         "from pathlib import Path\n\nimport pandas as pd\n\n"
         "from workbench.science.documents import compare_document, score_document\n"
         "from workbench.science.recipe import Recipe\n"
-        "from workbench.science.event_tables import read_events, read_forecasts\n\n"
+        "from workbench.science.tables import read_events, read_forecasts\n\n"
         "events = read_events(Path('events.csv'))\nforecasts = read_forecasts(Path('forecasts.csv'), events)\n"
         "len(events), forecasts.methods",
     ),

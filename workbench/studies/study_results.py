@@ -22,7 +22,7 @@ from workbench.science.pooling.ensembles import divergence_matrix
 from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import by_category
 from workbench.science.scoring.calibration_error import calibration_error
-from workbench.science.scoring.market_returns import market_returns
+from workbench.science.scoring.market import market_returns
 from workbench.science.scoring.scorecard import parts_of, scorecard
 from workbench.science.scoring.scores import accuracy, brier, brier_index, confidence, index_of
 from workbench.science.scoring.utility import run_variance, utility_scores

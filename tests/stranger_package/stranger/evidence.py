@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from sandbox.record.proof_verification import Difference, Verification
+from sandbox.record.verify import Difference, Verification
 
 
 @dataclass(frozen=True)

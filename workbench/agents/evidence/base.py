@@ -15,7 +15,7 @@ from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.record.proof_verification import Verification
+    from sandbox.record.verify import Verification
     from workbench.models.base import ModelReply, NodeRef
     from workbench.propositions import Belief
 

@@ -23,7 +23,7 @@ _LATEST = 1 << 33  # a second of the year 2242
 _EPOCH = date(1970, 1, 1).toordinal()
 
 if TYPE_CHECKING:
-    from sandbox.record.proof_verification import Verification
+    from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, Replay
 
 
@@ -140,7 +140,7 @@ class MarketEvidence:
         return await asyncio.to_thread(self._read_again, proof)
 
     def _read_again(self, proof: ProofContext) -> Verification:
-        from sandbox.record.proof_verification import Difference
+        from sandbox.record.verify import Difference
 
         outcome = self.compare(proof)
         if outcome.differing:

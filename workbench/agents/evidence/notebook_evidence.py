@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from sandbox.record.proof_verification import Verification, compare_proof
+from sandbox.record.verify import Verification, compare_proof
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.store.errors import StoreCorrupt

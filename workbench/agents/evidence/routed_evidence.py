@@ -18,7 +18,7 @@ from workbench.science.pooling.pool import pool_logit_mean
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.record.proof_verification import Difference, Verification
+    from sandbox.record.verify import Difference, Verification
     from workbench.agents.evidence.base import DataCalls, RecordedReply, Replay
 
 
@@ -181,7 +181,7 @@ class RoutedEvidence:
         return written
 
     def _joined(self, proof: ProofContext, outcomes: list[Verification]) -> Verification:
-        from sandbox.record.proof_verification import Verification
+        from sandbox.record.verify import Verification
 
         faults = [
             replace(item, what=f"{part.grounder}: {item.what}" if len(self.parts) > 1 else item.what)
@@ -232,7 +232,7 @@ def _prefix(number: int) -> str:
 
 
 def _fault(check: str, cell: str | None, what: str) -> Difference:
-    from sandbox.record.proof_verification import Difference
+    from sandbox.record.verify import Difference
 
     return Difference(check=check, cell=cell, what=what)
 

@@ -21,7 +21,7 @@ from workbench.questions.series.series_leaf import SeriesLeaf, read_series_leaf
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
-    from sandbox.record.proof_verification import Difference, Verification
+    from sandbox.record.verify import Difference, Verification
     from workbench.agents.evidence.base import ProofContext, Replay
 
 #: Two computations of one number on one machine agree this far; simulated paths go through an optimizer.
@@ -215,7 +215,7 @@ _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...]
 
 
 def _difference(check: str, what: str) -> Difference:
-    from sandbox.record.proof_verification import Difference
+    from sandbox.record.verify import Difference
 
     return Difference(check=check, cell=None, what=what)
 

@@ -13,7 +13,7 @@ from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
-    from sandbox.record.proof_verification import Verification
+    from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, Replay
 
 __all__ = ["TraceCall", "TraceEvidence", "TraceStep", "notebook_faults", "notebook_of"]
@@ -66,7 +66,7 @@ class TraceEvidence(Trace):
 
         ``book`` is that notebook made again, where evidence that holds this trace renders more than it.
         """
-        from sandbox.record.proof_verification import Difference, Verification
+        from sandbox.record.verify import Difference, Verification
         from workbench.agents.evidence.thought_records import thought_faults
 
         faults: list[tuple[str, str | None, str]] = []

@@ -28,7 +28,7 @@ from workbench.agents.replies.stage_replies import parse_conclusion
 
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
-    from sandbox.record.proof_verification import Verification
+    from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, RecordedReply, Replay
     from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
 

@@ -26,7 +26,7 @@ from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.set_scores import events_table
 from workbench.questions.sets.submission_files import FORMS, check_submission, read_rationales, submission
 from workbench.science.documents.score_documents import pooled_forecasts
-from workbench.science.event_tables import read_forecasts
+from workbench.science.tables import read_forecasts
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]

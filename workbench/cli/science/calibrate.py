@@ -20,7 +20,7 @@ from workbench.cli.science.science_options import (
 from workbench.errors import UsageError
 from workbench.science.calibrating.calibration import load_calibration, save_calibration
 from workbench.science.documents import calibrated_document, calibration_document, method_names
-from workbench.science.event_tables import read_events, read_forecasts
+from workbench.science.tables import read_events, read_forecasts
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
 

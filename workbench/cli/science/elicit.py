@@ -13,7 +13,7 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.exceedance import exceed_document, model_names
 from workbench.forecasts.series.series_history import History
 from workbench.science.documents import elicit_document
-from workbench.science.event_tables import read_answers, read_series
+from workbench.science.tables import read_answers, read_series
 
 
 @command

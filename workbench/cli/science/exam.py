@@ -10,7 +10,7 @@ from workbench.cli.science.science_options import AsJson, EventsFile, Home, exam
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.sets.exams import Exam, ExamRules, build_exam, exams_document, saved_exams
-from workbench.science.event_tables import read_events
+from workbench.science.tables import read_events
 
 exams = typer.Typer(help="Named views of a file of questions.", no_args_is_help=True)
 

@@ -15,7 +15,7 @@ from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.questions.sets.exams import Exam, find_exam
-from workbench.science.event_tables import Events, Forecasts, read_events, read_forecasts
+from workbench.science.tables import Events, Forecasts, read_events, read_forecasts
 from workbench.spreadsheet import guard_formula
 from workbench.terminal import printable
 

@@ -11,8 +11,8 @@ from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.documents import paper_tables_document
-from workbench.science.event_tables import read_events, read_forecasts
 from workbench.science.simulator.studies import STUDIES, run_study
+from workbench.science.tables import read_events, read_forecasts
 
 
 @command

@@ -18,7 +18,7 @@ _MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "extra")
 _NUMBERS = ("low", "high", "volume")
 _FIELDS = tuple(item.name for item in fields(Question))
 
-#: Columns of a file of events (`workbench.science.event_tables`).
+#: Columns of a file of events (`workbench.science.tables`).
 EVENT_COLUMNS = (
     "event_id",
     "question_key",

@@ -16,7 +16,7 @@ from workbench.questions.sets.linked import group_of, linked_questions
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.betting import size_bet
-from workbench.science.scoring.market_returns import edge_and_luck
+from workbench.science.scoring.market import edge_and_luck
 from workbench.science.scoring.portfolio import size_portfolio
 
 LOG_COLUMNS = ("day", "set", "event", "side", "p", "price", "stake", "dollars", "shares", "expected")
@@ -74,7 +74,7 @@ def settled_document(
     """What logged bets on a set came to, each split into edge and luck: ``questions settle``.
 
     ``edge_by`` is ``own``, the probability at which a bet was made, or ``quotes``, what the set's newest quotes imply: the closing price
-    where the set was fetched again before the close. The formula is that of `workbench.science.scoring.market_returns`, in dollars.
+    where the set was fetched again before the close. The formula is that of `workbench.science.scoring.market`, in dollars.
 
     Raises
     ------

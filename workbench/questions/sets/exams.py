@@ -18,7 +18,7 @@ from proxies.hashing import sha256_of
 from workbench.errors import UsageError
 from workbench.models.training_ends import date_or_month, training_cutoff
 from workbench.science.arrays import IntArray
-from workbench.science.event_tables import Events
+from workbench.science.tables import Events
 
 _FORMAT = "analyst-workbench/exam/1"
 

@@ -10,7 +10,7 @@ from scipy.stats import chi2_contingency
 from workbench.questions.question import QuestionError
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.questions.sets.set_scores import events_table
-from workbench.science.event_tables import Events
+from workbench.science.tables import Events
 
 _COLUMNS = ("source", "category", "topic", "question_type")
 _DAYS = (7, 30, 90, 180, 365)

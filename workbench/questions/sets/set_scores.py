@@ -13,8 +13,8 @@ from workbench.questions.grammar import series_named
 from workbench.questions.question import Question, QuestionError, events_of
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.documents import score_document
-from workbench.science.event_tables import Events, read_forecasts
 from workbench.science.recipe import Recipe
+from workbench.science.tables import Events, read_forecasts
 
 
 def events_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> Events:

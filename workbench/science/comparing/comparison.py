@@ -19,8 +19,8 @@ from workbench.science.comparing.paired import (
 )
 from workbench.science.comparing.power import SampleSize, sample_size_hint
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events
 from workbench.science.scoring.adjusted import AdditiveEffects, Anova, additive_effects, two_way_anova
+from workbench.science.tables import Events
 
 Values = Mapping[str, FloatArray]
 

@@ -12,9 +12,9 @@ import numpy as np
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import PairedResult, percentile_interval, stratified_index
 from workbench.science.comparing.comparison import bootstrap_comparisons
-from workbench.science.event_tables import Events, Forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.scorecard import scorecard
+from workbench.science.tables import Events, Forecasts
 
 BLF = "pro-high-brave-c1-p1-t1"
 CASSI = "fb-cassi-ai-2"

@@ -10,7 +10,7 @@ from workbench.science.comparing.bootstrap import symmetric_interval
 from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.comparing.score_intervals import Resampling, resampled_sums
 from workbench.science.scoring.calibration_error import bin_of
-from workbench.science.scoring.market_returns import EdgeAndLuck
+from workbench.science.scoring.market import EdgeAndLuck
 
 #: Figures with an interval by level of risk aversion; Brier score and calibration error have one each.
 BY_LEVEL = ("average_return", "sharpe", "sharpe_ddof0", "total_payoff", "payoff_sd", "edge", "luck")

@@ -19,10 +19,10 @@ from workbench.science.arrays import FloatArray, IntArray, codes_of
 from workbench.science.comparing.bootstrap import Draws, index_means, resample_counts, symmetric_interval
 from workbench.science.comparing.clusters import MIN_CLUSTERS, event_clusters
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events, StrArray
 from workbench.science.scoring.calibration_error import bin_of
 from workbench.science.scoring.scorecard import POOLED, Difficulty, parts_of
 from workbench.science.scoring.scores import log_losses, metaculus_scores
+from workbench.science.tables import Events, StrArray
 
 _BLOCK = 1 << 21  # drawn questions held at once
 

@@ -8,8 +8,8 @@ from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.calibrating.calibration import Calibration, fit_calibration, fit_threshold
 from workbench.science.documents.score_documents import Document, method_names, pooled_forecasts
-from workbench.science.event_tables import Events, Forecasts
 from workbench.science.scoring.scores import brier, log_loss
+from workbench.science.tables import Events, Forecasts
 
 
 def calibration_document(

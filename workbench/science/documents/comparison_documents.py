@@ -21,10 +21,10 @@ from workbench.science.comparing.comparison import (
 from workbench.science.comparing.mixed import IndexContrast
 from workbench.science.comparing.paired import holm
 from workbench.science.documents.score_documents import Document, method_names, raw_forecasts
-from workbench.science.event_tables import Events, Forecasts
 from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, greedy_leave_out
 from workbench.science.recipe import SHRINKAGES, Prepared, Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.tables import Events, Forecasts
 
 
 def paper_tables_document(

@@ -11,13 +11,12 @@ from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_of, interval_card
-from workbench.science.event_tables import Answers, Events, Forecasts
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.pooling.pool import pool
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.scoring.calibration_error import calibration_error
-from workbench.science.scoring.market_returns import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
+from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
 from workbench.science.scoring.scorecard import (
@@ -31,6 +30,7 @@ from workbench.science.scoring.scorecard import (
 )
 from workbench.science.scoring.scores import brier
 from workbench.science.scoring.utility import Normalise, utility_scores
+from workbench.science.tables import Answers, Events, Forecasts
 
 Document = dict[str, Any]
 

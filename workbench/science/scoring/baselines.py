@@ -4,7 +4,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events
+from workbench.science.tables import Events
 
 
 def baseline_forecast(events: Events, spec: str) -> FloatArray:

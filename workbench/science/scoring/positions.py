@@ -8,7 +8,7 @@ import numpy as np
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 from workbench.science.scoring.betting import pays, size_bet
-from workbench.science.scoring.market_returns import EdgeAndLuck, Tie, crra_allocation, edge_and_luck
+from workbench.science.scoring.market import EdgeAndLuck, Tie, crra_allocation, edge_and_luck
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

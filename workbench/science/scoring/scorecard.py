@@ -8,7 +8,6 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import DomainError, UnknownName
-from workbench.science.event_tables import Events
 from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.adjusted import adjusted_brier, market_difficulty, question_difficulty
 from workbench.science.scoring.calibration_error import calibration_error
@@ -23,6 +22,7 @@ from workbench.science.scoring.scores import (
     metaculus_baseline,
     metaculus_scores,
 )
+from workbench.science.tables import Events
 
 Part = dict[str, float | None]
 

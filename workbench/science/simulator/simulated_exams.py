@@ -11,9 +11,9 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
-from workbench.science.event_tables import Events
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
 from workbench.science.simulator.worlds import World, WorldKind, linear_reading, make_world
+from workbench.science.tables import Events
 
 RULES = ("own", "linear", "leaf")
 

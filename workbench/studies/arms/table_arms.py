@@ -10,11 +10,11 @@ import pandas as pd
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.documents.score_documents import raw_forecasts
-from workbench.science.event_tables import read_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
+from workbench.science.tables import read_forecasts
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice, take
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec
