@@ -22,7 +22,7 @@ HEAVY = {
     **dict.fromkeys(("selectolax", "tinycss2", "Stemmer"), "only where a page or the catalogue is read"),
     **dict.fromkeys(("httpx", "curl_cffi"), "0.1 s; only where something is fetched"),
     **dict.fromkeys(("cryptography",), "0.05 s; only where something is signed"),
-    **dict.fromkeys(("yaml", "dotenv", "typer", "rich", "orjson", "pydantic"), "0.02 to 0.1 s each, which a quick command feels"),
+    **dict.fromkeys(("yaml", "dotenv", "typer", "rich", "orjson", "pydantic", "pydantic_core"), "0.02 to 0.1 s each, which a quick command feels"),
 }  # fmt: skip
 
 Module = tuple[str, ast.Module, list[str]]
