@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from pydantic_core import PydanticSerializationError, core_schema, to_json
+
 from workbench.errors import UsageError
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.ids import NodeId, require_id
@@ -33,8 +35,6 @@ class ReadBy:
         self._reader = reader
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
         # A plain validator: pydantic must not look into a type that it cannot know, such as the classes of installed rules.
         return core_schema.with_info_plain_validator_function(
             lambda value, info: self._reader(value, info.context)
@@ -43,8 +43,6 @@ class ReadBy:
 
 class _CheckId:
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> Any:
-        from pydantic_core import core_schema
-
         return core_schema.no_info_after_validator_function(require_id, handler(source))
 
 
@@ -73,7 +71,6 @@ def read_strict(kind: Callable[..., T], data: object, *, what: str, context: Any
         Whatever the dataclass itself refuses with (a probability outside [0, 1], a formula that does not parse).
     """
     from pydantic import ValidationError
-    from pydantic_core import PydanticSerializationError, to_json
 
     # Through JSON text, because only there pydantic's strict mode takes a list for a tuple, a text for an enumeration and
     # an object for a dataclass. NaN passes as itself, so that the field refuses it: as null it would pass for "no value".
