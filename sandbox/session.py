@@ -64,7 +64,8 @@ class Session:
         #: what bounds the memory of the kernel with all it starts: ``cgroup v1``, ``cgroup v2`` or ``watched``
         self.memory = "watched"
         self._cell_count = 0
-        self._kernel: Kernel | None = None
+        #: the sealed kernel that runs the cells; None until the first cell and after the last
+        self.kernel: Kernel | None = None
         self._client: KernelClient | None = None
         self._wire: WireServer | None = None
         self._memory: MemoryWatch | None = None
@@ -141,7 +142,7 @@ class Session:
             raise ValueError(f"no cell {fixes!r} in session {self.spec.name}")
         async with self._busy:
             await self._blame_earlier()
-            if self._kernel is None or not self._kernel.process.alive:
+            if self.kernel is None or not self.kernel.process.alive:
                 await self._start_kernel("died")
             self._record_late()
             source = source.encode("utf-8", "replace").decode()  # a lone surrogate fits no file
@@ -181,9 +182,9 @@ class Session:
         # a kernel that has not yet begun the cell would take it for nothing
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(run.began.wait(), _BEGINS_IN)
-        if self._kernel is not None and self._running is run:
+        if self.kernel is not None and self._running is run:
             run.interrupted = True
-            self._kernel.interrupt()
+            self.kernel.interrupt()
 
     async def close(self) -> None:
         """End the kernel and render the notebook; a second call does nothing.
@@ -252,7 +253,7 @@ class Session:
         unclaimed = self._claim_usage()
         ready = await self._kernels(self._spec_for_next_kernel())
         kernel = ready.kernel
-        self._kernel, self._client = kernel, ready.client
+        self.kernel, self._client = kernel, ready.client
         limits = self.spec.limits
         files = limits.memory_bytes(self.spec.isolation) - (limits.memory_mb << 20)
         self._memory = MemoryWatch(kernel, limits.memory_mb, files)
@@ -320,10 +321,10 @@ class Session:
                 )
 
     async def _stop_kernel(self) -> None:
-        client, kernel, wire = self._client, self._kernel, self._wire_task
+        client, kernel, wire = self._client, self.kernel, self._wire_task
         guard = self._guard_task
         # taken before the first await: a second caller then finds nothing to stop
-        self._client = self._kernel = self._wire_task = self._guard_task = None
+        self._client = self.kernel = self._wire_task = self._guard_task = None
         # the guard itself comes here when it blames a cell, and must not wait for its own end
         if guard is not None and guard is not asyncio.current_task():
             guard.cancel()
@@ -340,9 +341,9 @@ class Session:
         self, cell: JournalCell, index: int, *, repeats: int = 0
     ) -> tuple[CellResult, ResourceUsage]:
         """Run a cell; return what it did and what it used. `repeats`: its calls that were counted when it first ran."""
-        assert self._client is not None and self._kernel is not None and self._wire is not None
+        assert self._client is not None and self.kernel is not None and self._wire is not None
         assert self._memory is not None
-        limits, kernel, client, wire = self.spec.limits, self._kernel, self._client, self._wire
+        limits, kernel, client, wire = self.spec.limits, self.kernel, self._client, self._wire
         before = self._usage.total
         wire.begin(index, repeated=repeats)
         calls = wire.cell
@@ -427,8 +428,8 @@ class Session:
 
     async def _relieve(self, watch: MemoryWatch | DiskWatch) -> bool:
         """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""
-        assert self._kernel is not None
-        await end_children(self._kernel)
+        assert self.kernel is not None
+        await end_children(self.kernel)
         return await watch.recovers(_WATCH_GRACE)
 
     async def _guard_disk(self, kernel: Kernel) -> None:
@@ -443,7 +444,7 @@ class Session:
                 continue  # a cell that runs has a watch of its own
             async with self._busy:
                 # the cell that held the lock may have got a fresh kernel, with a guard of its own
-                if self._kernel is kernel:
+                if self.kernel is kernel:
                     await self._blame_earlier()
 
     async def _blame_earlier(self) -> None:
@@ -452,7 +453,7 @@ class Session:
         Its result is corrected, in the journal too. What it started is killed, and the kernel where that is not enough;
         the cell to come then runs in a fresh one.
         """
-        kernel, memory = self._kernel, self._memory
+        kernel, memory = self.kernel, self._memory
         ran = [cell for cell in self.cells if cell.kind == "code" and cell.result is not None]
         if kernel is None or memory is None or not ran:
             return

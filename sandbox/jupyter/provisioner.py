@@ -107,34 +107,34 @@ class SandboxProvisioner(KernelProvisionerBase):
         config=True
     )
 
-    _kernel: Kernel | None = None
+    kernel: Kernel | None = None
     _endpoints: Endpoints | None = None
     _declared = ""
 
     @property
     def has_process(self) -> bool:
         """Whether a kernel was started and not yet waited for."""
-        return self._kernel is not None
+        return self.kernel is not None
 
     async def poll(self) -> int | None:
         """None while it runs, else its exit code."""
-        if self._kernel is None:
+        if self.kernel is None:
             return 0
-        return self._kernel.process.exited.result() if not self._kernel.process.alive else None
+        return self.kernel.process.exited.result() if not self.kernel.process.alive else None
 
     async def wait(self) -> int | None:
         """Wait for its end and return the exit code."""
-        if self._kernel is None:
+        if self.kernel is None:
             return 0
-        code = await self._kernel.wait()
-        self._kernel.process.release()
-        self._kernel = None
+        code = await self.kernel.wait()
+        self.kernel.process.release()
+        self.kernel = None
         return code
 
     async def send_signal(self, signum: int) -> None:
         """Send a signal to the kernel and, for an interrupt, to what it runs."""
-        if self._kernel is not None:
-            self._kernel.process.signal(signum, group=signum == signal.SIGINT)
+        if self.kernel is not None:
+            self.kernel.process.signal(signum, group=signum == signal.SIGINT)
 
     async def kill(self, restart: bool = False) -> None:
         """End it and all it started."""
@@ -177,13 +177,13 @@ class SandboxProvisioner(KernelProvisionerBase):
         server = await fork_server(self.isolation)
         # a start that fails removes them; the next one then binds fresh ones
         endpoints, self._endpoints = self._endpoints, None
-        self._kernel = await start_kernel(server, limits, endpoints=endpoints)
+        self.kernel = await start_kernel(server, limits, endpoints=endpoints)
         self._endpoints = endpoints
         thread = broker_thread()
         calls = OpenCalls(thread.session(), f"kernel-{self.kernel_id}")
         if self._declared:
             await calls.declare(self._declared)
-        thread.serve(self._kernel, calls, limits, self.isolation)
+        thread.serve(self.kernel, calls, limits, self.isolation)
         return self.connection_info
 
     async def cleanup(self, restart: bool = False) -> None:
@@ -202,5 +202,5 @@ class SandboxProvisioner(KernelProvisionerBase):
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
-            if self._kernel is not None:
-                self._kernel.process.signal(signal.SIGKILL)
+            if self.kernel is not None:
+                self.kernel.process.signal(signal.SIGKILL)

@@ -65,7 +65,7 @@ def ungrouped(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def _until_over(session: Session) -> None:
     """Wait until what the last cell left behind holds too much, or the group has acted on it."""
-    kernel, watch = session._kernel, session._memory
+    kernel, watch = session.kernel, session._memory
     assert kernel is not None and watch is not None
     before = (0, 0) if kernel.group is None else kernel.group.limit_events()
     for _ in range(400):
@@ -83,13 +83,13 @@ async def test_children_that_ignore_the_interrupt_end_with_their_cell(
 ) -> None:
     session = await open_session(level=level, limits=_LIMITS)
     await session.execute("mine = 5")
-    assert session._kernel is not None
-    pid = session._kernel.process.pid
+    assert session.kernel is not None
+    pid = session.kernel.process.pid
     first = await session.execute(STUBBORN)
     assert (first.status, first.limit) == ("error", "memory"), first.text()
     second = await session.execute("mine")
     assert (second.status, second.limit, second.text()) == ("ok", None, "5")
-    assert session._kernel.process.pid == pid
+    assert session.kernel.process.pid == pid
     assert [child for child in memory.process_tree(pid) if memory.private_bytes(child)] == [
         pid
     ]  # the rest are zombies

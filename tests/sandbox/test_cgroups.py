@@ -192,12 +192,12 @@ except KeyboardInterrupt:
     held.clear()
     raise
 """
-    pid = session._kernel.process.pid
+    pid = session.kernel.process.pid
     result = await session.execute(cell)
     assert result.limit == "memory"
     if level == "namespaces":  # there the files' share is room that the watch has to act in
         assert (result.status, result.error.ename) == ("error", "KeyboardInterrupt"), result.text()
-        assert session._kernel.process.pid == pid
+        assert session.kernel.process.pid == pid
 
 
 async def test_a_killed_child_names_the_limit_and_the_kernel_stays(open_session: Opener, seldom):
@@ -234,8 +234,8 @@ async def test_no_group_outlives_its_kernel(level: str, box, open_session: Opene
     session = await open_session(level=level)
     other = await open_session("P2.1.1", level=level)
     assert len(_folders() - before) >= 4 or cgroups.available().version == 2
-    other._kernel.process.signal(signal.SIGKILL)
-    await other._kernel.wait(20)
+    other.kernel.process.signal(signal.SIGKILL)
+    await other.kernel.wait(20)
     assert (await other.execute("6 * 7")).text() == "42"
     await session.execute("import subprocess; subprocess.Popen(['sleep', '987'], start_new_session=True)")
     await box.aclose()
@@ -268,7 +268,7 @@ time.sleep(60)
         manager = AsyncKernelManager(kernel_name="analyst")
         await manager.start_kernel()
         try:
-            kernel = manager.provisioner._kernel
+            kernel = manager.provisioner.kernel
             assert (kernel.group is None) is (bounded == "watch")
             client = manager.client()
             client.start_channels()

@@ -79,7 +79,7 @@ async def test_a_full_disk_is_a_limit_and_nothing_stays(
 ):
     session = await open_session(level="landlock", limits=_SMALL, api=two_looks)
     await session.execute("kept = 5")
-    home = session._kernel.endpoints.home
+    home = session.kernel.endpoints.home
     stopped = await session.execute(ATTACKS[attack])
     assert stopped.limit == "disk" and stopped.status in ("error", "died"), stopped.text()
     assert "reached" not in "".join(output.get("text", "") for output in stopped.outputs)
@@ -88,7 +88,7 @@ async def test_a_full_disk_is_a_limit_and_nothing_stays(
     assert again.text() == "(5, [])"
     monkeypatch.setattr("sandbox.limits.disk.DiskWatch.wait_exceeded", lambda self: asyncio.sleep(3600))
     control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
-    home = control._kernel.endpoints.home
+    home = control.kernel.endpoints.home
     result = await control.execute(ATTACKS[attack])
     assert (result.status, result.text().split()[0]) == ("ok", "reached"), result.text()
     await control.close()
@@ -111,7 +111,7 @@ print(len([name for name in os.listdir(tempfile.gettempdir()) if name.startswith
 
 async def test_too_much_that_is_taken_back_costs_the_cell_and_not_the_kernel(open_session: Opener):
     session = await open_session(level="landlock", limits=_SMALL)
-    pid = session._kernel.process.pid
+    pid = session.kernel.process.pid
     cell = """
 import os, time
 try:
@@ -127,7 +127,7 @@ finally:
     result = await session.execute(cell)
     assert (result.status, result.limit, result.error.ename) == ("error", "disk", "KeyboardInterrupt")
     assert "take more space, than it may have" in result.text()
-    assert result.stopped and session._kernel.process.pid == pid
+    assert result.stopped and session.kernel.process.pid == pid
 
 
 LEFT_WRITING = """
@@ -148,7 +148,7 @@ async def test_what_a_cell_leaves_writing_is_stopped_while_no_cell_runs(
     session = await open_session(level="landlock", limits=_SMALL)
     assert (await session.execute("kept = 5")).status == "ok"
     assert (await session.execute(LEFT_WRITING)).status == "ok"
-    home = session._kernel.endpoints.home
+    home = session.kernel.endpoints.home
     most = 0
     for _ in range(160):
         await asyncio.sleep(0.1)
@@ -166,7 +166,7 @@ async def test_what_a_cell_leaves_writing_is_stopped_while_no_cell_runs(
     monkeypatch.setattr("sandbox.session._GUARD_INTERVAL", 3600)
     control = await open_session("P2.1.1", level="landlock", limits=_SMALL)
     await control.execute(LEFT_WRITING)
-    home = control._kernel.endpoints.home
+    home = control.kernel.endpoints.home
     await asyncio.sleep(4)
     assert sum(status.st_blocks * 512 for status in walk(home) if status is not None) > 8 << 20
 

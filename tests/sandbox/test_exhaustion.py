@@ -149,7 +149,7 @@ async def test_a_cell_cannot_end_the_fork_server_or_a_sibling(level: str, open_s
     await sibling.execute("mine = 5")
     server = await fork_server(level)
     session = await open_session(level=level)
-    targets = (server.pid, sibling._kernel.process.pid)
+    targets = (server.pid, sibling.kernel.process.pid)
     cell = textwrap.dedent(
         f"""
         import os, signal
@@ -163,7 +163,7 @@ async def test_a_cell_cannot_end_the_fork_server_or_a_sibling(level: str, open_s
     )
     result = await session.execute(cell)
     assert "reached" not in result.text()
-    assert not server.dead and sibling._kernel.process.alive
+    assert not server.dead and sibling.kernel.process.alive
     assert (await sibling.execute("mine")).text() == "5"
 
 

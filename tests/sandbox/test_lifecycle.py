@@ -40,7 +40,7 @@ MANAGER = textwrap.dedent(
         session = await Sandbox().open(spec, api)
         await session.execute("done = 1")
         await session.execute("import subprocess; subprocess.Popen(['sleep', '4321'], start_new_session=True)")
-        print(session._kernel.process.pid, flush=True)
+        print(session.kernel.process.pid, flush=True)
         await session.execute("import time; time.sleep(600)")
 
     asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
@@ -149,7 +149,7 @@ async def test_many_kernels_at_once_all_come_up(open_session: Opener):
         *(session.execute(f"import pandas\n{n} * 2") for n, session in enumerate(sessions))
     )
     assert [result.text() for result in results] == [str(n * 2) for n in range(10)]
-    pids = {session._kernel.process.pid for session in sessions}
+    pids = {session.kernel.process.pid for session in sessions}
     assert len(pids) == 10
 
 
@@ -178,7 +178,7 @@ async def test_a_kernel_killed_from_outside_is_reported(open_session: Opener):
     session = await open_session()
     running = asyncio.create_task(session.execute("import time; time.sleep(60)"))
     await asyncio.sleep(0.3)
-    session._kernel.process.signal(signal.SIGKILL)
+    session.kernel.process.signal(signal.SIGKILL)
     result = await asyncio.wait_for(running, 10)
     assert result.status == "died" and "SIGKILL" in result.error.evalue
 
@@ -221,7 +221,7 @@ async def test_three_hundred_kernels_that_plotted_fit_into_ten_gigabytes(open_se
         sessions.append(session)
     total = 0
     for session in sessions:
-        text = Path(f"/proc/{session._kernel.process.pid}/smaps_rollup").read_text()
+        text = Path(f"/proc/{session.kernel.process.pid}/smaps_rollup").read_text()
         total += int(next(line for line in text.splitlines() if line.startswith("Pss:")).split()[1])
     print(f"proportional memory of 300 kernels: {total / 1024 / 1024:.2f} GiB")
     assert total < 10 * 1024 * 1024, f"{total / 1024 / 1024:.1f} GiB"

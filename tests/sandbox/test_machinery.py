@@ -119,7 +119,7 @@ async def test_a_sibling_cannot_look_into_a_program_that_another_cell_started(
     with victim(next(victims)) as host:
         started = await sibling.execute(_CHILD.format(token=host.token))
         address, descriptor = map(int, started.text().split())
-        kernel = sibling._kernel.process.pid
+        kernel = sibling.kernel.process.pid
         for _ in range(100):
             found = [pid for pid in process_tree(kernel) if pid != kernel]
             if found:

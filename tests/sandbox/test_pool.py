@@ -25,7 +25,7 @@ async def test_kernels_in_waiting_are_handed_out_once_and_replaced(box, open_ses
     waiting = await _filled(box)
     assert len(waiting) == len(box.pool) == 2
     sessions = await asyncio.gather(*(open_session(f"P{n}.1.1") for n in range(2, 6)))
-    pids = [session._kernel.process.pid for session in sessions]
+    pids = [session.kernel.process.pid for session in sessions]
     assert len(set(pids)) == 4 and set(waiting) <= set(pids)
     again = await _filled(box)
     assert len(again) == 2 and not set(again) & set(pids)
@@ -86,7 +86,7 @@ async def test_a_claimed_kernel_is_sealed_and_calls_its_own_session(box, open_se
     await open_session("P1.1.1", level="namespaces")
     waiting = await _filled(box)
     session = await open_session("P2.1.1", level="namespaces", api=api)
-    assert session._kernel.process.pid in waiting
+    assert session.kernel.process.pid in waiting
     assert (await session.execute("CALL_API('x')")).text() == "'for the second: x'"
     refused = await session.execute("import socket; socket.socket(socket.AF_INET)")
     assert refused.error.ename == "PermissionError"
@@ -97,7 +97,7 @@ async def test_other_limits_and_dead_kernels_are_not_taken_from_the_pool(box, op
     await open_session("P1.1.1")
     waiting = await _filled(box)
     other = await open_session("P2.1.1", limits=Limits(memory_mb=512))
-    assert other._kernel.process.pid not in waiting
+    assert other.kernel.process.pid not in waiting
     dying = [os.pidfd_open(pid) for pid in waiting]
     for pid, fd in zip(waiting, dying, strict=True):
         os.kill(pid, signal.SIGKILL)
@@ -105,7 +105,7 @@ async def test_other_limits_and_dead_kernels_are_not_taken_from_the_pool(box, op
             await asyncio.sleep(0.01)
         os.close(fd)
     session = await open_session("P3.1.1")
-    assert session._kernel.process.pid not in waiting
+    assert session.kernel.process.pid not in waiting
     assert (await session.execute("1 + 1")).text() == "2"
 
 

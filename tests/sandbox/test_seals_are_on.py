@@ -42,7 +42,7 @@ async def test_a_cell_that_ignores_the_interrupt_is_killed_when_its_grace_is_ove
 @pytest.mark.parametrize("level", LEVELS)
 async def test_nobody_else_may_enter_the_folders_of_a_kernel(level: str, open_session: Opener):
     session = await open_session(level=level)
-    endpoints = session._kernel.endpoints
+    endpoints = session.kernel.endpoints
     # at landlock a kernel of root is another user, who passes through ours to its own folder, and sees nothing there
     # (also here, if such a kernel was started by this process before)
     assert stat.S_IMODE(run_folder().stat().st_mode) in ((0o700, 0o711) if os.geteuid() == 0 else (0o700,))
@@ -86,7 +86,7 @@ async def test_a_process_of_the_same_user_cannot_look_into_a_kernel(level: str, 
     """It would find the key that signs the messages, and the wire."""
     session = await open_session(level=level)
     assert (await session.execute("import ctypes; ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)")).text() == "0"
-    kernel = session._kernel.process.pid
+    kernel = session.kernel.process.pid
     user = _user_of(kernel)
 
     def look(pid: int) -> str:
@@ -133,7 +133,7 @@ async def test_no_sealed_cell_reads_the_signing_key(
         control = subprocess.run(as_other, capture_output=True, text=True, check=True)
         assert "OPENSSH PRIVATE KEY" in control.stdout
     session = await open_session(level=level)
-    assert (os.geteuid() == 0 and level != "none") is (_user_of(session._kernel.process.pid) != os.geteuid())
+    assert (os.geteuid() == 0 and level != "none") is (_user_of(session.kernel.process.pid) != os.geteuid())
     read = (await session.execute(f"print(open({str(key)!r}).read())")).text()
     # the control is the level that seals nothing
     assert ("OPENSSH PRIVATE KEY" in read) is (level == "none")

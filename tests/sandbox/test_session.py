@@ -335,7 +335,7 @@ async def test_nothing_is_left_of_a_closed_session(open_session: Opener):
     command = ["sleep", f"321.{secrets.randbelow(10**9):09d}"]
     started = await session.execute(f"import subprocess\nsubprocess.Popen({command}, start_new_session=True)")
     assert started.status == "ok", started
-    kernel = session._kernel
+    kernel = session.kernel
     line = "\0".join(command)
     for _ in range(50):
         if _processes(line):
@@ -360,7 +360,7 @@ async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Op
     server = await fork_server("namespaces")
     os.kill(server.pid, signal.SIGKILL)
     for _ in range(100):
-        if server.dead and not session._kernel.process.alive:
+        if server.dead and not session.kernel.process.alive:
             break
         await asyncio.sleep(0.05)
     assert server.dead

@@ -63,7 +63,7 @@ async def test_a_kernel_is_never_root_and_no_two_are_the_same_user(level: str, o
     assert all("0" not in user.strip("()").split(", ") for user in users)
     if os.geteuid() == 0:
         assert users[0] != users[1]
-        folder = Path("/proc") / str(sessions[0]._kernel.process.pid)
+        folder = Path("/proc") / str(sessions[0].kernel.process.pid)
         assert f"Uid:\t{users[0].strip('()').split(',')[0]}\t" in (folder / "status").read_text()
 
 

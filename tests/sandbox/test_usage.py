@@ -85,8 +85,8 @@ async def test_calls_of_a_thread_that_its_cell_left_behind_count(box: Sandbox, s
         if len(asked) == 3:
             break
         await asyncio.sleep(0.05)
-    session._kernel.process.signal(9)
-    await session._kernel.wait()
+    session.kernel.process.signal(9)
+    await session.kernel.wait()
     await session.execute(
         "1"
     )  # in a fresh kernel; the thread begins again there, and that is no concern here
