@@ -13,7 +13,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_outp
 from proxies.asof.asof_text import NO_TEXT
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings
-from workbench.prompts import render
+from workbench.prompts import TODAY
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import Restate, SetValue
 from workbench.reports.note_page import write_report
@@ -130,7 +130,7 @@ def test_a_proof_shows_outputs_verbatim(tmp_path: Path) -> None:
 
 
 def test_a_prompt_shows_a_statement_verbatim() -> None:
-    prompt = render(
+    prompt = TODAY.render(
         "step_first", proposition=HOSTILE, cutoff="c", reply_format="f", max_steps=3, hints=NO_TEXT
     )
     assert HOSTILE in prompt.text

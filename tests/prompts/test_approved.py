@@ -32,7 +32,7 @@ from workbench.agents.synthesizers import model_synthesizers as synthesizers
 from workbench.agents.topic_sorter import classify_questions
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
-from workbench.prompts import PromptSet, fingerprints, load, names, prompt_set
+from workbench.prompts import TODAY, PromptSet, load, names, prompt_set
 from workbench.propositions import Tree
 from workbench.search.base import FoundPage
 from workbench.search.engines import Hit
@@ -290,7 +290,7 @@ async def test_every_prompt_is_part_of_an_approved_dialogue() -> None:
 
 def test_a_changed_prompt_has_a_new_version() -> None:
     stored = APPROVED / "versions.json"
-    now: dict[str, Any] = fingerprints()
+    now: dict[str, Any] = TODAY.fingerprints()
     before = json.loads(stored.read_text(encoding="utf-8")) if stored.is_file() else {}
     for name in set(now) & set(before):
         if now[name]["sha256"] != before[name]["sha256"]:
@@ -326,5 +326,5 @@ def test_the_earlier_file_of_a_changed_prompt_is_kept() -> None:
         assert not PromptSet.of({name: digest}).missing, (
             f"{name} has changed: keep the file as it was in {where}"
         )
-    today = {(name, str(each["version"]), each["sha256"]) for name, each in fingerprints().items()}
+    today = {(name, str(each["version"]), each["sha256"]) for name, each in TODAY.fingerprints().items()}
     assert today <= set(released), "a prompt is new or has changed: add its line to released.txt"

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.asof_text import NO_TEXT, as_of
 from proxies.asof.clock import Cutoff
-from workbench.prompts import fingerprints, load, names, render
+from workbench.prompts import TODAY, load, names
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
 from workbench.prompts.prompt_files import parse
 
@@ -25,7 +25,7 @@ def prompt_file(body: str, inputs: str = "") -> bytes:
 @pytest.mark.parametrize("name", names())
 def test_every_prompt_file_loads_and_renders(name: str) -> None:
     template = load(name)
-    rendered = render(name, **{key: as_of(f"<{key}>", LIVE) for key in template.inputs})
+    rendered = TODAY.render(name, **{key: as_of(f"<{key}>", LIVE) for key in template.inputs})
     assert all(f"<{key}>" in rendered.text for key in template.inputs)
     assert "{{" not in rendered.text and "}}" not in rendered.text
     assert (rendered.name, rendered.version, rendered.sha256) == (name, template.version, template.sha256)
@@ -33,46 +33,46 @@ def test_every_prompt_file_loads_and_renders(name: str) -> None:
 
 def test_fingerprints_are_version_and_hash_of_every_file() -> None:
     content = files("workbench.prompts").joinpath("debug.md").read_bytes()
-    assert set(fingerprints()) == set(names())
-    assert fingerprints()["debug"]["sha256"] == "sha256:" + hashlib.sha256(content).hexdigest()
+    assert set(TODAY.fingerprints()) == set(names())
+    assert TODAY.fingerprints()["debug"]["sha256"] == "sha256:" + hashlib.sha256(content).hexdigest()
 
 
 @given(st.text(max_size=50), st.text(max_size=50))
 def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
     hostile = f"{reason}{{{{cutoff}}}}{{{{ 7*7 }}}}{{% if x %}}{{# note #}}"
-    text = render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F").text
+    text = TODAY.render("retry", reason=hostile, propositions=propositions, cutoff="C", reply_format="F").text
     assert hostile in text
     assert f"\n\n{propositions}\n\nKnowledge cutoff: C\n\nF" in text
 
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in render("step_first", hints=NO_TEXT, max_steps=20, **texts).text
+    assert "at most 20 steps" in TODAY.render("step_first", hints=NO_TEXT, max_steps=20, **texts).text
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            render("step_first", hints=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
+            TODAY.render("step_first", hints=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
 
 
 def test_text_of_strangers_goes_in_as_of_a_cutoff_or_not_at_all() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f", "max_steps": 20}
     with pytest.raises(WrongInputs, match="hints of prompt step_first may hold text of after the cutoff"):
-        render("step_first", hints="[Edited on March 1, 2024] It fell.", **texts)
+        TODAY.render("step_first", hints="[Edited on March 1, 2024] It fell.", **texts)
     shown = as_of("Fine. [Edited on March 1, 2024] It fell.", Cutoff.parse("2024-01-15"))
-    assert "It fell" not in render("step_first", hints=shown, **texts).text
+    assert "It fell" not in TODAY.render("step_first", hints=shown, **texts).text
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:
     with pytest.raises(WrongInputs, match="lacks equation, intercept_max, tolerance"):
-        render("linear_rule")
+        TODAY.render("linear_rule")
     with pytest.raises(WrongInputs, match="has no input more"):
-        render("linear_rule", equation="p", intercept_max="0.1", tolerance="0.02", more="x")
+        TODAY.render("linear_rule", equation="p", intercept_max="0.1", tolerance="0.02", more="x")
 
 
 def test_an_unknown_prompt_lists_the_known_ones() -> None:
     with pytest.raises(UnknownPrompt, match="analyze_system"):
-        render("nothing")
+        TODAY.render("nothing")
     with pytest.raises(UnknownPrompt):
-        render("../prompts/debug")
+        TODAY.render("../prompts/debug")
 
 
 @pytest.mark.parametrize(

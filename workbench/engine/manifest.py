@@ -14,7 +14,7 @@ import orjson
 
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
-from workbench.prompts import fingerprints
+from workbench.prompts import TODAY
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store import events as ev
 from workbench.version import __version__
@@ -74,7 +74,7 @@ def manifest(**facts: Any) -> dict[str, Any]:
         "platform": platform.platform(terse=True),
         "packages": packages(),
         "installed": installed(),
-        "prompts": fingerprints(),
+        "prompts": TODAY.fingerprints(),
     }
 
 

@@ -74,33 +74,20 @@ class Prompt:
 FOREIGN = frozenset({"background", "claim", "context", "event", "hints", "question"})
 
 
-def render(name: str, **inputs: str | int | AsOfText) -> Prompt:
-    """Return the prompt of this name with its holes filled, as the file stands today.
+def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
+    """Return a prompt file with its holes filled; agents do it by `PromptSet.render`.
 
     Parameters
     ----------
-    name : str
-        File name without ``.md``.
-    **inputs : str, int or AsOfText
+    template : Template
+    inputs : mapping
         Exactly the inputs that the file declares; those in `FOREIGN` take an ``AsOfText`` alone.
 
     Raises
     ------
-    UnknownPrompt
-        No such file.
     WrongInputs
         An input is missing, unknown, or neither text nor a whole number.
-
-    Examples
-    --------
-    >>> render("conclusion_reply").version >= 1
-    True
     """
-    return filled(load(name), inputs)
-
-
-def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
-    """Return a prompt file with its holes filled; raises as `render`."""
     name = template.name
     if missing := sorted(set(template.inputs) - set(inputs)):
         raise WrongInputs(f"prompt {name} lacks {', '.join(missing)}")
@@ -211,8 +198,3 @@ def names() -> tuple[str, ...]:
     """Return the names of all prompts, sorted."""
     entries = (entry.name for entry in files("workbench.prompts").iterdir())
     return tuple(sorted(entry.removesuffix(".md") for entry in entries if entry.endswith(".md")))
-
-
-def fingerprints() -> dict[str, dict[str, str | int]]:
-    """Return version and file hash of every prompt; a run's manifest records them."""
-    return {name: {"version": load(name).version, "sha256": load(name).sha256} for name in names()}

@@ -60,13 +60,26 @@ class PromptSet:
         return (digest and _earlier_file(name, digest, self.previous)) or load(name)
 
     def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
-        """Return the prompt of this name with its holes filled; inputs, and what is raised, as of ``render``."""
+        """Return the prompt of this name with its holes filled; agents build every message with it.
+
+        Raises
+        ------
+        UnknownPrompt
+            No such file.
+        WrongInputs
+            An input is missing, unknown, or of another type than `filled` says.
+
+        Examples
+        --------
+        >>> TODAY.render("conclusion_reply").version >= 1
+        True
+        """
         template, today = self.template(name), load(name)
         dropped = set(today.inputs) - set(template.inputs)
         return filled(template, {key: value for key, value in inputs.items() if key not in dropped})
 
     def fingerprints(self) -> dict[str, dict[str, str | int]]:
-        """Return version and file hash of every prompt as it is rendered; a run's manifest records them."""
+        """Return version and file hash of every prompt as it is rendered from; a run's manifest records them."""
         files = [self.template(name) for name in names()]
         return {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
 
