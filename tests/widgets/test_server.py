@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import tornado.web
 import typer
 from typer.testing import CliRunner
 
@@ -151,19 +152,29 @@ class FakeKernels:
         self.connected: list[str] = []
         self.rehearsed: list[str] = []
         self.broken = False
-        self.killed: list[str] = []
+        self.ended: dict[str, str] = {}
+        self.refused: Exception | None = None
+        self.leaves = ""
+        self.may_start = asyncio.Event()
+        self.may_start.set()
         #: Set: a rehearsal ends at once.
         self.goes_on = asyncio.Event()
         self.goes_on.set()
 
+    def list_kernel_ids(self) -> list[str]:
+        return list(self.live)
+
     async def shutdown_kernel(self, name: str, now: bool) -> None:
-        assert now, "asked to end in the middle of its work it prints a traceback"
-        self.killed.append(name)
+        self.live.pop(self.leaves, None)
+        if self.refused is not None:
+            raise self.refused
+        self.ended[name] = "killed" if now else "asked"
 
     async def start_kernel(self, kernel_name: str) -> str:
         if self.broken:
             self.broken = False
             raise RuntimeError("no process could be started")
+        await self.may_start.wait()
         name = f"kernel {len(self.live) + 1}"
         self.live[name] = True
         return name
@@ -187,7 +198,8 @@ class FakeKernels:
             async def is_alive(self) -> bool:
                 return kernels.live[name]
 
-        return SimpleNamespace(client=Client)
+        state = "busy" if name in self.rehearsed and not self.goes_on.is_set() else "idle"
+        return SimpleNamespace(client=Client, execution_state=state)
 
     def notify_connect(self, name: str) -> None:
         self.connected.append(name)
@@ -200,7 +212,7 @@ class FakeKernels:
 
 
 async def test_a_page_gets_the_kernel_made_ahead_and_no_two_get_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(warm_kernels, "REFILL_SECONDS", 0.0)
+    monkeypatch.setattr(warm_kernels, "REFILL_SECONDS", 0.05)
     manager = FakeKernels()
     kernels = warm_kernels.WarmKernels(manager)
     kernels.fill()
@@ -211,9 +223,9 @@ async def test_a_page_gets_the_kernel_made_ahead_and_no_two_get_one(monkeypatch:
     assert sorted(manager.connected) == sorted(ready.kernel_id for ready in taken)
     for ready in taken:
         kernels.release(ready)
-    await asyncio.sleep(0.01)
+    await asyncio.sleep(0.2)
     assert len(manager.live) == 4 and manager.connected == ["kernel 4"]  # the next one waits, and is kept
-    kernels.close()
+    await kernels.end()
 
 
 async def test_a_kernel_made_ahead_that_died_or_never_came_costs_no_page(
@@ -229,25 +241,52 @@ async def test_a_kernel_made_ahead_that_died_or_never_came_costs_no_page(
     await asyncio.sleep(0.01)
     manager.live["kernel 2"] = False
     assert (await kernels.take()).kernel_id == "kernel 3"
-    kernels.close()
+    await kernels.end()
     kernels.fill()
     await asyncio.sleep(0.01)
     assert len(manager.live) == 3  # a server that ends makes no more
 
 
-async def test_a_server_that_ends_kills_the_kernel_that_rehearses_and_no_other() -> None:
+async def test_a_server_that_ends_kills_the_kernels_at_work_and_asks_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(warm_kernels, "REFILL_SECONDS", 60.0)
     manager = FakeKernels()
     kernels = warm_kernels.WarmKernels(manager)
+    await kernels.take()
     manager.goes_on.clear()
     kernels.fill()
     await asyncio.sleep(0.01)
-    await kernels.end_rehearsal()
-    assert manager.killed == ["kernel 1"]
-    manager.goes_on.set()
+    await kernels.end()
+    assert manager.ended == {"kernel 1": "asked", "kernel 2": "killed"}
+
+
+async def test_a_server_that_ends_waits_for_a_kernel_that_starts() -> None:
+    manager = FakeKernels()
+    kernels = warm_kernels.WarmKernels(manager)
+    manager.may_start.clear()
+    kernels.fill()
     await asyncio.sleep(0.01)
-    await kernels.end_rehearsal()
-    assert manager.killed == ["kernel 1"]  # one that waits is ended as the others are
-    kernels.close()
+    ends = asyncio.ensure_future(kernels.end())
+    await asyncio.sleep(0.01)
+    assert not ends.done() and not manager.live
+    manager.may_start.set()
+    await ends
+    assert list(manager.ended) == ["kernel 1"]
+
+
+@pytest.mark.parametrize("gone", [True, False])
+async def test_a_kernel_that_ends_by_itself_meanwhile_stops_no_server(gone: bool) -> None:
+    manager = FakeKernels()
+    kernels = warm_kernels.WarmKernels(manager)
+    await kernels.take()
+    manager.refused = tornado.web.HTTPError(404, "Kernel does not exist")
+    if gone:
+        manager.leaves = "kernel 1"
+        await kernels.end()
+    else:  # a control: one that stands and cannot be ended is said
+        with pytest.raises(tornado.web.HTTPError):
+            await kernels.end()
 
 
 def test_what_a_kernel_drew_cannot_leave_the_element_it_is_put_into() -> None:

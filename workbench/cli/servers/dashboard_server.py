@@ -6,6 +6,7 @@ Voila runs in this process, so that the token never stands on a command line whe
 import json
 import os
 import secrets
+import shutil
 import signal
 import socket
 import sys
@@ -15,14 +16,14 @@ import urllib.request
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
-from jupyter_core.utils import run_sync
 from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
+from tornado.platform.asyncio import BaseAsyncIOLoop
 from tornado.routing import Matcher, Rule
 from tornado.web import RequestHandler
 from traitlets.config import Config
@@ -36,6 +37,7 @@ from sandbox.jupyter.door import (
     is_own_request,
 )
 from workbench.cli.servers.warm_kernels import WarmKernels
+from workbench.cli.signals import stop_signals
 from workbench.errors import UsageError
 
 DEFAULT_PORT = 8866
@@ -206,6 +208,8 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
     class Dashboards(Voila):  # type: ignore[misc]
         """Voila with a page template of ours, and kernels that need no port."""
 
+        _leaving = False
+
         def initialize(self, argv: Any = None) -> None:
             super().initialize(argv)
             self.voila_configuration.kernel_spec_manager_class = OwnKernel
@@ -218,16 +222,25 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
             self.template_paths.insert(0, str(files("workbench.cli.servers") / "voila"))
 
         def listen(self) -> None:
-            # a shell that starts us in the background has Ctrl-C ignored, and this would be inherited
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            # As handlers of the loop, not as exceptions, which would come up in the middle of whatever the server does. SIGINT
+            # whatever was inherited: a shell that starts us in the background has it ignored.
+            loop = cast(BaseAsyncIOLoop, IOLoop.current())
+            for number in {signal.SIGINT, *stop_signals()}:
+                loop.asyncio_loop.add_signal_handler(number, self._leave)
             self._close_to_strangers()
-            IOLoop.current().add_callback(self._kernels.fill)
+            loop.add_callback(self._kernels.fill)
             super().listen()
 
+        def _leave(self) -> None:
+            if not self._leaving:  # a second Ctrl-C would break off the end of the kernels
+                self._leaving = True
+                IOLoop.current().stop()
+
         def stop(self) -> None:
-            self._kernels.close()
-            run_sync(self._kernels.end_rehearsal)()
-            super().stop()
+            # In the server's own loop, where its kernels began; Jupyter's `run_sync` has another.
+            IOLoop.current().run_sync(self._kernels.end)
+            # After the kernels, which are asked to end through sockets in it.
+            shutil.rmtree(self.connection_dir, ignore_errors=True)
 
         def _close_to_strangers(self) -> None:
             """Refuse foreign requests before any route, static files and websockets too: Voila checks no Host."""

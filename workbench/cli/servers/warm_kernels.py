@@ -8,6 +8,8 @@ import asyncio
 import logging
 from typing import Any
 
+from tornado.web import HTTPError
+
 #: What a kernel does ahead: import everything and draw a page that nobody sees.
 REHEARSAL = "from workbench.widgets.home_page import rehearse; rehearse()"
 #: Seconds in which a page that took a kernel has the machine for itself; then the next kernel is made.
@@ -42,7 +44,7 @@ class WarmKernels:
     def __init__(self, manager: Any) -> None:
         self._manager = manager
         self._spare: asyncio.Task[Connected] | None = None
-        self._rehearsing: str | None = None
+        self._starting: set[asyncio.Future[str]] = set()
         self._closed = False
 
     def fill(self) -> None:
@@ -70,21 +72,34 @@ class WarmKernels:
         connected.client.stop_channels()
         self._manager.notify_disconnect(connected.kernel_id)
 
-    def close(self) -> None:
-        """Make no more; those that run are the manager's to end."""
+    async def end(self) -> None:
+        """End every kernel and make no more; return once none runs.
+
+        Jupyter's own way to end them all answers 404 while one of them starts or ends, and leaves that one behind.
+        """
         self._closed = True
         if self._spare is not None:
             self._spare.cancel()
+        await asyncio.gather(*self._starting, return_exceptions=True)  # only one that stands can be ended
+        await asyncio.gather(*(self._ended(kernel_id) for kernel_id in self._manager.list_kernel_ids()))
 
-    async def end_rehearsal(self) -> None:
-        """Kill the kernel that starts or draws ahead: asked to end meanwhile, it would print a traceback on the terminal."""
-        if self._rehearsing is not None and self._rehearsing in self._manager:
-            await self._manager.shutdown_kernel(self._rehearsing, now=True)
+    async def _ended(self, kernel_id: str) -> None:
+        try:
+            # One that is at work is killed: asked to end, it would print a traceback on the terminal.
+            busy = self._manager.get_kernel(kernel_id).execution_state != "idle"
+            await self._manager.shutdown_kernel(kernel_id, now=busy)
+        except (HTTPError, KeyError):
+            if kernel_id in self._manager:  # otherwise its page was left a moment ago, and it ended by itself
+                raise
 
-    async def _started(self, *, ahead: bool = False) -> Connected:
-        kernel_id = await self._manager.start_kernel(kernel_name=self._manager.default_kernel_name)
-        if ahead:
-            self._rehearsing = kernel_id
+    async def _started(self) -> Connected:
+        start = asyncio.ensure_future(
+            self._manager.start_kernel(kernel_name=self._manager.default_kernel_name)
+        )
+        self._starting.add(start)
+        start.add_done_callback(self._starting.discard)
+        # Shielded: a process whose start is broken off would be in nobody's list.
+        kernel_id = await asyncio.shield(start)
         # As if a page were connected: an idle kernel without one is taken for left and ended.
         self._manager.notify_connect(kernel_id)
         client = self._manager.get_kernel(kernel_id).client()
@@ -93,9 +108,8 @@ class WarmKernels:
         return Connected(kernel_id, client)
 
     async def _rehearsed(self) -> Connected:
-        ready = await self._started(ahead=True)
+        ready = await self._started()
         reply = await ready.client.execute(REHEARSAL, silent=True, reply=True, timeout=_START_SECONDS)
-        self._rehearsing = None
         if reply["content"]["status"] != "ok":
             # It is slower than it could be, and a page will say what is wrong.
             _log.error("a kernel made ahead could not draw a page: %s", reply["content"].get("evalue"))
