@@ -27,9 +27,9 @@ from workbench.agents.base import Grounding
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
 from workbench.engine import flow as engine_module
 from workbench.engine.flow import Engine
-from workbench.engine.manifest import RunFiles
 from workbench.engine.new_run import Agents, new_run
 from workbench.engine.record import run_files as files_module
+from workbench.engine.record.recorder import RunFiles
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import write_report

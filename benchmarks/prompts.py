@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.arguments import parse
 from proxies.catalogue import Availability, Catalogue, api_doc, api_map, api_search, load_catalogue
-from workbench.prompts import render
+from workbench.prompts import TODAY
 
 _FILE = "9b5ad71b2ce5302211f9c61530b329a4922fc6a4"  # the name tiktoken keeps cl100k under
 OURS = "our map, search and documentation on request"
@@ -54,13 +54,13 @@ def full_directory(catalogue: Catalogue) -> str:
 
 def system_prompt(sources: str, *, reply_format: bool = True) -> str:
     """The system message of a leaf's dialogue around a description of the sources, with the reply format or without."""
-    return render(
+    return TODAY.render(
         "notebook_system",
         cutoff="2018-06-30",
         last_day="2018-06-29",
         api_map=sources,
         output_chars="6000",
-        reply_format=render("step_reply").text if reply_format else "",
+        reply_format=TODAY.render("step_reply").text if reply_format else "",
     ).text
 
 
@@ -68,9 +68,9 @@ def formats(count: Callable[[str], int], sources: str) -> Mapping[str, int]:
     """Tokens of system message and steps in all requests of a leaf, outputs left out, by way of telling the format."""
     totals = {}
     for name, once in (("said once, a line in every step", True), ("whole in every step", False)):
-        line = render("step_line" if once else "step_reply").text
+        line = TODAY.render("step_line" if once else "step_reply").text
         step = count(
-            render(
+            TODAY.render(
                 "step_next", notes="", outputs="", proposition="P1: The VIX closes above 20 on 2018-12-31",
                 cutoff="2018-06-30", steps_left=4, reply_format=line,
             ).text

@@ -28,9 +28,9 @@ from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.grounders.thoughts import elicited
 from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_prompts import run_prompts
-from workbench.engine.run_texts import RebuyNeeded
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import TODAY, PromptSet, load, names

@@ -31,11 +31,12 @@ from workbench.engine.leaves.traversal import LeavesLeft, TreeGrounding
 from workbench.engine.new_run import Agents, check_claim
 from workbench.engine.ownership import RunInWork, own_run
 from workbench.engine.plan import Planning
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Listener, Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_prompts import adopt_prompts
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.run_texts import RebuyNeeded, adopt_cut
+from workbench.engine.run_texts import adopt_cut
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names

@@ -10,10 +10,10 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.agents.routing import FREE
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.leaves.traversal import first_error
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import tree_body
 from workbench.engine.record.state import RunState
-from workbench.engine.run_texts import RebuyNeeded
 from workbench.errors import UsageError
 from workbench.models.costs import CostForecast, forecast_cost
 from workbench.propositions import NodeId, Tree

@@ -4,17 +4,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proxies.ledger import Address
 from workbench.engine.manifest import recorded_prompts, run_manifest
+from workbench.engine.rebuy import Rebuy, begin_again, dialogue_at, paid, price, unfinished
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
-from workbench.engine.run_texts import Rebuy, open_trials, price_of_replies, rebuy, unplanned
+from workbench.engine.run_texts import later_texts
 from workbench.prompts import PromptSet
 from workbench.prompts.prompt_set import PREVIOUS
 from workbench.resources import ResourceStop, is_resource_error, resource_line
-from workbench.store import ModelLedger, Store
-from workbench.store import events as ev
+from workbench.store import Store
 
 if TYPE_CHECKING:
     from workbench.engine.record.recorder import Recorder
@@ -43,20 +42,19 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
     )
     syntheses = [(node, 0, 1 + len(state.failures.get(node, ()))) for node in inner]
     replies, again = [], []
-    for node, trial, attempt in (*open_trials(state), *unplanned(store, state), *syntheses):
-        place = Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
-        own = [
+    for place in (*unfinished(store, state), *syntheses):
+        trial = place[1]
+        own = paid(
             reply
-            for where, _, reply in ModelLedger(store).dialogue(place)
+            for where, _, reply in dialogue_at(store, state, place)
             if trial or not state.planned or where.stage not in _ANALYSIS
-        ]
+        )
         replies += own
-        if trial and price_of_replies(own)[0]:
-            again.append((node, trial, attempt))
-    calls, usd = price_of_replies(replies)
+        if trial and own:
+            again.append(place)
     more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
     why = f"was begun with prompts that are kept no more ({', '.join(missing[:_LISTED])}{more})"
-    return Rebuy(run_id=state.run_id, why=why, calls=calls, usd=usd, trials=tuple(again))
+    return Rebuy(run_id=state.run_id, why=why, calls=len(replies), usd=price(replies), trials=tuple(again))
 
 
 def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: bool) -> PromptSet:
@@ -79,9 +77,8 @@ def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: b
             if not is_resource_error(error):
                 raise
             raise ResourceStop(resource_line(error)) from error
-    for node, trial, attempt in due.trials if due is not None else ():
-        reason = "prompts that it began with are kept no more"
-        recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))
+    if due is not None:
+        begin_again(recorder, due.trials, "prompts that it began with are kept no more")
     return prompts
 
 
@@ -90,5 +87,5 @@ def rebuys(store: Store, runs: Sequence[str]) -> list[Rebuy]:
     dues: list[Rebuy | None] = []
     for run_id in runs:
         state = load_state(store, run_id)
-        dues += [rebuy(store, state), lost_prompts(store, state, run_prompts(store, run_id))]
+        dues += [later_texts(store, state), lost_prompts(store, state, run_prompts(store, run_id))]
     return [due for due in dues if due is not None and due.calls]

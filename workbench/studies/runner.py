@@ -22,10 +22,10 @@ from workbench.engine.flow import Engine
 from workbench.engine.new_run import change_run, new_run
 from workbench.engine.ownership import RunInWork, own_folder
 from workbench.engine.proof_check import stored_evidence
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.run_texts import RebuyNeeded
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model

@@ -9,9 +9,9 @@ from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.outage import Outage, Timing
+from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid, price
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.run_texts import Rebuy, RebuyNeeded, price_of_replies
 from workbench.errors import UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
@@ -179,10 +179,10 @@ class ModelGateway:
             and self.ledger.holds(address)
             and not self._announced(address, request)
         ):
-            calls, usd = price_of_replies(self.ledger.following(address))
-            if calls:
+            lost = paid(self.ledger.following(address))
+            if lost:
                 why = f"would ask {address.node} something else than is on record, since what its request is made of has changed"
-                self.blocked = Rebuy(run_id=address.run, why=why, calls=calls, usd=usd).refusal()
+                self.blocked = Rebuy(run_id=address.run, why=why, calls=len(lost), usd=price(lost)).refusal()
         if self.blocked is not None:
             raise self.blocked
 

@@ -13,12 +13,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from proxies.catalogue import Availability
-from proxies.ledger import Address
+from proxies.ledger import Address, Answer
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.environment import proxy_settings
 from workbench.errors import UsageError
-from workbench.models.base import NodeRef
+from workbench.models.base import (
+    Asker,
+    ModelReply,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.models.roles import open_models
 from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import LeafWeb, open_web
@@ -28,8 +33,6 @@ from workbench.store import ApiLedger, ModelLedger, Store
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from proxies.ledger import Answer
-    from workbench.models.base import Asker, ModelReply, ModelRequest
 
 #: The run under which a person's searches are kept.
 RUN = "search"

@@ -25,9 +25,9 @@ from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.job import GroundJob, JobOwner, Workers
 from workbench.engine.leaves.leaf_notebook import Gate, KernelSlots, LazyNotebook, open_gate
 from workbench.engine.proof_check import proof_context, stored_evidence, verify_trial
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
-from workbench.engine.run_texts import RebuyNeeded
 from workbench.errors import WorkbenchError
 from workbench.models.base import Asker, ModelReply
 from workbench.models.errors import ModelError

@@ -10,8 +10,8 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.access.web_access import LooksUp, NodeLookUps, look_up_record
 from workbench.engine.leaves.grounding import LeafGrounding
+from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
-from workbench.engine.run_texts import RebuyNeeded
 from workbench.errors import ProviderError, WorkbenchError
 from workbench.models.errors import ModelError
 from workbench.plug_points import RULES, package_of

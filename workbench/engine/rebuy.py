@@ -1,0 +1,92 @@
+"""Replies on record that a run could go on from only by asking for them again, and how it asks whether it may.
+
+A request that was cut since, or whose prompt is kept no more, cannot be made as it was: what was answered to it is worthless then.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from proxies.ledger import Address
+from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.models.base import ModelReply
+from workbench.models.model_options import OFFLINE
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+
+if TYPE_CHECKING:
+    from workbench.engine.record.recorder import Recorder
+
+#: Leaf or node, trial (0 at a node) and attempt of a dialogue.
+Place = tuple[str, int, int]
+
+
+class RebuyNeeded(UsageError):
+    """A run goes on only by buying replies again that are on record; the person has not said that it may."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebuy:
+    """What a run must lose to go on, why, and what that costs: replies on record that would be asked for anew.
+
+    ``usd`` is what they cost, None where a price is unknown; ``trials`` are the open trials of leaves that begin again.
+    """
+
+    run_id: str
+    why: str
+    calls: int
+    usd: float | None
+    trials: tuple[Place, ...] = ()
+    cut: tuple[ev.CutText, ...] = ()
+
+    @property
+    def line(self) -> str:
+        """The sentence for the screens."""
+        price = "at a price that is not known" if self.usd is None else f"for about ${self.usd:.2f}"
+        return f"run {self.run_id} {self.why}: {self.calls} replies on record would be bought again, {price}"
+
+    def refusal(self) -> RebuyNeeded:
+        """The error where nobody has said yes."""
+        return RebuyNeeded(f"{self.line}: `workbench resume {self.run_id} --yes` does")
+
+
+def paid(replies: Iterable[ModelReply]) -> list[ModelReply]:
+    """Return the replies that cost anything to ask for again: all but the offline model's."""
+    return [reply for reply in replies if reply.model != OFFLINE]
+
+
+def price(replies: Iterable[ModelReply]) -> float | None:
+    """Return what replies cost in dollars; None where one's price is unknown."""
+    costs = [reply.cost_usd for reply in replies]
+    known = [usd for usd in costs if usd is not None]
+    return sum(known) if len(known) == len(costs) else None
+
+
+def unfinished(store: Store, state: RunState) -> list[Place]:
+    """Return where dialogues were begun that go on: open trials of leaves and, while there is no tree, the analyzer's."""
+    trials = [
+        (node, trial, each.attempt)
+        for (node, trial), each in state.trials.items()
+        if each.open or each.goes_on
+    ]
+    if state.planned:
+        return trials
+    attempt = 1 + len(state.failures.get("P0", ()))
+    return [*trials, *((node, 0, attempt) for node in ModelLedger(store).nodes(state.run_id))]
+
+
+def dialogue_at(
+    store: Store, state: RunState, place: Place
+) -> list[tuple[Address, list[dict[str, Any]], ModelReply]]:
+    """Return what was asked and answered at a place: address, messages and reply of each request."""
+    node, trial, attempt = place
+    return ModelLedger(store).dialogue(
+        Address(run=state.run_id, node=node, trial=trial, attempt=attempt, stage="", step=0, retry=0)
+    )
+
+
+def begin_again(recorder: "Recorder", trials: Iterable[Place], reason: str) -> None:
+    """Put on record that these trials failed for a reason, so that the next attempt asks anew."""
+    for node, trial, attempt in trials:
+        recorder.record(ev.LeafFailed(node=node, trial=trial, attempt=attempt, reason=reason, final=False))
