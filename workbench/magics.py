@@ -15,16 +15,19 @@ are about the newest run.
 
 import argparse
 import shlex
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from workbench.api import Analysis, analyze, open_run
+from workbench.api import (
+    Analysis,
+    Proof,
+    WhatIfView,
+    analyze,
+    open_run,
+)
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.whatif.run_edits import EditTexts
 from workbench.whatif.typed_values import parse_probability
-
-if TYPE_CHECKING:
-    from workbench.api import Analysis, Proof, WhatIfView
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",

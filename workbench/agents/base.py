@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
-from workbench.models.base import Asker as Asker  # an agent's author takes both from here
+from workbench.models.base import Asker as Asker
+from workbench.models.base import NodeRef
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
-    from workbench.models.base import NodeRef
     from workbench.search.leak_filter import Verdicts
     from workbench.search.web_calls import DataCaller
 

@@ -15,14 +15,18 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
-from workbench.models.base import NodeRef
+from workbench.models.base import (
+    Asker,
+    ModelReply,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.prompts import prompts_of
 from workbench.search.fence import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
-    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.search.base import FoundPage
 
 #: Sources that one request about rank and summary holds, and characters of each.

@@ -30,6 +30,7 @@ from workbench.agents.errors import (
     RetryWorthwhile,
 )
 from workbench.models.base import (
+    Asker,
     Message,
     ModelReply,
     ModelRequest,
@@ -46,7 +47,6 @@ from workbench.prompts import Prompt, prompts_of
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings
-    from workbench.models.base import Asker
 
 T = TypeVar("T")
 

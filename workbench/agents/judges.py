@@ -16,13 +16,18 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
-from workbench.models.base import NodeRef
+from workbench.models.base import (
+    Asker,
+    ModelReply,
+    ModelRequest,
+    ModelRole,
+    NodeRef,
+)
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings
-    from workbench.models.base import Asker, ModelReply, ModelRequest, ModelRole
 
 #: The five dimensions of Prophet Arena's judge (App. D.7 and F.2), each scored from 1 (poor) to 5 (excellent).
 DIMENSIONS: tuple[str, ...] = ("sources", "evidence", "combination", "uncertainty", "mapping")

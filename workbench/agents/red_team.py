@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,16 +13,18 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line, number_of, read_json
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.models.base import NodeRef
+from workbench.models.base import (
+    Asker,
+    ModelReply,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings
-    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.propositions import NodeId, Tree
 
 STAGE = "redteam"

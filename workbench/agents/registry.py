@@ -8,14 +8,16 @@ value is a factory that is called as ``factory(settings, options)`` with the bou
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.agents.base import AgentSettings
+from workbench.agents.base import (
+    AgentSettings,
+    Analyzer,
+    Grounder,
+    Synthesizer,
+)
 from workbench.agents.errors import BadSetting, UnknownAgent
 from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, UnknownPlugin, load_plugin, plugin_names
-
-if TYPE_CHECKING:
-    from workbench.agents.base import Analyzer, Grounder, Synthesizer
 
 __all__ = ["agent_names", "no_options", "open_analyzer", "open_grounder", "open_synthesizer"]
 

@@ -10,13 +10,12 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
-from workbench.models.base import NodeRef
+from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 from workbench.search.fence import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.models.base import Asker
 
 #: Questions of one request.
 BATCH = 25

@@ -10,7 +10,7 @@ from workbench.engine.assembly import open_gateway
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.propositions import Polarity
-from workbench.propositions.edits import AddChild
+from workbench.propositions.edits import AddChild, Edit
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.views.wording import brought_lines
@@ -19,8 +19,6 @@ from workbench.whatif.run_edits import WhatIfResult
 
 if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
-    from workbench.propositions import Polarity
-    from workbench.propositions.edits import AddChild, Edit
 
 
 def added(*words: str) -> "AddChild":

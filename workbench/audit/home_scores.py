@@ -14,14 +14,13 @@ from workbench.engine.leaves.own_record import counts_for, topic_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
-from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from workbench.science.comparing.score_intervals import Resampling
     from workbench.science.recipe import Recipe
     from workbench.store import Store
 

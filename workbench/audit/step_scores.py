@@ -15,11 +15,10 @@ from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
-from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.comparing.trajectories import step_scores
 
 if TYPE_CHECKING:
-    from workbench.science.comparing.score_intervals import Resampling
     from workbench.store import Store
 
 #: Columns of BLF, Table 19, by the names that a trace counts them under.

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -35,13 +35,9 @@ from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
 from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import StudyError, read_study
-from workbench.studies.study_plan import plan_study, status_document
+from workbench.studies.study_plan import StudyPlan, plan_study, status_document
 from workbench.studies.study_report import write_study
 from workbench.studies.study_state import SORT, StudyState, load_study
-
-if TYPE_CHECKING:
-    from workbench.studies.runner import StudyRunner
-    from workbench.studies.study_plan import StudyPlan
 
 experiment = typer.Typer(help="Studies: arms x exam x trials x seeds.", no_args_is_help=True)
 

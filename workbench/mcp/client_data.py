@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
@@ -15,13 +15,10 @@ from proxies.ledger import Address, Answer
 from workbench.environment import proxy_settings
 from workbench.models.base import NodeRef
 from workbench.search.engines import usable_engines
-from workbench.search.leaf_web import open_web
+from workbench.search.leaf_web import LeafWeb, open_web
 from workbench.search.web_options import WebOptions
 from workbench.store import ApiLedger, Store
 from workbench.views import run_documents as documents
-
-if TYPE_CHECKING:
-    from workbench.search.leaf_web import LeafWeb
 
 
 class DataAccess:

@@ -19,13 +19,17 @@ from workbench.search.pages import DatedCopy, blocked_lead, dated_copy
 from workbench.search.quality import quality_of
 from workbench.search.summaries import page_summary
 from workbench.search.urls import canonical_url
-from workbench.search.web_calls import Fate, StepCalls, WebRecord
+from workbench.search.web_calls import (
+    DataCaller,
+    Fate,
+    StepCalls,
+    WebRecord,
+)
 from workbench.search.web_options import WebOptions
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.models.base import Asker, NodeRef
-    from workbench.search.web_calls import DataCaller
 
 __all__ = ["LeafWeb", "Verdicts", "WebOptions", "open_web"]
 

@@ -16,14 +16,19 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
 from proxies.hashing import content_hash
-from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
+from workbench.models.base import (
+    Asker,
+    Message,
+    ModelReply,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import TODAY, PromptSet
 from workbench.search.fence import quotable, quoted, unquoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.models.base import Asker
     from workbench.search.engines import Hit
 
 STAGE = "filter"

@@ -11,11 +11,15 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
-from proxies.asof.clock import end_of_day, parse_day, parse_instant
+from proxies.asof.clock import (
+    Cutoff,
+    end_of_day,
+    parse_day,
+    parse_instant,
+)
 from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dated_later, later_dates, without_later
 
 if TYPE_CHECKING:
-    from proxies.asof.clock import Cutoff
     from workbench.search.engines import Hit
 
 _UTC = ZoneInfo("UTC")

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
-from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.models.base import (
+    Asker,
+    Message,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 from workbench.search.fence import quoted
@@ -13,7 +18,6 @@ from workbench.search.page.html_text import seen
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.models.base import Asker
 
 STAGE = "summary"
 #: Longest notes that are passed on, in characters.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,10 +27,7 @@ from workbench.science.tables import Events, read_events
 from workbench.store import Store
 from workbench.studies.contexts.context import read_contexts
 from workbench.studies.contexts.context_store import texts_for
-from workbench.studies.study_file import StudySpec
-
-if TYPE_CHECKING:
-    from workbench.studies.study_file import StudyCell
+from workbench.studies.study_file import StudyCell, StudySpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

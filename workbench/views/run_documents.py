@@ -34,7 +34,6 @@ from workbench.whatif.tree_documents import scenario_table, sensitivity_rows, tw
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from proxies.asof.clock import Cutoff
     from proxies.broker import Broker
     from workbench.engine.access.model_gateway import ModelGateway
     from workbench.propositions import NodeId, Tree
@@ -437,16 +436,16 @@ async def search(
     if k < 1:
         raise UsageError(f"-k is 1 or more, not {k}")
     web["question"] = web.get("question") or words
-    async with open_own_web(store, instant, **web) as desk:
-        answer = await desk.search(words, step=0, k=k)
+    async with open_own_web(store, instant, **web) as pages:
+        answer = await pages.search(words, step=0, k=k)
     return {
         "words": answer.words,
         "cutoff": instant.text,
         "results": [asdict(result) | {"engines": list(result.engines)} for result in answer.results],
-        "asked": len(desk.engines),
+        "asked": len(pages.engines),
         "failed": [{"engine": name, "reason": reason} for name, reason in answer.failed],
         "read_by": web.get("model") or "rules",
-        **({"records": [record.to_json() for record in desk.records]} if audit else {}),
+        **({"records": [record.to_json() for record in pages.records]} if audit else {}),
     }
 
 
@@ -469,18 +468,18 @@ async def page(store: Store, url: str, cutoff: str, *, audit: bool = False, **we
     instant = Cutoff.parse(cutoff)
     # not the address: those in a question are blocked
     web["question"] = web.get("question") or "What does the page say?"
-    async with open_own_web(store, instant, **web) as desk:
+    async with open_own_web(store, instant, **web) as pages:
         try:
-            copy = await desk.open_page(url, step=0)
+            copy = await pages.open_page(url, step=0)
         except CutoffRefused as refusal:
             if not audit:
                 raise
-            raise PageRefused(refusal.reason, [record.to_json() for record in desk.records]) from None
+            raise PageRefused(refusal.reason, [record.to_json() for record in pages.records]) from None
     return {
         **asdict(copy),
         "answers": list(copy.answers),
         "cutoff": instant.text,
-        **({"records": [record.to_json() for record in desk.records]} if audit else {}),
+        **({"records": [record.to_json() for record in pages.records]} if audit else {}),
     }
 
 

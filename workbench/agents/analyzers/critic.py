@@ -16,14 +16,18 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.relayed import Relayed
 from workbench.agents.replies.stage_replies import parse_faults
-from workbench.models.base import NodeRef
+from workbench.models.base import (
+    Asker,
+    ModelReply,
+    ModelRequest,
+    NodeRef,
+)
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings
     from workbench.agents.replies.analysis_reply import Expansion
-    from workbench.models.base import Asker, ModelReply, ModelRequest
     from workbench.propositions import NodeId, Tree
 
 

@@ -9,7 +9,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from workbench.agents.evidence.base import Evidence, ProofContext, read_evidence
+from workbench.agents.evidence.base import (
+    DataCalls,
+    Evidence,
+    ProofContext,
+    RecordedReply,
+    Replay,
+    read_evidence,
+)
 from workbench.agents.routing import Route
 from workbench.propositions import Belief
 from workbench.propositions.errors import TreeFormatError
@@ -19,7 +26,6 @@ from workbench.science.pooling.pool import pool_logit_mean
 if TYPE_CHECKING:
     from proxies.ledger import LedgerRow
     from sandbox.record.verify import Difference, Verification
-    from workbench.agents.evidence.base import DataCalls, RecordedReply, Replay
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

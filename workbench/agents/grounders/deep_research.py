@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.dialogue import Dialogue
@@ -24,7 +24,7 @@ from workbench.agents.grounders.loop_parts import (
     trace_step,
 )
 from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
-from workbench.agents.loop.agent_loop import AgentLoop, LoopPlan
+from workbench.agents.loop.agent_loop import AgentLoop, LoopOutcome, LoopPlan
 from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding, note_lines
 from workbench.agents.loop.moves import Spent
 from workbench.agents.loop.quoted_lines import one_line
@@ -44,9 +44,6 @@ from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
-
-if TYPE_CHECKING:
-    from workbench.agents.loop.agent_loop import LoopOutcome
 
 LEAD = "lead"
 _PLAN_SHAPE = '```json\n{"plan": "...", "questions": ["..."]}\n```'

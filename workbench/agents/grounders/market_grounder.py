@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.errors import Refused
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.base import (
+    AgentSettings,
+    Grounding,
+    GroundingFailure,
+    LeafTask,
+)
 from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
 from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
-
-if TYPE_CHECKING:
-    from workbench.agents.base import LeafTask
 
 
 class MarketGrounder:

@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.base import (
+    AgentSettings,
+    Grounder,
+    Grounding,
+    GroundingFailure,
+    LeafTask,
+)
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
@@ -17,7 +23,7 @@ from workbench.agents.registry import agent_names, no_options, open_grounder
 from workbench.agents.relayed import Relayed
 from workbench.agents.replies.stage_replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
-from workbench.models.base import Asker
+from workbench.models.base import Asker, ModelReply, ModelRequest
 from workbench.models.errors import ModelRefused
 from workbench.plug_points import GROUNDERS
 from workbench.prompts import prompts_of
@@ -26,8 +32,6 @@ from workbench.search.web_calls import DataCaller
 
 if TYPE_CHECKING:
     from proxies.ledger import Answer
-    from workbench.agents.base import Grounder, LeafTask
-    from workbench.models.base import ModelReply, ModelRequest
 
 
 class RouterGrounder:

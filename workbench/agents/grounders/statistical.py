@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from proxies.errors import Refused
-from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
+from workbench.agents.base import (
+    AgentSettings,
+    Grounding,
+    GroundingFailure,
+    LeafTask,
+)
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence
 from workbench.agents.registry import no_options
@@ -16,9 +21,6 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
 from workbench.questions.series.series_figure import series_figure
 from workbench.questions.series.series_leaf import SeriesLeaf, read_series_leaf
-
-if TYPE_CHECKING:
-    from workbench.agents.base import LeafTask
 
 
 class StatisticalGrounder:

@@ -64,7 +64,7 @@ def open_leaf_web(task: LeafTask) -> Web:
     Looked up late: the room of the web is heavy, and a leaf without a search needs none of it.
     """
     try:
-        desk = importlib.import_module("workbench.search.leaf_web")
+        leaf_web = importlib.import_module("workbench.search.leaf_web")
     except ModuleNotFoundError as error:
         if error.name != "workbench.search.leaf_web":
             raise
@@ -73,13 +73,13 @@ def open_leaf_web(task: LeafTask) -> Web:
         ) from None
     # An inner node has a line for itself and one for each of its children.
     sources = dict.fromkeys(filter(None, map(source_of, task.resolves_by.splitlines())))
-    web: Web = desk.open_web(
+    web: Web = leaf_web.open_web(
         call_api=task.call_api,
         ask=task.ask,
         node=task.node,
         cutoff=task.cutoff,
         # Layer 4: whoever settles the question is neither searched nor read.
-        options=desk.WebOptions(sources=tuple(sources), resolution_text=task.resolves_by),
+        options=leaf_web.WebOptions(sources=tuple(sources), resolution_text=task.resolves_by),
         verdicts=task.verdicts,
     )
     return web

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from workbench.agents.base import AgentSettings
+from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
@@ -33,7 +33,7 @@ from workbench.agents.synthesizers.child_blocks import (
     probabilities,
 )
 from workbench.agents.synthesizers.synthesis_look_up import STAGE, LookUpSettings, look_up
-from workbench.models.base import NodeRef, ReplySchema
+from workbench.models.base import Asker, NodeRef, ReplySchema
 from workbench.prompts import PromptSet, prompts_of
 from workbench.propositions import Belief, NodeId, Polarity, Proposition, Rule, RuleLimits, TreeError
 from workbench.synthesis import (
@@ -51,9 +51,7 @@ from workbench.synthesis.rules.normalise import check_normaliser
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
-    from workbench.agents.base import LeafTask
     from workbench.agents.evidence.look_up import LookUp
-    from workbench.models.base import Asker
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

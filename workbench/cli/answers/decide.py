@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,6 @@ from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.studies.rounds.round_coherence import set_findings
 from workbench.views import run_documents as documents
 from workbench.whatif.run_edits import require_grounded
-
-if TYPE_CHECKING:
-    from workbench.questions.sets.choices import ChoiceRules
 
 
 @command

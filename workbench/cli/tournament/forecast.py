@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -29,10 +29,7 @@ from workbench.store import Store
 from workbench.studies.rounds import round_work as steps
 from workbench.studies.rounds.round_page import write_round
 from workbench.studies.rounds.round_state import load_round, rounds_of
-from workbench.studies.rounds.round_work import due_questions
-
-if TYPE_CHECKING:
-    from workbench.studies.rounds.round_work import RoundWork
+from workbench.studies.rounds.round_work import RoundWork, due_questions
 
 
 @command

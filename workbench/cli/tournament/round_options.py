@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
@@ -16,10 +16,6 @@ from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.models.model_list import require_key
 from workbench.studies.rounds.round_state import RoundRules, arms_of
 from workbench.studies.rounds.round_work import RoundWork
-
-if TYPE_CHECKING:
-    from workbench.studies.rounds.round_state import RoundRules
-    from workbench.studies.rounds.round_work import RoundWork
 
 T = TypeVar("T")
 

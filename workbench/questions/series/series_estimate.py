@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from workbench.forecasts.leaf_models import LeafEstimate
-    from workbench.forecasts.series.series_history import History
 
 Method = Literal["house", "paper"]
 METHODS: tuple[Method, ...] = ("house", "paper")

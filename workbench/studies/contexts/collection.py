@@ -22,7 +22,7 @@ from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.own_web import own_asker
 from workbench.environment import proxy_settings
 from workbench.errors import BudgetStop, UsageError
-from workbench.models.base import NodeRef
+from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
 from workbench.questions.as_of import criteria_as_of, question_as_of
@@ -40,7 +40,6 @@ from workbench.studies.contexts.market_snapshot import market_snapshot
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
-    from workbench.models.base import Asker
 
 _LIVE_FOR = timedelta(hours=1)
 _CRITERIA = 1500  # characters of the criteria that a searcher reads

@@ -1,6 +1,11 @@
 """Doing a night: triage, contexts, the quick pass, trees for what is worth it, the page. Every step goes on where it was left."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -44,8 +49,6 @@ from workbench.studies.rounds.triage import TriageRow, triage
 from workbench.studies.runner import StudyRunner
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from workbench.engine.worker_place import WorkerPlace
     from workbench.models.base import Model
 

@@ -27,16 +27,14 @@ from workbench.agents.grounders.thoughts.thought_readings import (
     vote_text,
     words_text,
 )
-from workbench.agents.loop.tool_box import ToolUse
-from workbench.agents.loop.toolset import Toolset
+from workbench.agents.loop.tool_box import ToolBox, ToolUse
+from workbench.agents.loop.toolset import Toolset, WebOpener
 from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import Conclusion, parse_conclusion
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
 
 if TYPE_CHECKING:
-    from workbench.agents.loop.tool_box import ToolBox
-    from workbench.agents.loop.toolset import WebOpener
     from workbench.models.base import ReplySchema
 
 T = TypeVar("T")

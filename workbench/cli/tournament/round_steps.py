@@ -17,12 +17,11 @@ from workbench.formatting import percent
 from workbench.store import Store
 from workbench.studies.rounds import round_work as steps
 from workbench.studies.rounds.round_page import write_round
-from workbench.studies.rounds.round_state import load_round
+from workbench.studies.rounds.round_state import Round, load_round
 from workbench.studies.rounds.triage import TriageRow
 
 if TYPE_CHECKING:
     from workbench.studies.rounds.round_results import RoundResults
-    from workbench.studies.rounds.round_state import Round
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set of questions.")]
 NightName = Annotated[
