@@ -70,6 +70,8 @@ COMMANDS = {
     "returns": ("workbench.cli.science.returns:returns", "Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck."),
     "paper-tables": ("workbench.cli.science.simulate:paper_tables", "Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."),
     "exceed": ("workbench.cli.science.elicit:exceed", "Chance that the series lies above each level on each day, from data before the cutoff only."),
+    "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then; a fan chart, and its record."),
+    "backtest": ("workbench.cli.science.backtest:backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate; resumable."),
     "elicit": ("workbench.cli.science.elicit:elicit", "Pool what one model answered when asked in several ways: variants, both directions, repeated votes."),
     "simulate": ("workbench.cli.science.simulate:simulate", "Run a study on known ground: every estimate with its interval, every claim with what came out."),
     "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
