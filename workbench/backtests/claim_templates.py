@@ -132,14 +132,14 @@ def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
         template.check()
         return [template]
     templates = []
-    for number, row in _file_rows(path):
+    for line, row in _file_rows(path):
         text = row.get("claim", "").strip()
         own = Span.parse(row["horizon"]) if row.get("horizon", "").strip() else horizon
         template = ClaimTemplate(text=text, family=row.get("family", "").strip() or text, horizon=own)
         try:
             template.check()
         except UsageError as problem:
-            raise UsageError(f"{path.name}, line {number}: {problem}") from None
+            raise UsageError(f"{path.name}, line {line}: {problem}") from None
         templates.append(template)
     if not templates:
         raise UsageError(f"{path} holds no claim: one a line, or a CSV with a column claim")

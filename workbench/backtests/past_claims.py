@@ -23,7 +23,7 @@ def earlier_days(claim: Claim, last_day: date, first: date, *, most: int = MOST)
     >>> from workbench.questions.grammar import read_claim
     >>> days = earlier_days(read_claim("VIX above 20 on 2018-12-31"), date(2018, 6, 29), date(2014, 1, 3), most=3)
     >>> [day.isoformat() for day in days]
-    ['2017-12-22', '2017-04-28', '2016-08-26']
+    ['2017-12-22', '2017-04-28', '2016-09-02']
     """
     start, days_ahead = first + _WARM_UP, (claim.end - last_day).days
     unit = 30.44 if claim.about.monthly else 7.0
