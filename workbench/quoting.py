@@ -137,10 +137,10 @@ def orders_in(text: str, clean: str) -> tuple[str, ...]:
 
     ``clean`` is what can be seen of it.
     """
-    found = [name for name, pattern in _ORDERS if pattern.search(clean)]
+    orders = [name for name, pattern in _ORDERS if pattern.search(clean)]
     if _formats(text) - _formats(clean) >= 8:
-        found.append("holds text that cannot be seen")
-    return tuple(sorted(found))
+        orders.append("holds text that cannot be seen")
+    return tuple(sorted(orders))
 
 
 def _barred(text: str) -> str:
