@@ -28,7 +28,7 @@ OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset")
 _METHOD = "own"
 
 
-def _row(state: RunState) -> dict[str, Any] | str:
+def _run_facts(state: RunState) -> dict[str, Any] | str:
     """Facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
     outcome, belief = state.annotations.outcome, state.tree.root.belief
     if outcome is None:
@@ -65,7 +65,7 @@ def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the resolved runs of this home by day of outcome, and those that have an outcome but do not count, with the reason."""
     rows, left_out = [], []
     for state in resolved_runs(store):
-        row = _row(state) if isinstance(state, RunState) else f"cannot be read: {state.reason}"
+        row = _run_facts(state) if isinstance(state, RunState) else f"cannot be read: {state.reason}"
         if not isinstance(row, str):
             rows.append(row)
         elif row:
