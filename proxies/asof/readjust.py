@@ -160,7 +160,10 @@ def adjuster(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Cal
             factor = event_factor(context.lookups.get("splits"), context.lookups.get("newest"), cutoff)
     if kind == "shares":
         values = [
-            row for name, rows in context.lookups.items() if name.startswith("values:") for row in rows_of(rows)
+            row
+            for name, rows in context.lookups.items()
+            if name.startswith("values:")
+            for row in rows_of(rows)
         ]
         return share_scaler(request, factor, values)
     if factor is None:
@@ -212,13 +215,13 @@ def scaled(value: float, factor: float) -> float:
 
 def _price(value: float, factor: float, places: int | None) -> float:
     """A price as it was traded: the full cent, where it lies within what the vendor's rounding leaves open."""
-    told, cent = scaled(value, factor), round(value * factor, 2)
-    if places is None or cent == told:
-        return told
+    price, cent = scaled(value, factor), round(value * factor, 2)
+    if places is None or cent == price:
+        return price
     # an average among prices has more places than they: what it was rounded to leaves no cent open
     for count in (places, max(places, places_of([value]))):
         if abs(cent - value * factor) > rounding_error(count) * factor + 1e-9:
-            return told
+            return price
     return cent
 
 

@@ -34,7 +34,7 @@ class _Ratio:
     low: float
     high: float
 
-    def admits(self, value: float) -> bool:
+    def admits(self, value: float | Fraction) -> bool:
         return self.low * (1 - _DUST) <= value <= self.high * (1 + _DUST)
 
 
@@ -118,9 +118,8 @@ def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
         if len(products) * 2 > _MOST_PRODUCTS:
             break
         products |= {product * item for product in products}
-    return min(
-        filter(ratio.admits, products), key=lambda product: abs(product - ratio.measured), default=None
-    )
+    near = [product for product in products if ratio.admits(product)]
+    return min(near, key=lambda product: abs(product - ratio.measured), default=None)
 
 
 def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
@@ -155,7 +154,7 @@ def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
 
 def rounding_error(places: int) -> float:
     """The rounding error of a figure with so many places."""
-    return 0.5 / 10**places
+    return 0.5 * 10.0**-places
 
 
 def places_of(values: Iterable[float]) -> int:

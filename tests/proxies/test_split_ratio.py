@@ -73,7 +73,7 @@ def test_what_the_vendor_lists_and_does_not_apply_is_not_undone(ratio: Ratio) ->
 
 def test_without_a_listed_event_the_measured_ratio_stands_and_no_fraction_wider_than_the_rounding() -> None:
     closes = [300.37, 303.11, 306.29, 306.29]
-    for ratio in SPIN_OFFS + [(1004, 1000)]:
+    for ratio in [*SPIN_OFFS, (1004, 1000)]:
         found = factor_of(closes, [ratio], None, 8)
         assert found == pytest.approx(ratio[0] / ratio[1], rel=1e-9)
     # a split of cents that no list tells is the simple ratio within the rounding
@@ -89,7 +89,8 @@ def test_a_split_shortly_before_the_cutoff_is_not_measured_as_a_later_one() -> N
 
 
 @pytest.mark.parametrize(
-    "event", [{}, {"numerator": 0, "denominator": 1}, {"numerator": 1e-9, "denominator": 1e-9}, {"numerator": "2"}]
+    "event",
+    [{}, {"numerator": 0, "denominator": 1}, {"numerator": 1e-9, "denominator": 1e-9}, {"numerator": "2"}],
 )
 def test_an_event_that_cannot_be_read_is_no_candidate(event: dict[str, Any]) -> None:
     rows = [{"date": "2023-01-02", **event}, *listed([(1281, 1000)])]
