@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from workbench.questions.formats.base import LeftOut, Reading
+from workbench.questions.formats.base import LeftOut, QuestionFile
 from workbench.questions.question import (
     Question,
     QuestionError,
@@ -80,7 +80,7 @@ def check_set_name(name: str) -> str:
     return name
 
 
-def add_questions(store: Store, name: str, reading: Reading, *, form: str, origin: str) -> int:
+def add_questions(store: Store, name: str, reading: QuestionFile, *, form: str, origin: str) -> int:
     """Put what was read into a set, made if there is none; return how many questions are new or changed.
 
     A question of an id that the set has replaces the older text; its recorded outcomes stay.
