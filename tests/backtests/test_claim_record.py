@@ -50,7 +50,7 @@ def test_a_past_cutoff_shows_what_the_broker_shows(known: KnownRows, name: str) 
     for day in ("2015-03-04", "2015-03-05", "2016-02-29"):
         last_day = date.fromisoformat(day)
         seen = run_blocking(observe(name, Cutoff.parse(str(last_day + timedelta(days=1)))))
-        shown = [(row["date"], row["value"]) for row in known.at(last_day)[name]]
+        shown = [(row["date"], row["value"]) for row in known.as_of(last_day)[name]]
         assert shown == [(row["date"], row["value"]) for row in seen]
 
 
@@ -100,9 +100,11 @@ def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known:
             return Forecast(0.5 + (0.3 if up else -0.3), base)
 
     rows = [each for each in earlier_days(read_claim(HIGHER), LAST, date(1999, 1, 4), most=30)]
-    now = known.at(LAST)
+    now = known.as_of(LAST)
     past = [
-        past_forecast(moved_claim(read_claim(HIGHER), LAST, day, now, known.at(day)), known, day, Prophet())
+        past_forecast(
+            moved_claim(read_claim(HIGHER), LAST, day, now, known.as_of(day)), known, day, Prophet()
+        )
         for day in rows
     ]
     from workbench.backtests.claim_record import past_table
@@ -111,7 +113,7 @@ def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known:
     record = record_document(past_table(past))
     assert record["skill"] == "better" and record["line"].startswith("at 30 past cutoffs: +")
     # and such a forecaster is refused by the guard: it rests on what became known later
-    claim = moved_claim(read_claim(HIGHER), LAST, rows[5], now, known.at(rows[5]))
+    claim = moved_claim(read_claim(HIGHER), LAST, rows[5], now, known.as_of(rows[5]))
 
     def opened(world: KnownRows) -> OwnForecaster:
         class Later(OwnForecaster):
@@ -130,9 +132,9 @@ def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known:
 
 
 def test_claims_move_with_their_cutoff(known: KnownRows) -> None:
-    now = known.at(LAST)
+    now = known.as_of(LAST)
     past_day = LAST - timedelta(days=7 * 52)
-    past = known.at(past_day)
+    past = known.as_of(past_day)
     moved = moved_claim(read_claim(HIGHER), LAST, past_day, now, past)
     assert (moved.start, moved.end) == (past_day, date(2018, 12, 31) - timedelta(days=7 * 52))
     level = read_claim("The S&P 500 is above 2800 on 2018-12-31")
@@ -147,7 +149,7 @@ def test_claims_move_with_their_cutoff(known: KnownRows) -> None:
         LAST,
         date(2018, 2, 28),
         now,
-        known.at(date(2018, 2, 28)),
+        known.as_of(date(2018, 2, 28)),
     )
     assert spread.end == date(2018, 7, 31) and spread.level == 1.0
 
@@ -194,7 +196,7 @@ def test_a_release_lag_of_zero_would_flatter(known: KnownRows) -> None:
             asked = replace(claim, start=start, end=end)
             values = value_series("SPREAD", known.all())
             outcome = float(values[f"{end:%Y-%m-01}"] > values[f"{start:%Y-%m-01}"])
-            errors.append((Persistent().forecast(asked, world.at(last_day), last_day).p - outcome) ** 2)
+            errors.append((Persistent().forecast(asked, world.as_of(last_day), last_day).p - outcome) ** 2)
         scores[label] = 100 * (1 - np.sqrt(np.mean(errors)))
     assert scores["cheating"] > scores["honest"] + 20
 

@@ -115,21 +115,21 @@ class AskedClaim:
     reason: str = ""
 
 
-def _known(templates: Sequence[ClaimTemplate]) -> KnownRows:
+def _rows_of_all(templates: Sequence[ClaimTemplate]) -> KnownRows:
     # Also the outcomes: all that the embedded data hold.
     return known_rows(tuple(sorted({*_COMPANIONS, *series_of_templates(list(templates))})), "now", None)
 
 
 def perform(job: BacktestJob) -> list[AskedClaim]:
     """Return what came of each claim of a job."""
-    known = _known(job.templates)
+    known = _rows_of_all(job.templates)
     forecaster = FORECASTERS[job.forecaster](known)
     last_day = job.cutoff - timedelta(days=1)
     results = []
     for template in job.templates:
         forecast, reason = None, ""
         try:
-            claim = template.at(last_day, known.at(last_day))
+            claim = template.filled(last_day, known.as_of(last_day))
             forecast = past_forecast(claim, known, last_day, forecaster)
         except ClaimRefused as problem:
             reason = str(problem)
@@ -145,7 +145,7 @@ def perform(job: BacktestJob) -> list[AskedClaim]:
     return results
 
 
-class KeptForecasts:
+class ForecastFile:
     """What a back-test has done so far: a file with a line per claim and cutoff, so that a killed one goes on.
 
     Parameters
@@ -163,15 +163,15 @@ class KeptForecasts:
             lines = self.path.read_bytes().split(b"\n")
         except FileNotFoundError:
             return []
-        kept = []
+        stored = []
         for line in lines:
             try:
                 row = orjson.loads(line)
                 forecast = None if row["forecast"] is None else PastForecast(**row["forecast"])
-                kept.append(AskedClaim(**{**row, "forecast": forecast}))
+                stored.append(AskedClaim(**{**row, "forecast": forecast}))
             except (ValueError, TypeError, KeyError):  # it is made anew
                 continue
-        return kept
+        return stored
 
     def add(self, rows: Sequence[AskedClaim]) -> None:
         """Append rows in one write."""
@@ -184,12 +184,12 @@ class KeptForecasts:
 
 def run_backtest(
     plan: BacktestPlan,
-    kept: KeptForecasts,
+    stored: ForecastFile,
     *,
     processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> list[AskedClaim]:
-    """Return every claim at every cutoff, the oldest first; what ``kept`` holds already is not forecast again.
+    """Return every claim at every cutoff, the oldest first; what ``stored`` holds already is not forecast again.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def run_backtest(
         The forecaster rests on what became known after its cutoff.
     """
     cutoffs = plan.cutoffs()
-    done = {(row.text, row.family, row.cutoff): row for row in kept.read()}
+    done = {(row.text, row.family, row.cutoff): row for row in stored.read()}
     jobs = []
     for cutoff in cutoffs:
         due = tuple(
@@ -215,7 +215,7 @@ def run_backtest(
     finished = len(cutoffs) - len(jobs)
     progress(finished, len(cutoffs))
     for rows in run_jobs(perform, jobs, processes=processes):
-        kept.add(rows)
+        stored.add(rows)
         done |= {(row.text, row.family, row.cutoff): row for row in rows}
         finished += 1
         progress(finished, len(cutoffs))
@@ -227,12 +227,12 @@ def run_backtest(
 
 def _check_one(plan: BacktestPlan) -> None:
     """Refuse a forecaster that looks ahead, by the first claim that can be asked at the middle cutoff."""
-    known = _known(plan.templates)
+    known = _rows_of_all(plan.templates)
     cutoffs = plan.cutoffs()
     last_day = cutoffs[len(cutoffs) // 2] - timedelta(days=1)
     for template in plan.templates:
         try:
-            claim = template.at(last_day, known.at(last_day))
+            claim = template.filled(last_day, known.as_of(last_day))
             refuse_later_knowledge(FORECASTERS[plan.forecaster], known, claim, last_day)
         except ClaimRefused:
             continue  # as it will be in its job, with the reason

@@ -85,18 +85,18 @@ def forecast_days(job: RecordJob) -> list[PastForecast | str]:
     """Return the past forecast of each day of a job, or the reason why there is none."""
     claim, last_day = job.claim, Cutoff.parse(job.cutoff).last_moment_day
     known = known_rows(claim.sources, job.cutoff, job.root)
-    forecaster, now = job.open_forecaster(known), known.at(last_day)
+    forecaster, now = job.open_forecaster(known), known.as_of(last_day)
     results: list[PastForecast | str] = []
     for day in job.days:
         try:
-            moved = moved_claim(claim, last_day, day, now, known.at(day))
+            moved = moved_claim(claim, last_day, day, now, known.as_of(day))
             results.append(past_forecast(moved, known, day, forecaster))
         except ClaimRefused as problem:
             results.append(str(problem).partition(":")[0])
     return results
 
 
-def _parts(days: Sequence[date], size: int) -> list[Sequence[date]]:
+def _day_groups(days: Sequence[date], size: int) -> list[Sequence[date]]:
     return [days[place : place + size] for place in range(0, len(days), size)]
 
 
@@ -142,20 +142,20 @@ def claim_record(
     last_day = cutoff.last_moment_day
     check(claim, last_day)
     known = known_rows(claim.sources, cutoff.text, root)
-    now = known.at(last_day)
+    now = known.as_of(last_day)
     forecaster = open_forecaster(known)
     today = forecaster.forecast(claim, now, last_day)
     days = earlier_days(claim, last_day, known.first_day(claim.sources), most=most)
     if days:
         # One cutoff, in the middle: a forecaster that looks ahead does so at every one.
         middle = days[len(days) // 2]
-        moved = moved_claim(claim, last_day, middle, now, known.at(middle))
+        moved = moved_claim(claim, last_day, middle, now, known.as_of(middle))
         refuse_later_knowledge(open_forecaster, known, moved, middle)
     jobs = [
         RecordJob(
             claim=claim, cutoff=cutoff.text, days=tuple(part), open_forecaster=open_forecaster, root=root
         )
-        for part in _parts(days, max(1, len(days) // (6 * processes)))
+        for part in _day_groups(days, max(1, len(days) // (6 * processes)))
     ]
     results: list[PastForecast | str] = []
     for part in run_jobs(forecast_days, jobs, processes=processes, gentle=True):

@@ -78,7 +78,7 @@ class ClaimTemplate:
             )
         return claim
 
-    def at(self, last_day: date, rows: Mapping[str, Rows]) -> Claim:
+    def filled(self, last_day: date, rows: Mapping[str, Rows]) -> Claim:
         """Return the claim as it is asked at a cutoff.
 
         Parameters

@@ -5,11 +5,12 @@ from datetime import date
 
 import numpy as np
 
+from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.reading import Comparison, Reading, Statistic, Transformation, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim, Pattern
-from workbench.questions.decision import AVERAGE_DAYS, Rows, series_of, settle
+from workbench.questions.decision import Rows, series_of, settle
 from workbench.science.errors import DomainError
 
 _PATHS = 2000

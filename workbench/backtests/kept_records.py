@@ -25,7 +25,7 @@ from workbench.questions.grammar import read_claim
 SWITCH = "WORKBENCH_RECORD"
 
 
-def _path(home: Path, statement: str, cutoff: str) -> Path | None:
+def _record_path(home: Path, statement: str, cutoff: str) -> Path | None:
     """Where the record of a claim at a cutoff is kept; None for a claim that has none."""
     try:
         claim = read_claim(statement)
@@ -37,7 +37,7 @@ def _path(home: Path, statement: str, cutoff: str) -> Path | None:
 
 def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | None:
     """Return the record that was measured of a claim at a cutoff (`claim_record`), or None; nothing is measured."""
-    path = _path(home, statement, cutoff)
+    path = _record_path(home, statement, cutoff)
     try:
         document = None if path is None else orjson.loads(path.read_bytes())
     except (OSError, ValueError):  # none yet, or half of one
@@ -65,7 +65,7 @@ def measured_record(
         document = claim_record(
             statement, Cutoff.parse(cutoff), processes=processes or processes_here(), progress=progress
         )
-        path = _path(home, statement, cutoff)
+        path = _record_path(home, statement, cutoff)
         assert path is not None, "its claim was read"
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, orjson.dumps(document))

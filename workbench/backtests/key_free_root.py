@@ -42,7 +42,7 @@ def open_root(known: KnownRows) -> RootForecaster:
 async def _root(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
     cutoff = Cutoff.parse((last_day + timedelta(days=1)).isoformat())
 
-    async def observe(series_id: str, _: Cutoff) -> Sequence[dict[str, Any]]:
+    async def observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
         return [dict(row) for row in rows[series_id]]
 
     model = OfflineAnalyst(observe)

@@ -38,7 +38,7 @@ class KnownRows:
 
     series: Mapping[str, tuple[KnownRow, ...]]
 
-    def at(self, last_day: date) -> dict[str, Rows]:
+    def as_of(self, last_day: date) -> dict[str, Rows]:
         """Return what was known at the end of a day; a series of which nothing was known yet has no rows."""
         day = last_day.isoformat()
         return {
@@ -108,7 +108,7 @@ async def check_rows(rows: KnownRows, observe: Observe) -> None:
                 continue
             row = values[int(place * len(values))]
             last_day = date.fromisoformat(row.date) + timedelta(days=2)
-            cut = [each["date"] for each in rows.at(last_day)[name]]
+            cut = [each["date"] for each in rows.as_of(last_day)[name]]
             seen = await observe(name, Cutoff.parse((last_day + timedelta(days=1)).isoformat()))
             if cut != [each["date"] for each in seen]:
                 raise LookAhead(

@@ -35,14 +35,14 @@ def run_jobs(
         return
     pool = process_pool(min(processes, len(jobs)))
     try:
-        waiting = [pool.submit(_gentle if gentle else _plain, function, job) for job in jobs]
+        waiting = [pool.submit(_gentle if gentle else _done_here, function, job) for job in jobs]
         for done in as_completed(waiting):
             yield done.result()
     finally:
         pool.shutdown(wait=True, kill_workers=True)
 
 
-def _plain(function: Callable[[Any], Any], job: Any) -> Any:
+def _done_here(function: Callable[[Any], Any], job: Any) -> Any:
     return function(job)
 
 

@@ -78,7 +78,7 @@ def moved_claim(
     dated = replace(claim, start=None if claim.start is None else moved(claim.start), end=moved(claim.end))
     if claim.pattern not in ("level", "range", "touch") or claim.about.kind in ("volatility", "yield"):
         return dated
-    scale = _last(claim, past) / _last(claim, rows)
+    scale = _last_value(claim, past) / _last_value(claim, rows)
     return replace(
         dated,
         level=None if claim.level is None else round(claim.level * scale, 4),
@@ -86,5 +86,5 @@ def moved_claim(
     )
 
 
-def _last(claim: Claim, rows: Mapping[str, Rows]) -> float:
+def _last_value(claim: Claim, rows: Mapping[str, Rows]) -> float:
     return float(value_series(claim.series, rows).iloc[-1])

@@ -15,6 +15,7 @@ from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.paired import PairedVerdict, paired_test
 from workbench.science.errors import ScienceError
+from workbench.science.plots import fan_plot
 from workbench.science.scoring.crps import crps_of_draws, interval_coverage, pit_of_draws
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -50,7 +51,7 @@ class Quantity:
     extremes: bool = False
 
     def draws(self, paths: Paths) -> dict[str, FloatArray]:
-        """Return the draws of what is asked, by name: ``value``, or ``highest`` and ``lowest``."""
+        """Return the draws of what is quantity, by name: ``value``, or ``highest`` and ``lowest``."""
         if self.extremes:
             return {"highest": paths.extremes("highest"), "lowest": paths.extremes("lowest")}
         return {"value": paths.values[:, -1]}
@@ -70,7 +71,7 @@ class Quantity:
 
 
 def quantity_document(
-    asked: Quantity, forecaster: SeriesForecaster, *, later: History | None = None, most: int = MOST
+    quantity: Quantity, forecaster: SeriesForecaster, *, later: History | None = None, most: int = MOST
 ) -> dict[str, Any]:
     """Return what ``workbench quantity`` prints.
 
@@ -93,46 +94,46 @@ def quantity_document(
     UsageError
         The day is known already, or too little is known of the series.
     """
-    calendar = Calendar.of(asked.history)
-    last_day, last_value = asked.history.days[-1].item(), float(asked.history.values[-1])
+    calendar = Calendar.of(quantity.history)
+    last_day, last_value = quantity.history.days[-1].item(), float(quantity.history.values[-1])
     try:
-        paths = forecaster.paths(asked.history, asked.day, calendar)
+        paths = forecaster.paths(quantity.history, quantity.day, calendar)
     except ScienceError as problem:
-        raise UsageError(f"{asked.name} until {asked.day}: {problem}") from None
-    draws = asked.draws(paths)
+        raise UsageError(f"{quantity.name} until {quantity.day}: {problem}") from None
+    draws = quantity.draws(paths)
     every = max(1, -(-len(paths.days) // _FAN_POINTS))
     # Counted from the end, so that the day itself is among them.
     shown = np.arange(len(paths.days))[::-1][::every][::-1]
     fan = paths.quantiles(SHARES)
-    record = None if not most else quantity_record(asked, forecaster, calendar, most=most)
-    came = None if later is None else asked.outcome(later)
+    record = None if not most else quantity_record(quantity, forecaster, calendar, most=most)
+    came = None if later is None else quantity.outcome(later)
     quantiles = {name: _quantiles(values, paths.weights) for name, values in draws.items()}
     document = {
-        "series": asked.name,
-        "unit": asked.unit,
-        "by" if asked.extremes else "on": asked.day.isoformat(),
+        "series": quantity.name,
+        "unit": quantity.unit,
+        "by" if quantity.extremes else "on": quantity.day.isoformat(),
         "last": {"day": last_day.isoformat(), "value": last_value},
         "forecaster": forecaster.name,
         "quantiles": quantiles,
         "one_in": [
             {
                 "one_in": count,
-                "above": _level(draws.get("highest", draws.get("value")), paths, 1 - 1 / count),
-                "below": _level(draws.get("lowest", draws.get("value")), paths, 1 / count),
+                "above": _weighted_level(draws.get("highest", draws.get("value")), paths, 1 - 1 / count),
+                "below": _weighted_level(draws.get("lowest", draws.get("value")), paths, 1 / count),
             }
             for count in ONE_IN
         ],
         "fan": [
             {
                 "day": str(paths.days[step]),
-                **{_key(share): float(fan[row, step]) for row, share in enumerate(SHARES)},
+                **{share_name(share): float(fan[row, step]) for row, share in enumerate(SHARES)},
             }
             for step in shown
         ],
         "past": [
             {"day": str(day), "value": float(value)}
             for day, value in zip(
-                asked.history.days[-_PAST_POINTS:], asked.history.values[-_PAST_POINTS:], strict=True
+                quantity.history.days[-_PAST_POINTS:], quantity.history.values[-_PAST_POINTS:], strict=True
             )
         ],
         "outcome": None if came is None else _scored(draws, paths, came),
@@ -141,16 +142,17 @@ def quantity_document(
     return {**document, "line": _line(document)}
 
 
-def _key(share: float) -> str:
+def share_name(share: float) -> str:
+    """Return the key of a quantile in a document: ``0.05``."""
     return f"{share:g}"
 
 
 def _quantiles(values: FloatArray, weights: FloatArray) -> dict[str, float]:
     levels = weighted_quantiles(values, weights, SHARES)
-    return {_key(share): float(level) for share, level in zip(SHARES, levels, strict=True)}
+    return {share_name(share): float(level) for share, level in zip(SHARES, levels, strict=True)}
 
 
-def _level(values: FloatArray | None, paths: Paths, share: float) -> float:
+def _weighted_level(values: FloatArray | None, paths: Paths, share: float) -> float:
     assert values is not None, "one of the two names is there"
     return float(weighted_quantiles(values, paths.weights, [share])[0])
 
@@ -167,7 +169,7 @@ def _scored(draws: Mapping[str, FloatArray], paths: Paths, came: Mapping[str, fl
 
 
 def quantity_record(
-    asked: Quantity, forecaster: SeriesForecaster, calendar: Calendar, *, most: int = MOST
+    quantity: Quantity, forecaster: SeriesForecaster, calendar: Calendar, *, most: int = MOST
 ) -> dict[str, Any] | None:
     """Return how the same forecast did at past cutoffs, from data of the same age as today's; None where none can be reached.
 
@@ -180,8 +182,8 @@ def quantity_record(
         ``n`` cutoffs in ``clusters``; mean ``crps``; ``against`` each rival how much better it was, in percent of the rival's CRPS, with a
         95 % interval over clusters; ``coverage`` of the central bands; ``pit`` of each; ``skill`` and ``line``.
     """
-    history = asked.history
-    steps = len(calendar.stamps(history.days[-1].item(), asked.day))
+    history = quantity.history
+    steps = len(calendar.stamps(history.days[-1].item(), quantity.day))
     # What is not published yet is part of the horizon, then as now.
     positions = _past_positions(len(history), steps, most)
     if not positions:
@@ -193,7 +195,9 @@ def quantity_record(
     for position in positions:
         known = History(days=history.days[: position + 1], values=history.values[: position + 1])
         end = history.days[position + steps].item()
-        past = Quantity(name=asked.name, unit=asked.unit, history=known, day=end, extremes=asked.extremes)
+        past = Quantity(
+            name=quantity.name, unit=quantity.unit, history=known, day=end, extremes=quantity.extremes
+        )
         came = past.outcome(
             History(days=history.days[: position + steps + 1], values=history.values[: position + steps + 1])
         )
@@ -220,7 +224,7 @@ def quantity_record(
     table = np.array(rows)
     labels = clusters_of(
         [day for day, _ in days],
-        series=[asked.name] * len(days),
+        series=[quantity.name] * len(days),
         start=[day for day, _ in days],
         end=[end for _, end in days],
     )
@@ -235,7 +239,7 @@ def quantity_record(
             "reason": test.reason,
         }
     cutoffs = len({day for day, _ in days})
-    coverage = {_key(share): interval_coverage(table[:, 3], share) for share in BANDS}
+    coverage = {share_name(share): interval_coverage(table[:, 3], share) for share in BANDS}
     return {
         "n": cutoffs,
         "clusters": len(set(labels.tolist())),
@@ -341,7 +345,7 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
         grid[row_of(value)][place] = "•"
     for place, quantiles in enumerate(steps, left):
         for share, mark in (("0.05", "░"), ("0.1", "▒"), ("0.25", "▓")):
-            other = _key(1 - float(share))
+            other = share_name(1 - float(share))
             for line in range(row_of(quantiles[other]), row_of(quantiles[share]) + 1):
                 grid[line][place] = mark
         grid[row_of(quantiles["0.5"])][place] = "█"
@@ -362,8 +366,6 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
     """Return the fan chart of a document as a matplotlib figure."""
-    from workbench.science.plots import fan_plot
-
     fan = document["fan"]
     shown = document["past"][-max(3 * len(fan), 60) :]
     days = [date.fromisoformat(document["last"]["day"]), *(date.fromisoformat(row["day"]) for row in fan)]
@@ -372,7 +374,7 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
     return fan_plot(
         ([date.fromisoformat(row["day"]) for row in shown], [row["value"] for row in shown]),
         days,
-        {share: [last, *(row[_key(share)] for row in fan)] for share in SHARES},
+        {share: [last, *(row[share_name(share)] for row in fan)] for share in SHARES},
         title=f"{document['series']} until {fan[-1]['day']}",
         unit=document["unit"],
         outcome=None if not outcome else (days[-1], outcome["value"]),

@@ -67,7 +67,7 @@ def past_forecast(
     LookAhead
         A row of after the cutoff is among those known.
     """
-    rows = known.at(last_day)
+    rows = known.as_of(last_day)
     for name, part in rows.items():
         if part and part[-1]["date"] > last_day.isoformat():
             raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
@@ -103,7 +103,9 @@ def refuse_later_knowledge(
         The two forecasts differ.
     """
     worlds = (known, known.altered(last_day))
-    first, second = (open_forecaster(world).forecast(claim, world.at(last_day), last_day) for world in worlds)
+    first, second = (
+        open_forecaster(world).forecast(claim, world.as_of(last_day), last_day) for world in worlds
+    )
     if first != second:
         raise LookAhead(
             f"the forecast of {last_day} rests on what became known after it: {first.p:.4f} in this world, {second.p:.4f} in one "

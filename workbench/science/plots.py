@@ -383,12 +383,12 @@ def fan_plot(
     """
     _some(quantiles)
     figure, axes = _figure(6.5, 3.6)
-    axes.plot(past[0], np.asarray(past[1]), color="0.25", linewidth=1.2)  # type: ignore[arg-type]
+    axes.plot(past[0], np.asarray(past[1]), color="0.25", linewidth=1.2)
     lower = sorted(share for share in quantiles if share < 0.5)
     for share in lower:
         high = next(other for other in quantiles if abs(other + share - 1.0) < 1e-9)
         axes.fill_between(
-            ahead,  # type: ignore[arg-type]
+            ahead,
             np.asarray(quantiles[share]),
             np.asarray(quantiles[high]),
             color="tab:blue",
@@ -397,7 +397,7 @@ def fan_plot(
             label=f"{1 - 2 * share:.0%}",
         )
     if 0.5 in quantiles:
-        axes.plot(ahead, np.asarray(quantiles[0.5]), color="tab:blue", linewidth=1.5, label="median")  # type: ignore[arg-type]
+        axes.plot(ahead, np.asarray(quantiles[0.5]), color="tab:blue", linewidth=1.5, label="median")
     if outcome is not None:
         axes.plot(
             [outcome[0]],
@@ -414,6 +414,6 @@ def fan_plot(
     return figure
 
 
-def _some(values: Mapping[str, object]) -> None:
+def _some(values: Mapping[Any, object]) -> None:
     if not values:
         raise DomainError("there is nothing to draw")

@@ -38,5 +38,5 @@ def quantity_at(
         finally:
             await broker.aclose()
 
-    asked, later = run_blocking(read())
-    return {"cutoff": cutoff, **quantity_document(asked, DriftlessWalk(), later=later, most=past)}
+    quantity, later = run_blocking(read())
+    return {"cutoff": cutoff, **quantity_document(quantity, DriftlessWalk(), later=later, most=past)}

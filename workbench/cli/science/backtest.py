@@ -4,7 +4,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 from workbench.backtests.claim_backtest import (
     COLUMNS,
     BacktestPlan,
-    KeptForecasts,
+    ForecastFile,
     backtest_document,
     backtest_rows,
     run_backtest,
@@ -21,7 +20,7 @@ from workbench.backtests.claim_backtest import (
 from workbench.backtests.claim_templates import Span, read_templates
 from workbench.backtests.parallel import processes_here
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
-from workbench.cli.science.science_options import write_csv
+from workbench.cli.science.science_options import parsed_day, write_csv
 from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
@@ -73,16 +72,16 @@ def backtest(
     span = Span.parse(horizon) if horizon else None
     plan = BacktestPlan(
         templates=tuple(read_templates(claims, span)),
-        first=_day(first, "--from"),
+        first=parsed_day(first, option="--from"),
         every=every,
         forecaster=forecaster,
-        **({"last": _day(last, "--to")} if last else {}),  # type: ignore[arg-type]
+        **({"last": parsed_day(last, option="--to")} if last else {}),
     )
     if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"a plot is written as .png or .svg, not {plot.name!r:.60}")
-    kept = KeptForecasts(home_from(os.environ) / "backtests" / plan.key())
+    stored = ForecastFile(home_from(os.environ) / "backtests" / plan.key())
     with progress_bar("cutoffs") as progress:
-        rows = run_backtest(plan, kept, processes=processes or processes_here(), progress=progress)
+        rows = run_backtest(plan, stored, processes=processes or processes_here(), progress=progress)
     document = backtest_document(plan, rows)
     if csv is not None:
         write_csv(csv, COLUMNS, backtest_rows(rows))
@@ -96,10 +95,10 @@ def backtest(
     if as_json:
         emit_json(document)
         return
-    _show(document)
+    _print_backtest(document)
 
 
-def _show(document: dict[str, Any]) -> None:
+def _print_backtest(document: dict[str, Any]) -> None:
     overall = document["overall"]
     if overall is None:
         echo("no claim could be asked at any of these cutoffs")
@@ -107,9 +106,9 @@ def _show(document: dict[str, Any]) -> None:
         # The first line says how far to trust it.
         echo(overall["line"])
         families = document["families"]
-        rows = [_line(name, each) for name, each in families.items()]
+        rows = [_family_cells(name, each) for name, each in families.items()]
         if len(families) > 1:
-            rows.append(_line("all", overall))
+            rows.append(_family_cells("all", overall))
         show_table(
             [
                 "claims",
@@ -129,7 +128,7 @@ def _show(document: dict[str, Any]) -> None:
         say(f"not asked {count} times: {reason}")
 
 
-def _line(name: str, record: dict[str, Any]) -> list[Any]:
+def _family_cells(name: str, record: dict[str, Any]) -> list[Any]:
     against = record["against"]["base rate"]
     ends = "" if against["interval"] is None else " [{:+.1f}, {:+.1f}]".format(*against["interval"])
     return [
@@ -146,13 +145,6 @@ def _line(name: str, record: dict[str, Any]) -> list[Any]:
     ]
 
 
-def _day(text: str, option: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"{option} wants a day such as 2010-01-31, not {text!r:.40}") from None
-
-
 @contextmanager
 def progress_bar(noun: str) -> Iterator[Callable[[int, int], None]]:
     """Yield a function that shows how many of how many are done: a bar on a terminal, else a line each tenth, on stderr."""
@@ -167,6 +159,7 @@ def progress_bar(noun: str) -> Iterator[Callable[[int, int], None]]:
 
         yield line
         return
+    # a bar is for terminals only, and rich takes as long to load as a short command
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

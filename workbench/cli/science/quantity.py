@@ -1,7 +1,6 @@
 """`quantity`: a forecast of a series' value instead of a claim's probability."""
 
 import os
-from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,6 +8,7 @@ import typer
 
 from workbench.backtests.series_quantity import MOST, fan_figure, fan_lines, figure
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json
+from workbench.cli.science.science_options import parsed_day
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.output_files import write_output
@@ -46,16 +46,23 @@ def quantity(
         )
     if plot is not None and plot.suffix.lower() not in (".png", ".svg"):
         raise UsageError(f"a plot is written as .png or .svg, not {plot.name!r:.60}")
-    document = quantity_at(series, _day(on or by), cutoff, extremes=bool(by), past=past, environ=os.environ)
+    document = quantity_at(
+        series,
+        parsed_day(on or by, option="--on" if on else "--by"),
+        cutoff,
+        extremes=bool(by),
+        past=past,
+        environ=os.environ,
+    )
     if plot is not None:
         write_output(plot, figure_bytes(fan_figure(document), plot.suffix.lower().removeprefix(".")))
     if as_json:
         emit_json(document)
         return
-    _show(document)
+    _print_quantity(document)
 
 
-def _show(document: dict[str, Any]) -> None:
+def _print_quantity(document: dict[str, Any]) -> None:
     echo(document["line"])
     echo("")
     echo("\n".join(fan_lines(document)), whole=True)
@@ -72,10 +79,3 @@ def _show(document: dict[str, Any]) -> None:
     )
     for name, score in (document["outcome"] or {}).items():
         echo(f"\n{name} {figure(score['value'])} came: CRPS {figure(score['crps'])}, PIT {score['pit']:.2f}")
-
-
-def _day(text: str) -> date:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None

@@ -24,7 +24,7 @@ def _draws(values: ArrayLike, weights: ArrayLike | None) -> tuple[FloatArray, Fl
     return x[order], w[order] / w.sum()
 
 
-def _finite(outcome: float) -> float:
+def _finite_outcome(outcome: float) -> float:
     if not np.isfinite(outcome):
         raise DomainError(f"an outcome must be a finite number, not {outcome}")
     return float(outcome)
@@ -49,7 +49,7 @@ def crps_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None =
     below = np.cumsum(w) - w
     # Of sorted draws the mean distance of two is a sum over ranks, so n draws cost n log n.
     spread = 2.0 * float((w * x * (2.0 * below + w - 1.0)).sum())
-    return max(0.0, float((w * np.abs(x - _finite(outcome))).sum()) - 0.5 * spread)
+    return max(0.0, float((w * np.abs(x - _finite_outcome(outcome))).sum()) - 0.5 * spread)
 
 
 def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -> float:
@@ -66,13 +66,13 @@ def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -
     >>> crps_of_quantiles([0.5], [1.0], 3.0)
     2.0
     """
-    at, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
-    if at.ndim != 1 or not at.size or at.shape != q.shape:
+    shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
+    if shares.ndim != 1 or not shares.size or shares.shape != q.shape:
         raise DomainError("levels and quantiles must have one non-zero length")
-    if not ((at > 0) & (at < 1)).all() or not np.isfinite(q).all():
+    if not ((shares > 0) & (shares < 1)).all() or not np.isfinite(q).all():
         raise DomainError("levels must lie between 0 and 1, quantiles must be finite")
-    gap = _finite(outcome) - q
-    return float(2.0 * np.mean(np.where(gap >= 0, at, at - 1.0) * gap))
+    gap = _finite_outcome(outcome) - q
+    return float(2.0 * np.mean(np.where(gap >= 0, shares, shares - 1.0) * gap))
 
 
 def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = None) -> float:
@@ -86,7 +86,7 @@ def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = 
     0.5
     """
     x, w = _draws(values, weights)
-    y = _finite(outcome)
+    y = _finite_outcome(outcome)
     return min(1.0, float(w[x < y].sum() + 0.5 * w[x == y].sum()))
 
 
