@@ -193,8 +193,9 @@ class ReadBack:
         end = self.skip + self.wanted
         if len(rows) < end and (self._short or self._is_cut(some=bool(rows))):
             raise not_reached(self.endpoint, some=bool(rows))
-        # rows without a date before the first that survived stand among late ones, of which not all were read
-        least = max(self.skip, 1) if rows else 0
+        # rows without a date before the first that survived stand among late ones, of which not all were read; a list that
+        # is sorted here comes in an order of the vendor's that says nothing
+        least = max(self.skip, 1) if rows and not self.endpoint.as_of.order else self.skip
         dropped = sum((page.filtered.dropped for page in self._pages.values()), Counter[str]())
         data = rows[self.skip : end]
         return Filtered(
