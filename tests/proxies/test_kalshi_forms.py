@@ -113,7 +113,7 @@ async def test_live_or_archived_an_agent_reads_the_same(path: str) -> None:
         await told(path, settled=False, early=True),
     ]
     assert one == other == early and "FED-T1" in one
-    assert "candle" not in path or '"close_dollars":"0.4350"' in one and '"open_interest_fp":"55.50"' in one
+    assert "candle" not in path or ('"close_dollars":"0.4350"' in one and '"open_interest_fp":"55.50"' in one)
 
 
 @pytest.mark.parametrize("path", sorted(set(ASKED) - {"kalshi/events"}))
