@@ -262,10 +262,10 @@ async def test_a_list_of_one_page_is_asked_for_whole(late: int) -> None:
         {"symbol": "X", "date": f"{END + timedelta(days=late - n):%Y-%m-%d}", "rating": "A"}
         for n in range(late + 40)
     ]
-    params: dict[str, Any]
     for params in ({"limit": 5}, {}):
         desk = Desk(lambda seen: rows[: int(seen.query["limit"])])
-        answer = await desk(RATINGS, CUTOFF, symbol="X", **params)
+        asked: dict[str, Any] = {"symbol": "X", **params}
+        answer = await desk(RATINGS, CUTOFF, **asked)
         assert len(answer.data) == (5 if params else 39) and answer.data[0]["date"] == "2019-06-29"
         assert len(desk.seen) == (1 if late < 960 else 2)
 
