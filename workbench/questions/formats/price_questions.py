@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from math import isfinite
 
 from workbench.forecasts.series.series_history import realised_volatility
-from workbench.questions.formats.base import Reading, collect, number_of
+from workbench.questions.formats.base import QuestionFile, collect, number_of
 from workbench.questions.question import Question, QuestionError, check_day, event_id
 from workbench.science.scoring.payoffs import payoff_rule
 
@@ -24,7 +24,7 @@ _SAME = 0.001
 
 def read_price_history(
     rows: Sequence[Mapping[str, str]], start: str, *, days: int = 365, payoff: str = "analytica-paper"
-) -> Reading:
+) -> QuestionFile:
     """Long-short questions of a price history.
 
     Parameters
