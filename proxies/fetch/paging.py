@@ -10,6 +10,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan
+from proxies.asof.policies.first_days import MOST_HITS
 from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import in_order
 from proxies.catalogue.loader import Endpoint
@@ -95,7 +96,7 @@ class LargestPage:
         """
         assert self._filtered is not None, "a page was taken"
         rows = self._filtered.data
-        if len(rows) < self.wanted and self._cut and "capped" not in self.endpoint.as_of.open_to:
+        if len(rows) < self.wanted and self._cut and not (rows and "capped" in self.endpoint.as_of.open_to):
             raise not_reached(self.endpoint, some=bool(rows))
         # a larger page holds undated rows beyond the last one handed out; how large it was follows from late rows
         undated = tuple(place for place in self._filtered.undated if place < self.wanted)
@@ -159,10 +160,12 @@ def pager(
     size = endpoint.params.get(page.size)
     wish = request.params.get(page.size)
     # a window that ends at the cutoff is sent upstream: the vendor's default holds no later rows
-    if page.style == "limit" and size is not None and not (wish is None and (window or endpoint.as_of.first)):
-        wanted = _DEFAULT if wish is None else max(0, int(wish))
-        # each hit of a search costs a look-up of its first day
-        most, widest = (wanted * 4, _WIDE) if endpoint.as_of.first else (page.most or _WIDE, _WIDEST)
+    if page.style == "limit" and size is not None and (wish is not None or window is None):
+        default, most, widest = _DEFAULT, page.most or _WIDE, _WIDEST
+        if endpoint.as_of.first:
+            # each hit of a search costs a look-up of its first day
+            default = most = widest = MOST_HITS
+        wanted = default if wish is None else max(0, int(wish))
         return LargestPage(plan.params, endpoint, wanted, max(wanted, most), max(wanted, widest))
     if page.style in ("page", "offset") and page.param:
         wanted = max(1, int(wish or (size and size.default) or 100))

@@ -15,6 +15,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies.base import ApiRequest, stamp_for
+from proxies.asof.policies.first_days import too_many_hits
 from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import get
 from proxies.asof.stamps import known_from
@@ -60,6 +61,8 @@ def not_reached(endpoint: Endpoint, *, some: bool) -> CutoffRefused:
 
     It says no number: how far the list was read follows from how much came later.
     """
+    if endpoint.as_of.first:
+        return too_many_hits(endpoint)
     instead = f": use {endpoint.as_of.instead}" if endpoint.as_of.instead else ""
     if some:
         return CutoffRefused(

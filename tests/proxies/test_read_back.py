@@ -298,3 +298,31 @@ def test_every_list_that_pages_back_says_how_far() -> None:
     for endpoint in paged:
         assert endpoint.as_of.stamp is not None and endpoint.rows == "[]", endpoint.path
         assert endpoint.page.size in endpoint.params or not endpoint.page.size
+
+
+@pytest.mark.parametrize("path", ["fmp/search/search-name", "fmp/search/search-isin"])
+async def test_a_search_whose_first_hits_all_began_later_is_refused_and_not_empty(path: str) -> None:
+    def searched(hits: int, born: int) -> Any:
+        def answer(seen: Seen) -> Any:
+            if seen.path.endswith("profile"):
+                number = int(seen.query["symbol"][1:])
+                return [
+                    {
+                        "symbol": seen.query["symbol"],
+                        "ipoDate": "2010-01-04" if number >= born else "2022-01-04",
+                    }
+                ]
+            listed = [{"symbol": f"S{n}", "isin": "x", "name": "n"} for n in range(hits)]
+            return listed[: int(seen.query.get("limit", 100))]
+
+        return answer
+
+    param = {"query": "apple"} if "name" in path else {"isin": "US0378331005"}
+    for hits, born, told in ((80, 80, None), (20, 20, 0), (80, 45, 5)):
+        desk = Desk(searched(hits, born))
+        asked: dict[str, Any] = dict(param)
+        if told is None:
+            with pytest.raises(CutoffRefused, match="narrower words"):
+                await desk(path, CUTOFF, **asked)
+        else:
+            assert len((await desk(path, CUTOFF, **asked)).data) == told

@@ -118,7 +118,9 @@ async def test_a_later_redirect_that_comes_all_the_same_leads_nowhere() -> None:
 async def test_a_page_whose_old_title_was_deleted_after_a_move_is_found_under_it() -> None:
     deleted = wiki()
     del deleted.pages["Bank A"]
-    assert (await Desk(deleted)("wikipedia/page", cutoff="2022-06-01", title="Bank A")).data["wikitext"] == "A bank."
+    assert (await Desk(deleted)("wikipedia/page", cutoff="2022-06-01", title="Bank A")).data[
+        "wikitext"
+    ] == "A bank."
 
 
 def swapped(times: int, at: str = "2023-04-01T00:00:00Z") -> Wiki:
