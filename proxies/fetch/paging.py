@@ -177,7 +177,7 @@ def pager(
             endpoint=endpoint,
             instant=reader_of_stamps(request),
             cutoff=cutoff,
-            asked=(page.most or wanted) if size else 0,
+            page_rows=(page.most or wanted) if size else 0,
             by_rows=page.style == "offset",
             skip=first * wanted if page.style == "page" else first,
             wanted=wanted,

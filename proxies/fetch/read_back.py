@@ -126,7 +126,7 @@ class ReadBack:
     instant : callable
         A row's second, see `reader_of_stamps`.
     cutoff : Cutoff
-    asked : int
+    page_rows : int
         Rows that a page is asked to hold; 0 if the endpoint takes no size.
     by_rows : bool
         Pages are named by the rows before them (an offset) and not by their number.
@@ -138,7 +138,7 @@ class ReadBack:
     endpoint: Endpoint
     instant: Callable[[Any], float | None]
     cutoff: Cutoff
-    asked: int
+    page_rows: int
     by_rows: bool
     skip: int
     wanted: int
@@ -162,7 +162,7 @@ class ReadBack:
             return None
         self._now = number
         page = self.endpoint.page
-        sized = {page.size: self.asked} if self.asked else {}
+        sized = {page.size: self.page_rows} if self.page_rows else {}
         return {**self.params, page.param: number * self._step, **sized}
 
     def add(self, payload: Any, filtered: Filtered) -> None:
@@ -172,9 +172,9 @@ class ReadBack:
             self._first = payload
         elif rows and payload == self._first:
             self._repeats += 1
-            if self._starts_early or self._repeats >= _REPEATS or len(rows) != self.asked:
+            if self._starts_early or self._repeats >= _REPEATS or len(rows) != self.page_rows:
                 # the upstream has no pages and gives its first one again: were there more, it would be full
-                self._short = self._short or len(rows) == self.asked
+                self._short = self._short or len(rows) == self.page_rows
                 rows, filtered = [], Filtered(data=[])
         self._pages[self._now] = _ReadPage.of(filtered, len(rows), map(self.instant, rows))
         self._check_order()
@@ -218,7 +218,7 @@ class ReadBack:
         if not self.by_rows:
             return 1
         # a vendor may hold fewer rows to a page than it was asked for
-        return self._pages[0].held or 1 if 0 in self._pages else self.asked
+        return self._pages[0].held or 1 if 0 in self._pages else self.page_rows
 
     @property
     def _edge(self) -> float:
@@ -265,7 +265,7 @@ class ReadBack:
 
     def _is_last(self, number: int) -> bool:
         """Whether a page is the last for sure: shorter than the first, which was as long as was asked."""
-        return self.asked > 0 and self._pages[number].held < self.asked == self._pages[0].held
+        return self.page_rows > 0 and self._pages[number].held < self.page_rows == self._pages[0].held
 
     def _bracket(self) -> tuple[int, int | None]:
         """The last page read that is all late, and the first page read after it."""

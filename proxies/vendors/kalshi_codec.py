@@ -26,7 +26,7 @@ def unpack_kalshi(payload: Any, params: Mapping[str, Any]) -> Any:
     for name, change in (
         ("candlesticks", _candle),
         ("trades", _trade),
-        ("markets", _market),
+        ("markets", _whole_market),
         ("events", _event),
     ):
         if isinstance(out.get(name), list):
@@ -37,7 +37,7 @@ def unpack_kalshi(payload: Any, params: Mapping[str, Any]) -> Any:
             for rows in out["market_candlesticks"]
         ]
     if "market" in out:
-        out["market"] = _market(out["market"])
+        out["market"] = _whole_market(out["market"])
     if "event" in out:
         out["event"] = _event(out["event"])
     return out
@@ -46,10 +46,10 @@ def unpack_kalshi(payload: Any, params: Mapping[str, Any]) -> Any:
 def _event(row: Any) -> Any:
     if not isinstance(row, dict) or not isinstance(row.get("markets"), list):
         return row
-    return {**row, "markets": [_market(market) for market in row["markets"]]}
+    return {**row, "markets": [_whole_market(market) for market in row["markets"]]}
 
 
-def _market(row: Any) -> Any:
+def _whole_market(row: Any) -> Any:
     if not isinstance(row, dict):
         return row
     if isinstance(row.get("candlesticks"), list):
@@ -77,18 +77,18 @@ def _trade(row: Any) -> Any:
         return row
     return {
         **{name: row.get(name) for name in ("trade_id", "ticker", "created_time", "taker_side")},
-        "yes_price_dollars": _price(row, "yes_price"),
-        "no_price_dollars": _price(row, "no_price"),
+        "yes_price_dollars": _dollars_text(row, "yes_price"),
+        "no_price_dollars": _dollars_text(row, "no_price"),
         "count_fp": _contracts(row, "count"),
     }
 
 
 def _prices(value: Any, names: tuple[str, ...]) -> dict[str, str | None]:
     row = value if isinstance(value, dict) else {}
-    return {f"{name}_dollars": _price(row, name) for name in names}
+    return {f"{name}_dollars": _dollars_text(row, name) for name in names}
 
 
-def _price(row: Mapping[str, Any], name: str) -> str | None:
+def _dollars_text(row: Mapping[str, Any], name: str) -> str | None:
     """A price in dollars: under its name with a suffix, or without one, where a whole number is cents."""
     value = row.get(f"{name}_dollars")
     if value is None:

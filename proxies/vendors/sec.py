@@ -109,15 +109,15 @@ def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     count = len(columns["accessionNumber"])
     # every row has every field: which of EDGAR's files a filing stands in follows from how many were filed since
     unknown = [None] * count
-    whole = {name: _column(columns.get(name), unknown) for name in _COLUMNS}
-    accepted = _column(columns.get("acceptanceDateTime"), unknown)
+    whole = {name: _filing_column(columns.get(name), unknown) for name in _COLUMNS}
+    accepted = _filing_column(columns.get("acceptanceDateTime"), unknown)
     return [
         {**{name: values[place] for name, values in whole.items()}, "accepted": _accepted(accepted[place])}
         for place in range(count)
     ]
 
 
-def _column(values: Any, unknown: list[Any]) -> list[Any]:
+def _filing_column(values: Any, unknown: list[Any]) -> list[Any]:
     """A column of a file, or as many unknown values if it is missing or of another length; empty texts are unknown."""
     if not isinstance(values, list) or len(values) != len(unknown):
         return unknown

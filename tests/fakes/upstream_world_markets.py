@@ -7,7 +7,6 @@ from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_tokens import Tokens
 
-
 #: A candle's prices as the live tier writes them.
 PRICES = {
     "yes_bid": {f"{name}_dollars": "0.4000" for name in ("open", "low", "high", "close")},

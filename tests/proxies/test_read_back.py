@@ -150,7 +150,7 @@ def from_pages(page: Callable[[int], list[float]], wanted: int = 1) -> tuple[lis
     """The rows told of a list of seconds in pages, and from how many requests."""
     reader = read_back.ReadBack(
         params={}, endpoint=load_catalogue().resolve(INSIDERS), instant=lambda row: row, cutoff=Cutoff.parse("2019-06-30T00:00:00Z"),
-        asked=0, by_rows=False, skip=0, wanted=wanted,
+        page_rows=0, by_rows=False, skip=0, wanted=wanted,
     )  # fmt: skip
     requests = 0
     while (params := reader.next()) is not None:

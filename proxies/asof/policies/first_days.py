@@ -44,22 +44,22 @@ def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, contex
     first = request.endpoint.as_of.first
     if first is None or cutoff.live:
         return
-    found: dict[str, None] = {}
+    hits: dict[str, None] = {}
 
     def note(row: Any) -> Any:
         value = get(row, first.of)
         if isinstance(value, str) and value:
-            found[value] = None
+            hits[value] = None
         return row
 
     assert request.endpoint.rows is not None, "the loader checks that strip_fields has rows"
     rewrite(payload, request.endpoint.rows, note)
-    names = list(islice(found, MOST_HITS))
+    names = list(islice(hits, MOST_HITS))
     missing = [name for name in names if _name(name) not in context.lookups]
     if missing:
         raise AskAgain(context.sent, [_lookup(first, name, cutoff) for name in missing])
     judge = by_first_day(request, cutoff, context)
-    if len(found) > MOST_HITS and all(judge.reason(dict.fromkeys([first.of], name)) for name in names):
+    if len(hits) > MOST_HITS and all(judge.reason(dict.fromkeys([first.of], name)) for name in names):
         raise too_many_hits(request.endpoint)
 
 
