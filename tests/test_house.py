@@ -51,6 +51,7 @@ GERUNDS = {
     "hashing": "of bytes and JSON",
     "pacing": "of requests",
     "paging": "of answers that come in pages",
+    "reading": "what a claim in words is taken to say",
     "routing": "of leaves to grounders",
     "sampling": "of random values",
     "tuning": "of parameters",
