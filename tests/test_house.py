@@ -51,7 +51,6 @@ GERUNDS = {
     "hashing": "of bytes and JSON",
     "pacing": "of requests",
     "quoting": "of what strangers wrote",
-    "reading": "what a claim says about a series",
     "paging": "of answers that come in pages",
     "reading": "what a claim in words is taken to say",
     "routing": "of leaves to grounders",
