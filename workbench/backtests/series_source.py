@@ -84,7 +84,7 @@ class SeriesSource:
             if self.file is not None:
                 days, values = read_series(self.file)
                 return History.of(days, values).before(cutoff.last_moment_day + timedelta(days=1))
-            rows = {ref.id: await _rows(broker, ref, cutoff) for ref in self.refs}
+            rows = {ref.id: await _source_rows(broker, ref, cutoff) for ref in self.refs}
             if self.embedded:
                 series = value_series(self.embedded, rows)
                 return History.of(series.index.to_numpy(), series.to_numpy())
@@ -95,7 +95,7 @@ class SeriesSource:
             raise UsageError(f"{self.name} at {cutoff.text}: {problem}") from None
 
 
-async def _rows(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Sequence[Mapping[str, Any]]:
+async def _source_rows(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Sequence[Mapping[str, Any]]:
     path, params = ref.call(cutoff.instant)
     address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
     answer = await broker.session(cutoff, MemoryLedger()).call(path, params, address)
