@@ -26,8 +26,8 @@ from workbench.api import (
 )
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
-from workbench.whatif.run_edits import EditTexts
-from workbench.whatif.typed_values import parse_probability
+from workbench.requests import fields_of
+from workbench.whatif.edit_request import WhatIfRequest
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
@@ -70,22 +70,22 @@ def _proposition_parser() -> _Parser:
     return parser
 
 
-def _what_if_parser() -> _Parser:
+def what_if_parser(model: type[WhatIfRequest] = WhatIfRequest) -> _Parser:
+    """Return what reads the line of ``%whatif``: an argument for each field of the request, by the field's name."""
     parser = _parser("%whatif")
-    parser.add_argument("values", nargs="*", metavar="NODE=P")
-    for name in ("--add", "--remove", "--restate", "--polarity", "--weight", "--rule", "--pin", "--unpin"):
-        parser.add_argument(name, action="append", default=[])
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--scenario")
-    for name in ("--author", "--reason", "--rationale"):
-        parser.add_argument(name, default="")
-    parser.add_argument("--expires")
-    parser.add_argument("--probability", type=_share)
+    for each in fields_of(model):
+        if each.name == "values":
+            parser.add_argument("values", nargs="*", metavar=each.metavar)
+            continue
+        match each.shape:
+            case "flag":
+                how: dict[str, Any] = {"action": "store_true"}
+            case "value":
+                how = {}
+            case _:
+                how = {"action": "append"}
+        parser.add_argument(each.option, dest=each.name, help=each.says.text, **how)
     return parser
-
-
-def _share(text: str) -> float:
-    return parse_probability(text)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -103,19 +103,7 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     def what_if(line: str) -> "WhatIfView":
-        options = _parsed(_what_if_parser(), line)
-        request = EditTexts(
-            settings=options.pop("values"),
-            adds=options.pop("add"),
-            removes=options.pop("remove"),
-            restatements=options.pop("restate"),
-            weights=options.pop("weight"),
-            rules=options.pop("rule"),
-            polarities=options.pop("polarity"),
-            pins=options.pop("pin"),
-            unpins=options.pop("unpin"),
-        ).request()
-        return present().what_if_of(request, **options)
+        return present().what_if_of(WhatIfRequest.typed(**_parsed(what_if_parser(), line)))
 
     def proof(line: str) -> "Proof":
         parser = _parser("%proof")
