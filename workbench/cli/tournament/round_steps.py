@@ -9,7 +9,7 @@ import typer
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
 from workbench.cli.table import show_table
 from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError
@@ -45,7 +45,7 @@ Json = Annotated[bool, JSON_OPTION]
 
 
 @command
-@takes_run_options
+@takes_settings("model", "budget_usd")
 def run(
     name: SetName,
     settings: Mapping[str, Any],
@@ -91,6 +91,7 @@ def run(
     """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
+    settings, isolation = without_level(settings, isolation)
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     rules, budget = rules_of(
@@ -135,7 +136,7 @@ def run(
 
 
 @command
-@takes_run_options
+@takes_settings("model")
 def triage(
     name: SetName,
     settings: Mapping[str, Any],
