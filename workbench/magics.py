@@ -25,6 +25,7 @@ from workbench.api import (
     open_run,
 )
 from workbench.blocking import run_blocking
+from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.errors import UsageError
 from workbench.requests import fields_of
 from workbench.whatif.edit_request import WhatIfRequest
@@ -57,16 +58,19 @@ def _parsed(parser: _Parser, line: str) -> dict[str, Any]:
         parser.error(str(error))
 
 
-def _proposition_parser() -> _Parser:
+def proposition_parser() -> _Parser:
+    """Return what reads the line of ``%%proposition``: the settings that have an option of their own, and ``--set`` for all."""
     parser = _parser("%%proposition")
     parser.add_argument("--cutoff", required=True)
-    for name in ("--model", "--api-base", "--grounder", "--rule", "--isolation"):
-        parser.add_argument(name, default=argparse.SUPPRESS)
-    parser.add_argument("--preset", default="product")
-    for name in ("--max-leaves", "--depth", "--trials"):
-        parser.add_argument(name, type=int, default=argparse.SUPPRESS)
-    parser.add_argument("--budget-usd", type=float, default=argparse.SUPPRESS)
     parser.add_argument("--plan-only", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="named")
+    for each in settings_by_name().values():
+        option = setting_of(each).option
+        if option and each.shape == "flag":
+            parser.add_argument(option, dest=each.name, action="store_true", default=argparse.SUPPRESS)
+        elif option and each.shape == "value":
+            kind = each.bare if each.bare in (int, float) else str
+            parser.add_argument(option, dest=each.name, type=kind, default=argparse.SUPPRESS)
     return parser
 
 
@@ -96,7 +100,8 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
-        options = _parsed(_proposition_parser(), line)
+        options = _parsed(proposition_parser(), line)
+        options = merged(options, read_settings(options.pop("named")))
         # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
         shell.user_ns["analysis"] = analysis

@@ -110,14 +110,14 @@ def fields_of(model: type) -> tuple[RequestField, ...]:
     """Return the described fields of a model, in their order; a field without :class:`Says` is on no face."""
     hints = get_type_hints(model, include_extras=True)
     defaults = _defaults(model)
-    found = []
+    listed = []
     for name, default in defaults.items():
         kind = hints[name]
         marks = getattr(kind, "__metadata__", ())
         says = next((mark for mark in marks if isinstance(mark, Says)), None)
         if says is not None:
-            found.append(RequestField(name=name, kind=kind, bare=_bare(kind), says=says, default=default))
-    return tuple(found)
+            listed.append(RequestField(name=name, kind=kind, bare=_bare(kind), says=says, default=default))
+    return tuple(listed)
 
 
 def _defaults(model: type) -> dict[str, Any]:
@@ -168,7 +168,7 @@ def takes(parameter: str, added: Mapping[str, inspect.Parameter]) -> Callable[[C
         shown: list[inspect.Parameter] = []
         for name, each in own.parameters.items():
             kind = inspect.Parameter.KEYWORD_ONLY if any_keyword else each.kind
-            shown += [one.replace(kind=kind) for one in added.values()] if name == parameter else [each]
+            shown += [new.replace(kind=kind) for new in added.values()] if name == parameter else [each]
 
         @wraps(function)
         def wrapped(*values: Any, **named: Any) -> Any:

@@ -174,9 +174,11 @@ def report(
 @takes_settings(only_set=True)
 def judge(
     file: StudyFile,
-    settings: Mapping[str, Any],
     model: Annotated[str, typer.Option(help="The model that reads: provider/model.")],
-    per_arm: Annotated[int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.")] = 20,
+    settings: Mapping[str, Any],
+    per_arm: Annotated[
+        int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.", hidden=True)
+    ] = 20,
     api_base: Annotated[str | None, API_BASE_OPTION] = None,
     price: Annotated[list[str] | None, PRICE_OPTION] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,

@@ -1,11 +1,11 @@
 """Options of a command out of the description of what it asks for (``workbench.requests``)."""
 
 import inspect
-from collections.abc import Iterable
 from typing import Annotated, Any
 
 import typer
 
+from workbench.engine.named_settings import setting_of, settings_by_name
 from workbench.requests import RequestField, fields_of
 
 
@@ -49,6 +49,8 @@ def option_for(
     )
 
 
-def hidden_names(params: Iterable[Any]) -> list[str]:
-    """Return the options of a command that its short help leaves out."""
-    return sorted(param.opts[0] for param in params if getattr(param, "hidden", False))
+def more_options(command: Any) -> list[str]:
+    """Return the options that a command's short help leaves out, without those that stand for a setting or ask for nothing."""
+    settings = {setting_of(each).option for each in settings_by_name().values()} | {"--option", "--yes"}
+    names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
+    return [name for name in names if name not in settings or name == "--isolation"]

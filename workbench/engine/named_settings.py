@@ -80,7 +80,9 @@ def read_settings(pairs: Sequence[str], *, option: str = "--set") -> dict[str, A
             continue
         if dot and head != AGGREGATION:
             raise UsageError(f"options belong to {', '.join(ROLES[:-1])} or {ROLES[-1]}, not {head:.60}")
-        each = _found(name if head != AGGREGATION else f"{head}.{key.replace('-', '_')}", option, pair)
+        each = _setting_named(
+            name if head != AGGREGATION else f"{head}.{key.replace('-', '_')}", option, pair
+        )
         place = values.setdefault(AGGREGATION, {}) if head == AGGREGATION else values
         put_setting(place, each.name, _value(each, text, option, pair), name)
     return values
@@ -112,17 +114,17 @@ def json_or_text(text: str) -> Any:
         return text
 
 
-def _found(name: str, option: str, pair: str) -> RequestField:
+def _setting_named(name: str, option: str, pair: str) -> RequestField:
     known = settings_by_name()
     # A field's own name is understood too, where people know it by another.
-    found = known.get(name) or next((each for each in known.values() if each.name == name), None)
-    if found is None:
+    setting = known.get(name) or next((each for each in known.values() if each.name == name), None)
+    if setting is None:
         from difflib import get_close_matches  # only where a name was mistyped
 
         near = get_close_matches(name, known, n=3)
         hint = f": did you mean {' or '.join(near)}?" if near else ": `workbench help analyze` lists them"
         raise UsageError(f"{option} {pair!r:.200}: there is no setting {name!r:.60}{hint}")
-    return found
+    return setting
 
 
 def _value(each: RequestField, text: str, option: str, pair: str) -> Any:

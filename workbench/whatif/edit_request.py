@@ -224,8 +224,8 @@ class EditRequest(_Part):
         except ValidationError as error:
             name, place, reason = _first(error)
             each = _field(cls, name)
-            at = f"[{place!r:.60}]" if each.shape == "mapping" and place is not None else ""
-            raise UsageError(f"{name}{at}: {reason}; write {each.says.form or each.says.text}") from None
+            key = f"[{place!r:.60}]" if each.shape == "mapping" and place is not None else ""
+            raise UsageError(f"{name}{key}: {reason}; write {each.says.form or each.says.text}") from None
 
     @classmethod
     def typed(cls, **words: Any) -> Self:
@@ -241,20 +241,20 @@ class EditRequest(_Part):
         pairs: dict[tuple[str, object], str] = {}
         values: dict[str, Any] = {}
         for each in fields_of(cls):
-            given = words.pop(each.name, None)
-            if given is None or given == []:
+            written = words.pop(each.name, None)
+            if written is None or written == []:
                 continue
-            values[each.name] = given
+            values[each.name] = written
             if each.shape == "mapping":
                 values[each.name] = {}
-                for pair in given:
+                for pair in written:
                     node, text = _split(each, pair)
                     if node in values[each.name]:
                         raise UsageError(f"{each.option} names {node} twice")
                     pairs[each.name, node] = pair
                     values[each.name][node] = _file_text(each, text) if each.says.file else text
             elif each.shape == "list":
-                pairs |= {(each.name, place): text for place, text in enumerate(given)}
+                pairs |= {(each.name, place): text for place, text in enumerate(written)}
         assert not words, words
         try:
             return cls.model_validate(values)

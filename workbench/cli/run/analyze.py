@@ -10,6 +10,7 @@ from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
+from workbench.cli.request_options import more_options
 from workbench.cli.run.drive import analyze_claim
 from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
@@ -138,17 +139,17 @@ def _name_grounders(chosen: dict[str, Any], pairs: Sequence[str]) -> None:
     """Put ``--ground-with`` into the router's settings; leaves that nobody names go by the grounder that was asked for."""
     named: dict[str, str] = {}
     for pair in pairs:
-        node, equals, grounder = pair.partition("=")
-        if not (equals and node.strip() and grounder.strip()):
+        node, equals, name = pair.partition("=")
+        if not (equals and node.strip() and name.strip()):
             raise UsageError(f"--ground-with {pair!r}: write LEAF=GROUNDER, for example P3=statistical")
         if node.strip() in named:
             raise UsageError(f"--ground-with names {node.strip()} twice: say it once")
-        named[node.strip()] = grounder.strip()
+        named[node.strip()] = name.strip()
     every = dict(chosen.get("options", {}))
-    options, one = every.get("grounder", {}), chosen.get("grounder")
-    if one not in (None, "auto"):
+    options, grounder = every.get("grounder", {}), chosen.get("grounder")
+    if grounder not in (None, "auto"):
         # The settings given for the one grounder stay its own.
-        options = {one: options, "among": [one]}
+        options = {grounder: options, "among": [grounder]}
     chosen["options"] = {**every, "grounder": {**options, "ground_with": named}}
     chosen["grounder"] = "auto"
 
@@ -188,9 +189,14 @@ class AnalyzeCommand(TyperCommand):
                 # twice.
                 param.help = f"{(param.help or '').partition(' One of ')[0]} {agents[param.name]}"
         lines = [f"{panel}: {', '.join(names)}" for panel, names in settings_by_panel().items()]
-        rest = [f"--set {role}={line}" for role, line in agents.items() if role != "grounder"]
+        rest = [f"{role}: {line[0].lower()}{line[1:]}" for role, line in agents.items() if role != "grounder"]
         self.epilog = "\n\n".join(
-            ["Settings, by --set NAME=VALUE; `workbench help analyze` says what each is:", *lines, *rest]
+            [
+                "Settings, by --set NAME=VALUE; `workbench help analyze` says what each is:",
+                *lines,
+                *rest,
+                f"More: {' '.join(more_options(self))}",
+            ]
         )
         super().format_help(ctx, formatter)
 

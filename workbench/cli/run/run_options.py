@@ -25,10 +25,12 @@ YES = typer.Option(
 WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",
     help="Ground leaves in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    hidden=True,
 )
 TRUST_CLUSTER = typer.Option(
     "--trust-cluster",
     help="Needed with dask://: whoever holds the cluster's certificate can run code here, where your keys are.",
+    hidden=True,
 )
 
 
@@ -60,8 +62,8 @@ def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Ca
         for each in settings_by_name().values()
         if setting_of(each).option and (new or setting_of(each).resume) and not only_set
     ]
-    kept = {each.name: each for each in chosen}
-    added = {name: _option(each, hidden=name not in shown) for name, each in kept.items()}
+    by_field = {each.name: each for each in chosen}
+    added = {name: _option(each, hidden=name not in shown) for name, each in by_field.items()}
     for name, option in (("set_", SET), ("option", _SET_BEFORE)):
         added[name] = inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[list[str] | None, option]
@@ -75,7 +77,7 @@ def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Ca
                 name: _READERS.get(name, _as_it_is)(value)
                 for name, value in settings.items()
                 # An option that can be given several times is an empty list where it was not, a flag is False.
-                if name in kept and value is not None and value != [] and value is not False
+                if name in by_field and value is not None and value != [] and value is not False
             }
             return function(*values, settings=merged(used, read_settings(pairs)), **named)
 

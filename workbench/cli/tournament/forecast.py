@@ -48,8 +48,10 @@ def forecast(
         bool,
         typer.Option("--due", help="Only questions whose next review has come, by the halving schedule."),
     ] = False,
-    gap_hours: Annotated[float, typer.Option("--gap-hours", help="Least hours between two forecasts.")] = 1.0,
-    most: Annotated[int, typer.Option("--most", help="Most forecasts of one question.")] = 8,
+    gap_hours: Annotated[
+        float, typer.Option("--gap-hours", help="Least hours between two forecasts.", hidden=True)
+    ] = 1.0,
+    most: Annotated[int, typer.Option("--most", help="Most forecasts of one question.", hidden=True)] = 8,
     budget_usd: Annotated[
         float | None, typer.Option(help="Most US dollars for each set; as last time without it.")
     ] = None,
@@ -57,7 +59,10 @@ def forecast(
         bool, typer.Option("--plan-only", help="Name the questions and ask nobody.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing unless something was forecast or went wrong.")
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Say nothing unless something was forecast or went wrong.", hidden=True
+        ),
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,

@@ -35,12 +35,17 @@ Quick = Annotated[
 ]
 Trials = Annotated[int | None, typer.Option(help="Of the quick pass; 3, or 1 with the offline analyst.")]
 Promote = Annotated[int, typer.Option(help="Events that get a tree, those with the most to gain.")]
-Size = Annotated[int | None, typer.Option(help="Most questions, the most gain for a dollar first.")]
+Size = Annotated[
+    int | None, typer.Option(help="Most questions, the most gain for a dollar first.", hidden=True)
+]
 Skill = Annotated[
     float,
-    typer.Option(help="Share of what the crowd leaves open that a quick forecast is expected to take away."),
+    typer.Option(
+        help="Share of what the crowd leaves open that a quick forecast is expected to take away.",
+        hidden=True,
+    ),
 ]
-CutoffOption = Annotated[str, typer.Option(help="Knowledge cutoff: now, a day, or an instant.")]
+CutoffOption = Annotated[str, typer.Option(help="Knowledge cutoff: now, a day, or an instant.", hidden=True)]
 Json = Annotated[bool, JSON_OPTION]
 
 
@@ -57,24 +62,33 @@ def run(
         str | None,
         typer.Option("--tree-grounder", help="Of the trees' leaves: notebook, search, belief, ..."),
     ] = None,
-    depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.")] = None,
+    depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.", hidden=True)] = None,
     contexts: Annotated[
         str,
-        typer.Option(help="stored: both passes read the set's contexts; gather: those missing first; none."),
+        typer.Option(
+            help="stored: both passes read the set's contexts; gather: those missing first; none.",
+            hidden=True,
+        ),
     ] = "stored",
     engines: Annotated[
         str | None,
-        typer.Option(help="Search engines for contexts, by comma; all that work here without it."),
+        typer.Option(
+            help="Search engines for contexts, by comma; all that work here without it.", hidden=True
+        ),
     ] = None,
     own_record: Annotated[
         bool,
         typer.Option(
-            "--own-record/--raw", help="Shrink and calibrate by what this home's resolved forecasts teach."
+            "--own-record/--raw",
+            help="Shrink and calibrate by what this home's resolved forecasts teach.",
+            hidden=True,
         ),
     ] = True,
     size: Size = None,
     skill: Skill = 0.1,
-    runs_at_once: Annotated[int, typer.Option("--runs-at-once", help="Runs in work at the same time.")] = 4,
+    runs_at_once: Annotated[
+        int, typer.Option("--runs-at-once", help="Runs in work at the same time.", hidden=True)
+    ] = 4,
     new: Annotated[
         bool, typer.Option("--new", help="Begin another night although one is unfinished.")
     ] = False,
