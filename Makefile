@@ -39,7 +39,6 @@ screenshots: .stamp-test browser
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home large note desk-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
-	cp out/screenshots/together.png docs/together.png
 
 bench: .stamp-test
 	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \

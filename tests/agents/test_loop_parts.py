@@ -30,11 +30,11 @@ from workbench.agents.loop.belief_state import (
 )
 from workbench.agents.loop.data_tools import market_request, text_again, text_of_answer, text_of_series
 from workbench.agents.loop.moves import LoopLimits, Spent, read_move
-from workbench.agents.loop.quoted_lines import BAR, one_line, quote, visible
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
 from workbench.agents.loop.tool_box import ToolPlace, argument_fault, together
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
+from workbench.quoting import BAR, one_line, quote, visible
 
 # --- limits -----------------------------------------------------------------------------------------------------------------
 
@@ -323,7 +323,7 @@ def test_words_in_a_proof_are_no_html_no_link_and_no_picture() -> None:
     hostile = (
         "# Conclusion\n<img src=x> ![p](https://evil.example/?p) [a][b] see [S1.1]\n[b]: https://evil.example"
     )
-    shown = trace_notebook._plain(hostile)
+    shown = trace_notebook._inert_markdown(hostile)
     assert shown.startswith("\\# Conclusion") and "[S1.1]" in shown
     html = mistune.html(shown)
     assert isinstance(html, str) and not any(tag in html for tag in ("<img", "<a ", "<h1"))

@@ -29,6 +29,8 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
     served: Served, watched: Watched, shown_run: str, demo: FinishedRun
 ) -> None:
     page = opened(watched, shown_run)
+    page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
+    shot(page, "dashboard")
     report = asked(served, "sensitivity", demo.run_id, "--report")
     rows = asked(served, "sensitivity", demo.run_id)
     assert report["tornado"] == rows and len(rows) == len(demo.leaves)
@@ -55,8 +57,6 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
     leaf = next(item["id"] for item in demo.leaves if item["notebook"])
     page.locator(f'[role="treeitem"][data-id="{leaf}"] .wb-statement').click()
     page.frame_locator("iframe.wb-frame").locator("body").wait_for()
-    page.wait_for_timeout(300)  # fonts and the frame's own layout, for the picture only
-    shot(page, "dashboard")
     page.locator(".wb-scenarios").scroll_into_view_if_needed()
     shot(page, "dashboard-scenarios")
     watched.clean()

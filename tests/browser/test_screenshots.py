@@ -1,16 +1,15 @@
-"""The pictures of docs/ that no other test takes: the first page, a large tree, the note, and the three of the README together."""
+"""The pictures of docs/ that no other test takes: the first page, a large tree, and the note."""
 
 from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
 
 from tests.browser.conftest import Served
 from tests.browser.test_demo_dashboard import opened
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
-from tests.fakes.browser import SCREENSHOTS, Watched, shot
+from tests.fakes.browser import Watched, shot
 from tests.fakes.large_tree import make_large_run
 
 pytestmark = [pytest.mark.browser, pytest.mark.soak, pytest.mark.long]
@@ -36,14 +35,4 @@ def test_the_first_page_a_large_tree_and_the_note(
     assert run_cli(demo.home, "export", demo.run_id, "-o", str(note)).returncode == 0
     page.set_content(note.read_text())
     shot(page, "note")
-    parts = [Image.open(SCREENSHOTS / f"{name}.png").convert("RGB") for name in ("home", "tree", "note")]
-    width = sum(part.width for part in parts) + 32
-    together = Image.new("RGB", (width, max(part.height for part in parts)), "white")
-    left = 0
-    for part in parts:
-        together.paste(part, (left, 0))
-        left += part.width + 16
-    together.resize((width // 2, together.height // 2), Image.Resampling.LANCZOS).save(
-        SCREENSHOTS / "together.png"
-    )
     watched.clean()

@@ -1,7 +1,5 @@
-"""What no filter can see: the closed list of undated changes, by the catalogue, as docs/data.md prints it."""
+"""What no filter can see: the closed list of undated changes, by the catalogue, as docs/endpoints.md prints it."""
 
-import os
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,42 +12,6 @@ from tests.proxies.two_worlds import read
 from tests.proxies.worlds import (
     ASKED,
 )
-
-DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
-WORDS = {
-    "restated": "changed in place", "removed": "removed", "ranked": "ranked anew", "capped": "crowded out by a limit",
-    "expired": "no longer kept", "rescaled": "rescaled and rounded", "added": "added to a list without days", "renamed": "renamed",
-    "ticker": "a ticker that was given later",
-}  # fmt: skip
-
-
-def closed_list() -> str:
-    """The table of docs/data.md: which rows of the catalogue do not withstand which undated change."""
-    lines = ["| change without a date | residual | endpoints |", "| --- | --- | --- |"]
-    for change, words in WORDS.items():
-        for level in ("medium", "high"):
-            paths = sorted(
-                e.path for e in load_catalogue() if change in e.as_of.open_to and e.as_of.residual == level
-            )
-            if paths:
-                lines.append(f"| {words} | {level} | {', '.join(f'`{path}`' for path in paths)} |")
-    return "\n".join(lines)
-
-
-def test_the_documentation_prints_the_closed_list() -> None:
-    text, start, end = (
-        DOCS.read_text(encoding="utf-8"),
-        "<!-- closed list -->\n",
-        "\n<!-- end of the closed list -->",
-    )
-    before, _, rest = text.partition(start)
-    assert rest, "docs/data.md has the marks of the closed list"
-    if os.environ.get("WRITE_CLOSED_LIST"):
-        DOCS.write_text(before + start + closed_list() + end + rest.partition(end)[2], encoding="utf-8")
-    else:
-        assert rest.partition(end)[0] == closed_list(), (
-            "WRITE_CLOSED_LIST=1 pytest -k closed_list writes it anew"
-        )
 
 
 def goes_by_ticker(endpoint: Endpoint) -> bool:

@@ -1,4 +1,9 @@
-"""docs/data.md keeps what it promises: each paragraph, point and row of its chapters names a test that exists."""
+"""docs/data.md keeps what it promises: each paragraph, point and row of its chapters names a test that exists.
+
+The names stand in a comment at the line's end, ``<!-- tests: test_clock, a9 -->``: files of ``tests/proxies/`` or below ``tests/``,
+``file::test`` a single test; a1 to a15 are tests of ``tests/proxies/closed_leaks/``, b1 to b4 of ``test_failures`` and
+``test_transport_bounds``.
+"""
 
 import ast
 import functools
@@ -8,33 +13,22 @@ from pathlib import Path
 import pytest
 
 from proxies.catalogue import load_catalogue
-from tests.proxies.test_closed_list import WORDS
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = TESTS.parent / "docs" / "data.md"
-#: Openings of lines that promise nothing: heads of tables, and what leads to a list or to figures.
+#: Openings of lines that promise nothing: heads of tables, and rows that a line above them speaks for.
 PLAIN = (
     "| --- ",
     "| policy |",
     "| error |",
     "| source |",
     "| series |",
-    "| what |",
-    "`python -m benchmarks",
-    "A frame used to",
     "| questions |",
-    "| change without",
-    "The search before this one",
-)
-#: Figures that were measured promise nothing; of the table of replies one line above it speaks.
-MEASURED = ("| `", "| a ", "| longest", "| filter ", "| `CALL_API`")
-#: Rows of tables that a test named above them holds, cell by cell: hits of the search, the closed list.
-TABLES = (
     "| held out |",
     "| tuned on |",
-    *(f"| {words} | {level} |" for words in WORDS.values() for level in ("medium", "high")),
+    "| `",
 )
-NAME = re.compile(r"\[([^\]]+)\](?!\()")
+NAME = re.compile(r"<!-- tests: (.*?) -->")
 
 
 @functools.cache
@@ -60,7 +54,7 @@ def tagged() -> frozenset[str]:
 
 
 def exists(name: str) -> bool:
-    """Whether a name in square brackets is that of a test, a file of tests, or a tag."""
+    """Whether a name is that of a test, a file of tests, or a tag."""
     if re.fullmatch(r"[ab]\d+", name):
         return name in tagged()
     file, _, test = name.partition("::")
@@ -74,7 +68,7 @@ def lines(text: str) -> list[tuple[str, str]]:
     for line in text.splitlines():
         code ^= line.startswith("```")
         chapter = line[3:] if line.startswith("## ") else chapter
-        if line and not code and not line.startswith(("#", "```", "<!--")):
+        if line and not code and not line.startswith(("#", "```")):
             out.append((chapter, line))
     return out
 
@@ -84,14 +78,13 @@ def promises_without_a_test(text: str) -> list[str]:
     return [
         line[:80]
         for chapter, line in lines(text)
-        if chapter and not line.startswith((*PLAIN, *MEASURED, *TABLES)) and not names_of(line)
+        if chapter and not line.startswith(PLAIN) and not names_of(line)
     ]
 
 
 def names_of(line: str) -> list[str]:
-    """The names in the square brackets of a line."""
-    plain = re.sub(r"`[^`]*`", "", line)
-    return [name.strip() for group in NAME.findall(plain) for name in group.split(",")]
+    """The names of tests in the comment of a line."""
+    return [name.strip() for group in NAME.findall(line) for name in group.split(",")]
 
 
 def test_every_named_test_exists() -> None:

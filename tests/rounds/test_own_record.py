@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from workbench.questions.formats.base import Reading
+from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import add_questions, load_set, record_outcomes
 from workbench.store import Store
@@ -138,7 +138,9 @@ def store(tmp_path: Path) -> Iterator[Store]:
     opened = Store(tmp_path / "home")
     rows = overconfident(80)
     entries = [question(number) for number in range(80)] + [question(80, closes_on="2099-01-01")]
-    add_questions(opened, "q", Reading(questions=tuple(entries), left_out=()), form="json", origin="test")
+    add_questions(
+        opened, "q", QuestionFile(questions=tuple(entries), left_out=()), form="json", origin="test"
+    )
     past_night(opened, [f"q{n}" for n in range(80)], [row.p for row in rows])
     outcomes = {f"q{number}": row.outcome for number, row in enumerate(rows)}
     # half of them decided in January, the others after the cutoff that the tests use
@@ -212,7 +214,7 @@ async def test_a_night_keeps_the_record_it_was_opened_with_and_the_raw_values(
     add_questions(
         store,
         "q",
-        Reading(questions=(Question(**{**_fields(moved), "crowd": {"q80": 0.99}}),), left_out=()),
+        QuestionFile(questions=(Question(**{**_fields(moved), "crowd": {"q80": 0.99}}),), left_out=()),
         form="json",
         origin="x",
     )

@@ -7,7 +7,7 @@ import pytest
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.questions.formats.base import Reading
+from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import add_questions
 from workbench.store import EventUnreadable, Store
@@ -20,7 +20,7 @@ def test_a_stream_is_no_run_and_a_run_holds_no_event_of_a_stream(tmp_path: Path)
     store = Store(tmp_path)
     try:
         add_questions(
-            store, "set", Reading(questions=(Question(id="q", title="?"),)), form="json", origin="test"
+            store, "set", QuestionFile(questions=(Question(id="q", title="?"),)), form="json", origin="test"
         )
         store.append(stream_of("s"), ev.StudyOpened(study={"name": "s"}, manifest={}))
         assert (

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from workbench.questions.formats.base import Reading
+from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import Question
 from workbench.questions.sets.question_sets import add_questions, set_of
 from workbench.store import Store
@@ -128,7 +128,7 @@ def test_unresolved_events_may_be_left_out_and_are_named(store: Store, tmp_path:
         Question(id="yes", title="Rain?", asked_on="2025-01-01", outcomes={"yes": 1.0}, crowd={"yes": 0.4}),
         Question(id="open", title="Snow?", asked_on="2025-01-01", crowd={"open": 0.4}),
     ]
-    add_questions(store, "q", Reading(questions=tuple(questions)), form="json", origin="test")
+    add_questions(store, "q", QuestionFile(questions=tuple(questions)), form="json", origin="test")
     plan = plan_study(
         store, study_of({"name": "s", "exam": {"set": "q"}, "arms": ["market"], "unresolved": "leave-out"})
     )

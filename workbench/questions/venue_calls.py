@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from workbench.questions.formats import venues
-from workbench.questions.formats.base import Reading
+from workbench.questions.formats.base import QuestionFile
 from workbench.questions.question import QuestionError
 
 VENUES = ("kalshi", "polymarket")
@@ -21,7 +21,7 @@ class BrokerCall(Protocol):
 
 async def fetch_events(
     call: BrokerCall, venue: str, *, series: Sequence[str] = (), limit: int = 200
-) -> Reading:
+) -> QuestionFile:
     """Events of a venue with their markets, as questions.
 
     Parameters

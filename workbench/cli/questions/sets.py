@@ -13,7 +13,7 @@ from workbench.cli.science.science_options import listed
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.output_files import write_output
-from workbench.questions.formats.base import LeftOut, Reading
+from workbench.questions.formats.base import LeftOut, QuestionFile
 from workbench.questions.formats.format_registry import WRITERS, read_file
 from workbench.questions.sets.question_sets import SORT, add_questions, load_set, set_of
 from workbench.questions.sets.representation import against_document
@@ -75,11 +75,11 @@ def fetch(
 
 
 def _keep(
-    name: str, reading: Reading, rules: SelectionRules, *, form: str, origin: str, as_json: bool
+    name: str, reading: QuestionFile, rules: SelectionRules, *, form: str, origin: str, as_json: bool
 ) -> None:
     selection = select(reading.questions, rules)
     dropped = [LeftOut(v.event, f"{v.filter}: {v.reason}") for v in selection.verdicts if v.filter]
-    remaining = Reading(questions=selection.questions, left_out=(*reading.left_out, *dropped))
+    remaining = QuestionFile(questions=selection.questions, left_out=(*reading.left_out, *dropped))
     changed = add_questions(open_store(), name, remaining, form=form, origin=origin)
     if as_json:
         emit_json(

@@ -17,7 +17,7 @@ class LeftOut(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
+class QuestionFile:
     """Questions of a file in its order, and the entries that became none."""
 
     questions: tuple[Question, ...]
@@ -42,7 +42,7 @@ def parse_json(text: str, *, what: str) -> Any:
         raise QuestionError(f"{what} is nested too deep to be a file of questions") from None
 
 
-def collect(entries: Iterable[tuple[str, Any]], read: Any) -> Reading:
+def collect(entries: Iterable[tuple[str, Any]], read: Any) -> QuestionFile:
     """Read entry by entry; one that is refused is left out with the reason, never the whole file with it.
 
     Parameters
@@ -72,7 +72,7 @@ def collect(entries: Iterable[tuple[str, Any]], read: Any) -> Reading:
                 continue
             seen.add(question.id)
             questions.append(question)
-    return Reading(questions=tuple(questions), left_out=tuple(left_out))
+    return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
 
 
 def day_of(value: Any) -> str:

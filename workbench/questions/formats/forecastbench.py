@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.questions.formats.base import (
-    Reading,
+    QuestionFile,
     Resolution,
     collect,
     criteria_of,
@@ -27,7 +27,7 @@ def is_resolution_set(document: Any) -> bool:
     return isinstance(document, dict) and "resolutions" in document
 
 
-def read_questions(document: Mapping[str, Any]) -> Reading:
+def read_questions(document: Mapping[str, Any]) -> QuestionFile:
     """Read a question set; combinations of two questions are left out with that reason.
 
     A market question is one event; a dataset question has one event per resolution date. The freeze value is the crowd of

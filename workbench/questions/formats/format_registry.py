@@ -22,7 +22,7 @@ from workbench.questions.formats import (
 from workbench.questions.formats import (
     question_tables as tables,
 )
-from workbench.questions.formats.base import Reading, Resolution, collect, parse_json
+from workbench.questions.formats.base import QuestionFile, Resolution, collect, parse_json
 from workbench.questions.question import Question, QuestionError, check_links
 
 OWN = "analyst-workbench/questions/1"
@@ -46,7 +46,7 @@ def read_text(path: Path) -> str:
         raise QuestionError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from None
 
 
-def read_file(path: Path, form: str | None = None) -> tuple[Reading, str]:
+def read_file(path: Path, form: str | None = None) -> tuple[QuestionFile, str]:
     """Read a file of questions; return the reading and the name of its format.
 
     Parameters
@@ -96,7 +96,7 @@ def _form(text: str) -> str:
     raise QuestionError(f"a JSON value of no format that is known here: {', '.join(FORMATS)}")
 
 
-def _own(text: str) -> Reading:
+def _own(text: str) -> QuestionFile:
     document = parse_json(text, what="the file")
     if not isinstance(document, dict) or not isinstance(document.get("questions"), list):
         raise QuestionError("a list under 'questions' is needed")
@@ -108,9 +108,9 @@ def _own(text: str) -> Reading:
 
 
 def _venue(
-    find: Callable[[Any], list[Mapping[str, Any]] | None], read: Callable[[Any], Reading], what: str
-) -> Callable[[str], Reading]:
-    def reader(text: str) -> Reading:
+    find: Callable[[Any], list[Mapping[str, Any]] | None], read: Callable[[Any], QuestionFile], what: str
+) -> Callable[[str], QuestionFile]:
+    def reader(text: str) -> QuestionFile:
         events = find(parse_json(text, what="the file"))
         if events is None:
             raise QuestionError(f"no {what} events with their markets in it")
@@ -120,7 +120,7 @@ def _venue(
 
 
 #: Format -> reader of its text.
-FORMATS: Mapping[str, Callable[[str], Reading]] = {
+FORMATS: Mapping[str, Callable[[str], QuestionFile]] = {
     "json": _own,
     "csv": lambda text: tables.read_questions(tables.read_rows(text)),
     "events": lambda text: tables.read_events(tables.read_rows(text)),

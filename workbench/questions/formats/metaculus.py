@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.questions.formats.base import (
     LeftOut,
-    Reading,
+    QuestionFile,
     collect,
     criteria_of,
     day_of,
@@ -34,7 +34,7 @@ def posts_of(document: Any) -> list[Mapping[str, Any]] | None:
     return entries if shaped else None
 
 
-def read_questions(document: Any) -> Reading:
+def read_questions(document: Any) -> QuestionFile:
     """Read a list of posts.
 
     Numeric and discrete questions get events at nine levels that cut their range in ten equal parts, date questions at
@@ -57,7 +57,7 @@ def read_questions(document: Any) -> Reading:
             for each in lost
         ]
         questions.append(replace(question, links=tuple(link for link in question.links if link.to in known)))
-    return Reading(questions=tuple(questions), left_out=tuple(left_out))
+    return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
 
 
 def _post(post: Mapping[str, Any]) -> list[Question] | str:

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from math import isfinite
 
 from workbench.forecasts.series.series_history import realised_volatility
-from workbench.questions.formats.base import Reading, collect, number_of
+from workbench.questions.formats.base import QuestionFile, collect, number_of
 from workbench.questions.question import Question, QuestionError, check_day, event_id
 from workbench.science.scoring.payoffs import payoff_rule
 
@@ -24,7 +24,7 @@ _SAME = 0.001
 
 def read_price_history(
     rows: Sequence[Mapping[str, str]], start: str, *, days: int = 365, payoff: str = "analytica-paper"
-) -> Reading:
+) -> QuestionFile:
     """Long-short questions of a price history.
 
     Parameters
@@ -71,8 +71,8 @@ def read_price_history(
             if (value := number_of(row["close"])) is not None
         )
         # The start's own close is not known at its cutoff; the horizon's own close is what counts there.
-        first = _price(prices, begin - timedelta(days=1))
-        last = _price(prices, end)
+        first = _price_on(prices, begin - timedelta(days=1))
+        last = _price_on(prices, end)
         if first is None:
             return f"no price in the {_STALE} days before {begin}"
         if last is None:
@@ -106,7 +106,7 @@ def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin:
     )
 
 
-def _price(prices: Sequence[tuple[str, float]], day: date) -> float | None:
+def _price_on(prices: Sequence[tuple[str, float]], day: date) -> float | None:
     """The last close on or before a day, None if it is stale."""
     known = [(when, value) for when, value in prices if when <= day.isoformat()]
     if not known or (day - date.fromisoformat(known[-1][0])).days >= _STALE:

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.questions.formats.base import Reading, collect, day_of, parse_json, text_of
+from workbench.questions.formats.base import QuestionFile, collect, day_of, parse_json, text_of
 from workbench.questions.question import Question, QuestionError
 from workbench.questions.worded_answers import outcomes_of
 
@@ -21,7 +21,7 @@ def is_task_file(text: str) -> bool:
     return isinstance(entry, dict) and {"task_id", "outcomes"} <= set(entry)
 
 
-def read_questions(text: str) -> Reading:
+def read_questions(text: str) -> QuestionFile:
     """Read a task file; several winners make the outcomes of a task independent of each other."""
     entries = []
     for number, line in enumerate(text.splitlines(), 1):

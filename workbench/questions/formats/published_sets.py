@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.questions.formats import metaculus
 from workbench.questions.formats import question_tables as tables
-from workbench.questions.formats.base import LeftOut, Reading, collect, parse_json, text_of
+from workbench.questions.formats.base import LeftOut, QuestionFile, collect, parse_json, text_of
 from workbench.questions.question import Question
 
 
@@ -24,7 +24,7 @@ def is_claim_list(document: Any) -> bool:
     )
 
 
-def read_questions(document: Any) -> Reading:
+def read_questions(document: Any) -> QuestionFile:
     """Read claims; the cutoff is the first day of the month in which the paper came out (paper A, App. D.5).
 
     The explanation and the facts out of the paper give the answer away and are left behind.
@@ -65,7 +65,7 @@ class NamedSet:
 NAMED_SETS = {"aibq2": NamedSet(questions=113, yes=25, source="BLF, App. H.1")}
 
 
-def read_named(name: str, text: str) -> Reading:
+def read_named(name: str, text: str) -> QuestionFile:
     """Read a copy of a named set; questions of another kind, and any difference to what is known of the set, are left out or named."""
     known = NAMED_SETS[name]
     if text.lstrip()[:1] in ("{", "["):
@@ -94,4 +94,4 @@ def read_named(name: str, text: str) -> Reading:
         left_out.append(
             LeftOut(name, f"{yes} came out Yes in the copy, {known.yes} in the set ({known.source})")
         )
-    return Reading(questions=questions, left_out=tuple(left_out))
+    return QuestionFile(questions=questions, left_out=tuple(left_out))

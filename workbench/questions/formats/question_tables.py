@@ -8,7 +8,7 @@ from dataclasses import fields
 from datetime import date
 from typing import Any
 
-from workbench.questions.formats.base import Reading, Resolution, collect, day_of, number_of, text_of
+from workbench.questions.formats.base import QuestionFile, Resolution, collect, day_of, number_of, text_of
 from workbench.questions.question import Question, QuestionError, event_id, events_of
 from workbench.questions.worded_answers import outcomes_of
 from workbench.spreadsheet import guard_formula, unguard_formula
@@ -59,7 +59,7 @@ def is_event_table(columns: Sequence[str]) -> bool:
     return {"event_id", "question_key"} <= set(columns)
 
 
-def read_questions(rows: Sequence[dict[str, str]]) -> Reading:
+def read_questions(rows: Sequence[dict[str, str]]) -> QuestionFile:
     """Read a row per question.
 
     Columns are the fields of `Question`; ``id`` and ``title`` must be there. Lists are separated by ``|`` or are JSON,
@@ -119,7 +119,7 @@ def _cell(name: str, value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def read_events(rows: Sequence[dict[str, str]]) -> Reading:
+def read_events(rows: Sequence[dict[str, str]]) -> QuestionFile:
     """Read a row per event: rows of one ``question_key`` are the horizons of one question.
 
     Columns that are no field of ours (``prior_temporal`` and the like) are kept as ``extra`` of the question where all its

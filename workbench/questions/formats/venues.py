@@ -8,7 +8,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.questions.formats.base import Reading, collect, criteria_of, day_of, field, number_of, text_of
+from workbench.questions.formats.base import (
+    QuestionFile,
+    collect,
+    criteria_of,
+    day_of,
+    field,
+    number_of,
+    text_of,
+)
 from workbench.questions.question import Question, Quote, event_id
 
 
@@ -33,7 +41,7 @@ def polymarket_events(document: Any) -> list[Mapping[str, Any]] | None:
     return None
 
 
-def read_kalshi(events: Sequence[Mapping[str, Any]]) -> Reading:
+def read_kalshi(events: Sequence[Mapping[str, Any]]) -> QuestionFile:
     """An event becomes a choice among its markets, or a binary question if it has one market."""
     return collect(((str(event.get("event_ticker")), event) for event in events), _kalshi)
 
@@ -81,7 +89,7 @@ def _kalshi_quote(market: Mapping[str, Any]) -> Quote:
     return Quote(yes_ask=price("yes_ask"), no_ask=price("no_ask"), last=price("last_price"))
 
 
-def read_polymarket(events: Sequence[Mapping[str, Any]]) -> Reading:
+def read_polymarket(events: Sequence[Mapping[str, Any]]) -> QuestionFile:
     """An event becomes a choice among its markets, or a binary question if it has one market of Yes and No."""
     return collect(((str(event.get("slug")), event) for event in events), _polymarket)
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from workbench.questions.formats.base import LeftOut, Reading
+from workbench.questions.formats.base import LeftOut, QuestionFile
 from workbench.questions.question import (
     Question,
     QuestionError,
@@ -80,7 +80,7 @@ def check_set_name(name: str) -> str:
     return name
 
 
-def add_questions(store: Store, name: str, reading: Reading, *, form: str, origin: str) -> int:
+def add_questions(store: Store, name: str, reading: QuestionFile, *, form: str, origin: str) -> int:
     """Put what was read into a set, made if there is none; return how many questions are new or changed.
 
     A question of an id that the set has replaces the older text; its recorded outcomes stay.
@@ -102,7 +102,7 @@ def add_questions(store: Store, name: str, reading: Reading, *, form: str, origi
         entries = [_with_topic(question, stored.get(question.id)) for question in reading.questions]
         changed = [question for question in entries if stored.get(question.id) != question]
         for question in changed:
-            store.append(stream, ev.QuestionAdded(node=question.id, question=_plain(question)))
+            store.append(stream, ev.QuestionAdded(node=question.id, question=_question_json(question)))
     return len(changed)
 
 
@@ -113,7 +113,7 @@ def _with_topic(question: Question, before: Question | None) -> Question:
     return replace(question, extra={**question.extra, "topic": topic})
 
 
-def _plain(question: Question) -> dict[str, Any]:
+def _question_json(question: Question) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(json.dumps(question.to_json()))
     return value
 

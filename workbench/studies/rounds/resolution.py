@@ -10,7 +10,7 @@ from proxies.errors import ProxyError
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
-from workbench.questions.formats.base import Reading
+from workbench.questions.formats.base import QuestionFile
 from workbench.questions.formats.venues import (
     kalshi_events,
     polymarket_events,
@@ -99,5 +99,5 @@ async def _ask(question: Question, call: VenueCall) -> Mapping[str, float]:
     return _outcomes(reading, question.id)
 
 
-def _outcomes(reading: Reading, question: str) -> Mapping[str, float]:
+def _outcomes(reading: QuestionFile, question: str) -> Mapping[str, float]:
     return next((each.outcomes for each in reading.questions if each.id == question), {})

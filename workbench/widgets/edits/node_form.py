@@ -136,18 +136,18 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.weigh = self._button("Set weight", "weights", self._weigh)
         self.side = choice(list(_SPEAKS), "how it bears on its parent")
         self.turn = self._button("Set polarity", "polarities", self._turn)
-        self._side_row = _row(self.side, self.turn)
+        self._side_row = _form_row(self.side, self.turn)
         self.rule = choice(list(RULE_FORMS), "kind of rule")
         self.rule.observe(lambda _change: self._propose_rule(), names=["value"])
         self.rule_text = field("the rule as JSON", "wb-long")
         self.set_rule = self._button("Set rule", "rules", self._set_rule)
-        self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
+        self._rule_row = _form_row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
         self.report = plain_widget(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", "reports", self._set_report)
-        self._report_row = _row(self.key_factor, self.report, self.set_report)
+        self._report_row = _form_row(self.key_factor, self.report, self.set_report)
         self.hold = self._button("Hold", "pin", lambda: self._make(pin=[self.node]))
         self.release = self._button("Give back", "unpin", lambda: self._make(unpin=[self.node]))
         self.remove = self._button("Remove", "remove", self._remove)
@@ -156,15 +156,15 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")
         self.add = self._button("Add", "add", self._add)
-        self._weight_row = _row(self.weight, self.weigh)
+        self._weight_row = _form_row(self.weight, self.weigh)
         rows = [
-            _row(self.words, self.reword, self.same),
+            _form_row(self.words, self.reword, self.same),
             self._side_row,
             self._weight_row,
             self._rule_row,
             self._report_row,
-            _row(self.hold, self.release, self.remove),
-            _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
+            _form_row(self.hold, self.release, self.remove),
+            _form_row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
             *(
                 self._plain_row(each)
                 for each in self._kinds.values()
@@ -228,7 +228,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._make(polarities={self.node: side})
 
     def _weigh(self) -> None:
-        weight = _number("a weight", self.weight.value)
+        weight = _typed_number("a weight", self.weight.value)
         shown = self._weights().get(self.node)
         refuse_unchanged(shown is not None and weight in (shown, float(_weight_text(shown))))
         self._make(weights={self.node: weight})
@@ -278,7 +278,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         )[0]
         weights, values = {}, {}
         if self.new_weight.value.strip():
-            size = _number("a weight", self.new_weight.value)
+            size = _typed_number("a weight", self.new_weight.value)
             # Typed as a size beside "speaks against it", or with its sign: both mean the same.
             weights[child] = -abs(size) if side is Polarity.NEGATIVE else size
         if self.new_p.value.strip():
@@ -297,9 +297,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         """A control for a kind of edit that has none of its own above: what it says, a field for its value, a button."""
         label = each.word.replace("_", " ").capitalize()
         if each.shape == "list":
-            return _row(self._button(label, each.name, lambda: self._make(**{each.name: [self.node]})))
+            return _form_row(self._button(label, each.name, lambda: self._make(**{each.name: [self.node]})))
         text = field(each.says.text, "wb-long")
-        return _row(
+        return _form_row(
             text,
             self._button(
                 label, each.name, lambda: self._make(**{each.name: {self.node: text.value.strip()}})
@@ -332,12 +332,12 @@ def _weight_text(weight: float | None) -> str:
     return "" if weight is None else f"{weight:g}"
 
 
-def _number(name: str, text: str) -> float:
+def _typed_number(name: str, text: str) -> float:
     try:
         return float(text.strip().replace("\N{MINUS SIGN}", "-"))
     except ValueError:
         raise UsageError(f"{text.strip()!r:.30} is not {name}: type a number such as 0.2") from None
 
 
-def _row(*children: ipywidgets.Widget) -> Any:
+def _form_row(*children: ipywidgets.Widget) -> Any:
     return box(ipywidgets.HBox, list(children), "wb-form-row")

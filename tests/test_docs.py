@@ -1,0 +1,60 @@
+"""README is short, links lead somewhere, and decisions have one form."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "decisions").glob("*.md")),
+]
+
+
+def dead_links(page: Path, text: str) -> list[str]:
+    """Relative links and pictures of a page that lead to no file."""
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", re.sub(r"`[^`]*`", "", text))
+    return [
+        target for target in targets if "://" not in target and not (page.parent / target).resolve().exists()
+    ]
+
+
+def test_the_readme_is_read_in_ten_minutes() -> None:
+    assert len((ROOT / "README.md").read_bytes()) <= 9000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_link_leads_to_a_file(page: Path) -> None:
+    assert dead_links(page, page.read_text(encoding="utf-8")) == []
+
+
+def test_a_dead_link_is_seen() -> None:
+    page = ROOT / "README.md"
+    assert dead_links(page, "[a](docs/nothing.md#x) [b](docs/data.md) [c](https://example.org)") == [
+        "docs/nothing.md"
+    ]
+
+
+def test_the_readme_leads_to_every_manual() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert [page.name for page in (ROOT / "docs").glob("*.md") if f"docs/{page.name}" not in text] == []
+
+
+@pytest.mark.parametrize("page", DECISIONS, ids=lambda page: page.name[:4])
+def test_a_decision_has_context_decision_and_consequence(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert re.match(
+        rf"# {int(page.name[:4])}\. .+\n\nDecided: \d{{4}}-\d\d-\d\d\. Superseded by: (none|\[.+\]\(.+\))\.\n",
+        text,
+    )
+    assert re.findall(r"^## (.+)$", text, re.MULTILINE) == ["Context", "Decision", "Consequence"]
+
+
+def test_decisions_are_numbered_and_listed() -> None:
+    assert [int(page.name[:4]) for page in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+    index = (ROOT / "docs" / "decisions" / "README.md").read_text(encoding="utf-8")
+    assert re.findall(r"\]\((\d{4}-[a-z0-9-]+\.md)\)", index) == [page.name for page in DECISIONS]

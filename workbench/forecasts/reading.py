@@ -1,0 +1,370 @@
+"""A claim about a series as plain data, its chance as a share of paths, and its outcome, by one and the same function.
+
+A reading is computed in four steps, for known values and for paths alike:
+
+1. **series**: one, or the ratio or difference of two;
+2. **transformation**: a number for every step of the window (the value, its growth since the start, its distance to an average ...);
+3. **statistic**: one number for the window (its last, highest, lowest, mean ..., or on how many steps the comparison holds);
+4. **comparison** with the level.
+
+The window holds the steps after ``start`` through ``end``. What lies in it before the last known value is known, the rest is drawn;
+where the known part leaves no way out, the reading is decided, with the value that did it as proof.
+"""
+
+from dataclasses import dataclass
+from datetime import date
+from typing import Literal
+
+import numpy as np
+
+from workbench.forecasts.series.series_history import Days, History
+from workbench.forecasts.series_paths import Calendar, Combination, Paths
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+
+Transformation = Literal["value", "change", "growth", "average_gap", "from_peak"]
+Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps"]
+Comparison = Literal["above", "at_least", "below", "at_most", "between"]
+
+#: Relative width within which two numbers are equal, whatever their last bits say.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a claim about a series says: a functional of its values from ``start`` to ``end``, compared with a level.
+
+    Parameters
+    ----------
+    series : tuple of str
+        One name, or two that ``combination`` joins (the first over, or less, the second). Names are whatever the caller looks series
+        up by; nothing here reads them.
+    combination : {"ratio", "difference"}, optional
+        "A outperforms B" is growth of the ratio above 0; a spread is the difference.
+    transformation : str
+        Of every step: ``value`` (in the series' unit); ``change`` and ``growth`` (in percent) since the value on ``start``, or over
+        ``lag`` steps where that is given (12 for a month's growth on the year); ``average_gap`` (percent above the mean of the
+        last ``lag`` values, the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0).
+    statistic : str
+        Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
+        percent, root of the mean squared log change; of the value alone), or ``steps``: on how many of its steps the comparison holds.
+    comparison : {"above", "at_least", "below", "at_most", "between"}
+        ``above`` and ``below`` leave equality out; ``between`` includes both ends.
+    level, upper : float
+        In the unit of the transformation; ``upper`` with ``between`` only.
+    times : int
+        With ``steps``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
+    start : date, optional
+        The value on it is what changes are measured from; its stamp is the last one on or before it. None is the last known value.
+    end : date
+        Last day of the window, included.
+    never : bool
+        The complement of all of it.
+
+    Raises
+    ------
+    DomainError
+        Fields that do not go together.
+
+    Examples
+    --------
+    "The S&P 500 closes 10 % or more below its 2018-06-29 close at least once through 2018-12-31":
+
+    >>> Reading(
+    ...     series=("SP500",), transformation="growth", statistic="lowest", comparison="at_most", level=-10.0,
+    ...     start=date(2018, 6, 29), end=date(2018, 12, 31),
+    ... ).never
+    False
+    """
+
+    series: tuple[str, ...]
+    transformation: Transformation = "value"
+    statistic: Statistic = "last"
+    comparison: Comparison
+    level: float
+    end: date
+    start: date | None = None
+    upper: float | None = None
+    lag: int | None = None
+    times: int = 1
+    combination: Combination | None = None
+    never: bool = False
+
+    def __post_init__(self) -> None:
+        if len(self.series) != (1 if self.combination is None else 2):
+            raise DomainError(
+                "a reading is about one series, or about two that a ratio or a difference joins"
+            )
+        if (self.upper is None) == (self.comparison == "between") or (self.upper or np.inf) < self.level:
+            raise DomainError("a range, and nothing else, needs an upper level, and not below its lower one")
+        if self.lag is not None and (self.lag < 1 or self.transformation in ("value", "from_peak")):
+            raise DomainError("a lag of at least one step belongs to changes, growth and averages")
+        if self.transformation == "average_gap" and self.lag is None:
+            raise DomainError("the distance to an average needs the number of values averaged")
+        if self.statistic == "volatility" and self.transformation != "value":
+            raise DomainError("volatility is one of the values themselves")
+        if self.times < 1 or (self.times > 1 and self.statistic != "steps"):
+            raise DomainError("a number of times, at least one, belongs to the steps of a window")
+        if self.start is not None and self.start >= self.end:
+            raise DomainError(f"the window from {self.start} to {self.end} is empty")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """How a claim came out: the value that decided it, and its day, are the proof."""
+
+    true: bool
+    day: date
+    value: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chance:
+    """What paths say of a reading.
+
+    Parameters
+    ----------
+    p : float
+        Weight of the paths on which it is true; exactly 0 or 1 where it is decided. Where it is not, 0 and 1 only say that no path, or
+        every one, did it: bound it before taking a logarithm.
+    decided : Decision or None
+        Set where the known values have decided it.
+    by_member : dict
+        The same by model; their spread is what the models disagree about.
+    """
+
+    p: float
+    decided: Decision | None
+    by_member: dict[str, float]
+
+
+def chance(reading: Reading, paths: Paths) -> Chance:
+    """Return the probability of a reading from the paths of its series.
+
+    Readings of one series that are asked of the *same* paths are coherent: the chance never rises with the level of "above", a touch is
+    as likely as a close beyond the level or likelier, a range is the difference of its two ends, complements sum to 1.
+
+    Parameters
+    ----------
+    reading : Reading
+    paths : Paths
+        Of its series; of two, their `Paths.combine`. They reach to ``reading.end``.
+
+    Raises
+    ------
+    DomainError
+        The start lies before the known values, or the paths end before the claim.
+
+    Examples
+    --------
+    >>> known = History.of(["2018-06-28", "2018-06-29"], [99.0, 100.0])
+    >>> days = np.array(["2018-07-02", "2018-07-03"], dtype="datetime64[D]")
+    >>> paths = Paths.of([[101.0, 98.0], [99.0, 97.0]], days, known=known, calendar=Calendar(frequency="session"))
+    >>> end = date(2018, 7, 3)
+    >>> touch = Reading(series=("X",), statistic="highest", comparison="at_least", level=101.0, end=end)
+    >>> close = Reading(series=("X",), comparison="at_least", level=98.0, end=end)
+    >>> chance(touch, paths).p, chance(close, paths).p
+    (0.5, 0.5)
+    """
+    decision = decide(reading, paths.known, paths.calendar)
+    if decision is not None:
+        return Chance(
+            p=float(decision.true),
+            decided=decision,
+            by_member=dict.fromkeys(paths.members, float(decision.true)),
+        )
+    true = _meets(reading, statistics(reading, paths)) != reading.never
+    shares = {}
+    for index, name in enumerate(paths.members):
+        weights = np.where(paths.drawn_by == index, paths.weights, 0.0)
+        shares[name] = _share(weights, true) if weights.any() else float("nan")
+    return Chance(p=_share(paths.weights, true), decided=None, by_member=shares)
+
+
+def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | None:
+    """Return how the known values decide a reading, whatever follows; None while it can still go either way.
+
+    Resolution and forecast are this one function: after the last step of the window every reading is decided, and some (a level
+    that was reached, a volatility that is used up) are before.
+
+    Parameters
+    ----------
+    reading : Reading
+        Its ``start`` has to be set where values after the cutoff are known: the last known value has moved on.
+    known : History
+    calendar : Calendar
+        Says how many steps of the window are still to come.
+    """
+    first, last = _bounds_of_window(reading, known.days)
+    ahead = len(calendar.stamps(known.days[-1].item(), reading.end))
+    steps = last - first
+    if not steps:
+        if not ahead:
+            raise DomainError(f"no step lies after {known.days[first]} through {reading.end}")
+        return None
+    y = _transformed(reading, known.values[None, :], first, last)[0]
+    low, high = _reachable(
+        reading,
+        y,
+        np.log(known.values[first : last + 1]) if reading.statistic == "volatility" else y,
+        ahead,
+        calendar,
+    )
+    # True on some value that can still come, and on some value that cannot: else the reading is decided.
+    surely, possibly = _decided(reading, low, high)
+    over = np.flatnonzero(surely | ~possibly)
+    if not len(over):
+        return None
+    row = int(over[0])
+    return Decision(
+        true=bool(surely[row]) != reading.never,
+        day=known.days[first + 1 + row].item(),
+        value=float(known.values[first + 1 + row]),
+    )
+
+
+def statistics(reading: Reading, paths: Paths) -> FloatArray:
+    """Return the statistic of a reading on every path, shape (paths,): what its level is compared with.
+
+    Its quantiles answer "what level has one chance in ten"; steps are counted as numbers.
+
+    Raises
+    ------
+    DomainError
+        As for `chance`.
+    """
+    if len(paths.calendar.stamps(paths.days[-1].item(), reading.end)):
+        raise DomainError(f"the paths end on {paths.days[-1]}, before the claim does on {reading.end}")
+    days = np.concatenate([paths.known.days, paths.days])
+    now = len(paths.known) - 1
+    first, last = _bounds_of_window(reading, days, now)
+    if last <= first:
+        raise DomainError(f"no step lies after {days[first]} through {reading.end}")
+    # Only as much of the past as the window and its averages reach back to.
+    since = max(0, min(first, now) - (reading.lag or 0))
+    past = np.broadcast_to(paths.known.values[since:], (len(paths.values), now + 1 - since))
+    x = np.concatenate([past, paths.values], axis=1)
+    first, last = first - since, last - since
+    if reading.statistic == "volatility":
+        squares = np.diff(np.log(x[:, first : last + 1]), axis=1) ** 2
+        return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * squares.mean(axis=1)))
+    y = _transformed(reading, x, first, last)
+    match reading.statistic:
+        case "last":
+            return y[:, -1]
+        case "highest":
+            return np.asarray(y.max(axis=1))
+        case "lowest":
+            return np.asarray(y.min(axis=1))
+        case "mean":
+            return np.asarray(y.mean(axis=1))
+        case "total":
+            return np.asarray(y.sum(axis=1))
+        case _:
+            return np.asarray(_compares(reading, y).sum(axis=1), dtype=np.float64)
+
+
+def _bounds_of_window(reading: Reading, days: Days, now: int | None = None) -> tuple[int, int]:
+    """Positions of the value that is measured from, and of the last one of the window."""
+    if reading.start is None:
+        first = len(days) - 1 if now is None else now
+    else:
+        first = int(np.searchsorted(days, np.datetime64(reading.start, "D"), side="right")) - 1
+        if first < 0:
+            raise DomainError(f"no value on or before {reading.start} is known")
+    return first, max(first, int(np.searchsorted(days, np.datetime64(reading.end, "D"), side="right")) - 1)
+
+
+def _transformed(reading: Reading, x: FloatArray, first: int, last: int) -> FloatArray:
+    """Number of every step of the window, shape (paths, steps); every one depends on values up to its own step only."""
+    window = x[:, first + 1 : last + 1]
+    if reading.transformation == "value":
+        return window
+    if reading.transformation == "from_peak":
+        peak = np.maximum.accumulate(x[:, first : last + 1], axis=1)[:, 1:]
+        return np.asarray(100.0 * (window / peak - 1.0))
+    if reading.lag is not None and first + 1 - reading.lag < (
+        -1 if reading.transformation == "average_gap" else 0
+    ):
+        raise DomainError(f"fewer than {reading.lag} values before the window are known")
+    if reading.transformation == "average_gap":
+        count = reading.lag or 1
+        sums = np.cumsum(np.concatenate([np.zeros((len(x), 1)), x[:, : last + 1]], axis=1), axis=1)
+        means = (sums[:, first + 2 :] - sums[:, first + 2 - count : last + 2 - count]) / count
+        return np.asarray(100.0 * (window / means - 1.0))
+    base = x[:, [first]] if reading.lag is None else x[:, first + 1 - reading.lag : last + 1 - reading.lag]
+    if reading.transformation == "change":
+        return np.asarray(window - base)
+    # Percent of the size, so that a rise of a negative value (a spread, a balance) is one upward.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(
+            np.nan_to_num(100.0 * (window - base) / np.abs(base), nan=0.0, posinf=np.inf, neginf=-np.inf)
+        )
+
+
+def _compares(reading: Reading, y: FloatArray) -> np.ndarray:
+    """Whether each number meets the comparison."""
+    nudge = _ROUNDING * max(1.0, abs(reading.level), abs(reading.upper or 0.0))
+    match reading.comparison:
+        case "above":
+            return np.asarray(y > reading.level + nudge)
+        case "at_least":
+            return np.asarray(y >= reading.level - nudge)
+        case "below":
+            return np.asarray(y < reading.level - nudge)
+        case "at_most":
+            return np.asarray(y <= reading.level + nudge)
+        case "between":
+            return np.asarray((y >= reading.level - nudge) & (y <= (reading.upper or 0.0) + nudge))
+
+
+def _meets(reading: Reading, numbers: FloatArray) -> np.ndarray:
+    return numbers >= reading.times if reading.statistic == "steps" else _compares(reading, numbers)
+
+
+def _reachable(
+    reading: Reading, y: FloatArray, values: FloatArray, ahead: int, calendar: Calendar
+) -> tuple[FloatArray, FloatArray]:
+    """Bounds of what the statistic can still become, as seen on each known step of the window."""
+    left = np.arange(len(y) - 1, -1, -1) + ahead
+    over = left == 0
+    low, high = np.full(len(y), -np.inf), np.full(len(y), np.inf)
+    match reading.statistic:
+        case "highest":
+            low = np.maximum.accumulate(y)
+            high = np.where(over, low, high)
+        case "lowest":
+            high = np.minimum.accumulate(y)
+            low = np.where(over, high, low)
+        case "steps":
+            low = np.cumsum(_compares(reading, y)).astype(np.float64)
+            high = low + left
+        case "volatility":
+            # No step to come may move the value at all.
+            squares = np.cumsum(np.diff(values) ** 2)
+            low = 100.0 * np.sqrt(calendar.steps_a_year * squares / (len(y) + ahead))
+            high = np.where(over, low, high)
+        case _:
+            whole = {"last": y, "mean": np.cumsum(y) / np.arange(1, len(y) + 1), "total": np.cumsum(y)}[
+                reading.statistic
+            ]
+            low, high = np.where(over, whole, low), np.where(over, whole, high)
+    return low, high
+
+
+def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.ndarray, np.ndarray]:
+    """Whether every number, and whether any number, between the bounds meets the comparison."""
+    if reading.statistic == "steps":
+        return low >= reading.times, high >= reading.times
+    ends = _compares(reading, low), _compares(reading, high)
+    if reading.comparison != "between":
+        # One bound is open, so the numbers that meet it reach to one end.
+        return ends[0] & ends[1], ends[0] | ends[1]
+    nudge = _ROUNDING * max(1.0, abs(reading.level), abs(reading.upper or 0.0))
+    return ends[0] & ends[1], (high >= reading.level - nudge) & (low <= (reading.upper or 0.0) + nudge)
+
+
+def _share(weights: FloatArray, true: np.ndarray) -> float:
+    """Weight of what is true among all; exactly 0 and 1 where none or all is."""
+    total, part = float(weights.sum()), float(weights[true].sum())
+    return 1.0 if true[weights > 0].all() else part / total
