@@ -116,7 +116,9 @@ def fields_of(model: type) -> tuple[RequestField, ...]:
         marks = getattr(kind, "__metadata__", ())
         says = next((mark for mark in marks if isinstance(mark, Says)), None)
         if says is not None:
-            listed.append(RequestField(name=name, kind=kind, bare=_bare(kind), says=says, default=default))
+            listed.append(
+                RequestField(name=name, kind=kind, bare=_without_none(kind), says=says, default=default)
+            )
     return tuple(listed)
 
 
@@ -130,13 +132,13 @@ def _defaults(model: type) -> dict[str, Any]:
     }
 
 
-def _bare(kind: Any) -> Any:
+def _without_none(kind: Any) -> Any:
     while get_origin(kind) is Annotated:
         kind = get_args(kind)[0]
     if get_origin(kind) in (Union, UnionType):
         rest = [part for part in get_args(kind) if part is not NoneType]
         if len(rest) == 1:
-            return _bare(rest[0])
+            return _without_none(rest[0])
     return kind
 
 
