@@ -189,7 +189,7 @@ class AnalyzeCommand(TyperCommand):
                 # twice.
                 param.help = f"{(param.help or '').partition(' One of ')[0]} {agents[param.name]}"
         lines = [f"{panel}: {', '.join(names)}" for panel, names in settings_by_panel().items()]
-        rest = [f"{role}: {line[0].lower()}{line[1:]}" for role, line in agents.items() if role != "grounder"]
+        rest = [f"{role}: {line}" for role, line in agents.items() if role != "grounder"]
         self.epilog = "\n\n".join(
             [
                 "Settings, by --set NAME=VALUE; `workbench help analyze` says what each is:",
