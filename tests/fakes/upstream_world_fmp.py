@@ -123,7 +123,13 @@ class FmpAnswers(Tokens):
         """A list without dates: kept fields are timeless, what else the vendor sends is of today."""
         name = self.token_field()
         return [
-            {name: self.token("early", n), "price": self.later(), "marketCap": self.later()} for n in range(3)
+            {
+                **dict.fromkeys(self.fields, f"S{n}"),
+                name: self.token("early", n),
+                "price": self.later(),
+                "marketCap": self.later(),
+            }
+            for n in range(3)
         ]
 
     def _periods(self) -> Iterable[tuple[int, datetime, date]]:
