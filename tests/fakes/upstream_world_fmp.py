@@ -40,6 +40,8 @@ class FmpAnswers(Tokens):
         if rest.startswith("historical-price-eod/") and helping:
             day = (ny(self.cutoff).date() - 3 * DAY).isoformat()
             return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
+        if rest == "splits" and not self.path.endswith(rest):
+            return Sent([])
         if self.path in JOINED:
             return Sent(self._joined())
         if "/constituents/" in self.path:
@@ -57,6 +59,8 @@ class FmpAnswers(Tokens):
                 {**row, "ceo": self.later(), "description": self.later(), "updatedAt": self.later()}
                 for row in rows
             ]
+        if self.path.endswith("-list"):
+            rows = [{"symbol": f"S{n}", **row} for n, row in enumerate(rows)]
         if self.path.endswith("-snapshot"):
             rows = [row for row in rows if row.get("date") == seen.query["date"]]
             self.early &= {str(row.get(name)) for row in rows}

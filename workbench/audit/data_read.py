@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from proxies.ledger import CATALOGUE
 from workbench.engine.record.state import RunState, TrialState
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store, StoreCorrupt
@@ -89,12 +90,9 @@ def _rows(
 
 
 def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bool]]:
-    # The catalogue takes 60 ms to import, and every command imports the views, which import this.
-    from proxies.catalogue.docs import READING
-
     calls: dict[tuple[NodeId, int, int], list[bool]] = {}
     for node, trial, attempt, path, answer, size in ApiLedger(store).answers(run_id):
-        if path not in READING:
+        if not path.startswith(CATALOGUE):
             brought = answer is not None and (size > _EMPTY_AT_MOST or _holds_rows(store, answer))
             calls.setdefault((node, trial, attempt), []).append(brought)
     return calls
