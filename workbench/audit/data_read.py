@@ -10,6 +10,7 @@ import orjson
 
 from proxies.ledger import CATALOGUE
 from workbench.engine.record.state import RunState, TrialState
+from workbench.formatting import first_named
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store, StoreCorrupt
 
@@ -56,17 +57,12 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
     by_words: dict[str, list[NodeId]] = {}
     for node, words in without_data.items():
         by_words.setdefault(words, []).append(node)
-    return [f"READ NO DATA: {_named(nodes)}: {words}" for words, nodes in by_words.items()]
+    return [f"READ NO DATA: {first_named(nodes, _NAMED)}: {words}" for words, nodes in by_words.items()]
 
 
 def findings(without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
     """Return what a run's JSON documents say of these leaves under ``findings``."""
     return [{"node": node, "check": DATA_READ, "words": words} for node, words in without_data.items()]
-
-
-def _named(nodes: list[NodeId]) -> str:
-    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-    return f"{', '.join(nodes[:_NAMED])}{more}"
 
 
 def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
