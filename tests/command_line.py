@@ -43,7 +43,9 @@ def run_process(
 def cli_environment(home: Path, **environment: str) -> dict[str, str]:
     """The environment of both."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    return {**kept, "HOME": str(home), "WORKBENCH_HOME": str(home / "home"), **environment}
+    # A record is measured beside a run by two more processes: only the tests of records want them.
+    own = {"HOME": str(home), "WORKBENCH_HOME": str(home / "home"), "WORKBENCH_RECORD": "off"}
+    return {**kept, **own, **environment}
 
 
 class _Stream(io.TextIOWrapper):

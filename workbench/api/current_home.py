@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from workbench.engine.assembly import open_engine
+from workbench.engine.detached import record_beside
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import WorkerPlace
@@ -58,6 +59,7 @@ async def resumed(
                 workers=workers_at(workers),
                 note=write_report,
             ) as engine:
+                record_beside(store, run_id)
                 await engine.work(run_id, rebuy=rebuy)
             await resolve_when_finished(store, run_id)
         return view(store, run_id)

@@ -13,6 +13,7 @@ from workbench.api.current_home import names_of, open_home, resumed
 from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
+from workbench.engine.detached import record_beside
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
@@ -83,6 +84,8 @@ async def analyze(
         ) as engine:
             await engine.check(statement, instant, settings)
             run_id = new_run(store, statement, instant, replace(settings, keyed=engine.keyed))
+            if not plan_only:
+                record_beside(store, run_id)
             await engine.work(run_id, plan_only=plan_only)
         await resolve_when_finished(store, run_id)
         return Analysis(view(store, run_id))

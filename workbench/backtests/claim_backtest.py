@@ -5,15 +5,14 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from workbench.backtests.claim_record import known_rows, open_own, past_table
+from workbench.backtests.claim_record import known_rows, open_own, open_paths, past_table
 from workbench.backtests.claim_templates import ClaimTemplate, Span, series_of_templates
+from workbench.backtests.kept_records import code_hash
 from workbench.backtests.key_free_root import open_root
 from workbench.backtests.known_rows import KnownRows
 from workbench.backtests.parallel import run_jobs
@@ -28,16 +27,14 @@ from workbench.errors import UsageError
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.science.documents.record_documents import record_document, record_documents
-from workbench.version import __version__
 
-#: Who may forecast, by name: the root of the key-free tree, or the claim by its own series alone.
-FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_root, "series": open_own}
+#: Who may forecast, by name: the root of the key-free tree, the claim by its own series alone, or the ensemble's paths of it.
+FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_root, "series": open_own, "paths": open_paths}
 #: Series that a tree's other leaves are about.
 _COMPANIONS = ("AAA", "BAA", "SP500", "VIX", "WTI")
 _EVERY = {"week": Span(days=7), "month": Span(months=1), "quarter": Span(months=3)}
 #: Header of the table of all forecasts.
 COLUMNS = ("family", "statement", "series", "cutoff", "end", "p", "base_rate", "driftless_walk", "outcome")
-_CODE = ("workbench.backtests", "workbench.forecasts", "workbench.offline", "workbench.questions")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,17 +79,6 @@ class BacktestPlan:
         """One hash over all that the forecasts follow from, the code among it: what was done under it need not be done again."""
         said = {**asdict(self), "code": code_hash()}
         return hashlib.sha256(orjson.dumps(said, option=orjson.OPT_SORT_KEYS)).hexdigest()[:16]
-
-
-@cache
-def code_hash() -> str:
-    """One hash over the source that forecasts come out of, the same wherever it is installed."""
-    digest = hashlib.sha256(__version__.encode())
-    for package in _CODE:
-        folder = Path(str(files(package)))
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

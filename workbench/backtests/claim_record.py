@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
+from workbench.backtests.driftless import claim_history
 from workbench.backtests.known_rows import KnownRows, read_known_rows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
@@ -22,10 +23,14 @@ from workbench.backtests.walk_forward import (
     refuse_later_knowledge,
 )
 from workbench.blocking import run_blocking
+from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, check
+from workbench.questions.decision import Rows, appraise, base_rate, check, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTable, record_document
 
 
@@ -38,6 +43,28 @@ class OwnForecaster:
         """Return the forecast; see `ClaimForecaster`."""
         estimate = appraise(claim, rows, last_day)
         return Forecast(estimate.p, estimate.base_rate)
+
+
+class PathsForecaster:
+    """Forecasts a claim as the share of the ensemble's paths on which it comes true; what it learns of one cutoff serves the next."""
+
+    name = "ensemble of paths"
+
+    def __init__(self) -> None:
+        self._ensembles: dict[str, Ensemble] = {}
+
+    def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
+        """Return the forecast; see `ClaimForecaster`."""
+        claim = settle(claim, rows)
+        history = claim_history(claim, rows)
+        ensemble = self._ensembles.setdefault(f"{claim.series} {claim.other}", Ensemble())
+        paths = ensemble.paths(history, claim.end, Calendar.of(history))
+        return Forecast(chance(claim_reading(claim), paths).p, base_rate(claim, rows, last_day))
+
+
+def open_paths(known: KnownRows) -> PathsForecaster:
+    """Return the ensemble's forecaster; the rows of each cutoff are all it needs."""
+    return PathsForecaster()
 
 
 def open_own(known: KnownRows) -> OwnForecaster:

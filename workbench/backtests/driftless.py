@@ -5,29 +5,16 @@ from datetime import date
 
 import numpy as np
 
-from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
-from workbench.forecasts.reading import Comparison, Reading, Statistic, Transformation, chance
+from workbench.forecasts.reading import chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
-from workbench.questions.claims import Claim, Pattern
+from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, series_of, settle
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import DomainError
 
 _PATHS = 2000
 _SEED = 20261123
-
-# Pattern -> transformation and statistic of its reading; what is reached on the way has its own extreme.
-_READ: Mapping[Pattern, tuple[Transformation, Statistic]] = {
-    "compare": ("change", "last"),
-    "level": ("value", "last"),
-    "range": ("value", "last"),
-    "change": ("growth", "last"),
-    "average": ("average_gap", "last"),
-    "touch": ("value", "highest"),
-    "drawdown": ("growth", "highest"),
-    "volatility": ("value", "volatility"),
-    "relative": ("growth", "last"),
-}
 
 
 class DriftlessWalk:
@@ -75,37 +62,15 @@ def driftless_chance(claim: Claim, rows: Mapping[str, Rows]) -> float:
         Too few values are known.
     """
     claim = settle(claim, rows)
+    history = claim_history(claim, rows)
+    walk = DriftlessWalk(logs=not (claim.about.monthly and claim.about.kind == "yield"))
+    paths = walk.paths(history, claim.end, Calendar.of(history))
+    return chance(claim_reading(claim), paths).p
+
+
+def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
+    """Return the known values that a claim is about: its series, or the ratio of its two."""
     first, second = series_of(claim, rows)
     if second is not None:
         first = (first / second).dropna()
-    history = History.of(first.index.to_numpy(), first.to_numpy())
-    walk = DriftlessWalk(logs=not (claim.about.monthly and claim.about.kind == "yield"))
-    paths = walk.paths(history, claim.end, Calendar.of(history))
-    return chance(_reading(claim), paths).p
-
-
-def _reading(claim: Claim) -> Reading:
-    transformation, statistic = _READ[claim.pattern]
-    if statistic == "highest" and claim.side == "below":
-        statistic = "lowest"
-    comparisons: dict[tuple[str, bool], Comparison] = {
-        ("above", True): "above",
-        ("above", False): "at_least",
-        ("below", True): "below",
-        ("below", False): "at_most",
-    }
-    level = 0.0 if claim.pattern in ("compare", "relative") else claim.level or 0.0
-    if claim.pattern == "average" and claim.side == "below":
-        level = -level
-    return Reading(
-        series=(claim.series,),
-        transformation=transformation,
-        statistic=statistic,
-        comparison="between" if claim.pattern == "range" else comparisons[claim.side, claim.strict],
-        level=level,
-        upper=claim.upper if claim.pattern == "range" else None,
-        lag=AVERAGE_DAYS if claim.pattern == "average" else None,
-        start=None if claim.pattern in ("level", "range", "average", "touch") else claim.start,
-        end=claim.end,
-        never=claim.never,
-    )
+    return History.of(first.index.to_numpy(), first.to_numpy())

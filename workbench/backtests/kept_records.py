@@ -4,8 +4,9 @@ They can be measured anew, no package carries them, and they count for the very 
 """
 
 import hashlib
-import threading
 from collections.abc import Callable
+from functools import cache
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -13,34 +14,33 @@ import orjson
 
 from proxies.asof.clock import Cutoff
 from proxies.atomic import replace_file
-from proxies.errors import ProxyError
-from workbench.backtests.claim_backtest import code_hash
-from workbench.backtests.claim_record import claim_record
-from workbench.backtests.parallel import processes_here
-from workbench.errors import WorkbenchError
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.version import __version__
 
-#: Environment variable; ``off`` measures no record beside a run.
-SWITCH = "WORKBENCH_RECORD"
+_FOLDER = "records"
+#: What forecasts come out of.
+_CODE = ("workbench.backtests", "workbench.forecasts", "workbench.offline", "workbench.questions")
 
 
-def _record_path(home: Path, statement: str, cutoff: str) -> Path | None:
-    """Where the record of a claim at a cutoff is kept; None for a claim that has none."""
-    try:
-        claim = read_claim(statement)
-    except ClaimRefused:
-        return None
-    said = f"{claim.statement}\n{cutoff}\n{code_hash()}"
-    return home / "records" / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.json"
+@cache
+def code_hash() -> str:
+    """One hash over the source that forecasts come out of, the same wherever it is installed."""
+    digest = hashlib.sha256(__version__.encode())
+    for package in _CODE:
+        folder = Path(str(files(package)))
+        for path in sorted(folder.rglob("*.py")):
+            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | None:
     """Return the record that was measured of a claim at a cutoff (`claim_record`), or None; nothing is measured."""
-    path = _record_path(home, statement, cutoff)
+    if not (home / _FOLDER).is_dir():
+        return None
     try:
-        document = None if path is None else orjson.loads(path.read_bytes())
-    except (OSError, ValueError):  # none yet, or half of one
+        document = orjson.loads(_record_path(home, statement, cutoff).read_bytes())
+    except (OSError, ValueError, ClaimRefused):  # none yet, half of one, or a claim that has none
         return None
     return document if isinstance(document, dict) and "record" in document else None
 
@@ -50,7 +50,7 @@ def measured_record(
     statement: str,
     cutoff: str,
     *,
-    processes: int | None = None,
+    processes: int = 1,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> dict[str, Any]:
     """Return the record of a claim at a cutoff, measured and kept where it was not yet.
@@ -62,37 +62,16 @@ def measured_record(
     """
     document = kept_record(home, statement, cutoff)
     if document is None:
-        document = claim_record(
-            statement, Cutoff.parse(cutoff), processes=processes or processes_here(), progress=progress
-        )
+        # `show` and the pages read records without loading what measures them
+        from workbench.backtests.claim_record import claim_record
+
+        document = claim_record(statement, Cutoff.parse(cutoff), processes=processes, progress=progress)
         path = _record_path(home, statement, cutoff)
-        assert path is not None, "its claim was read"
         path.parent.mkdir(parents=True, exist_ok=True)
         replace_file(path, orjson.dumps(document))
     return document
 
 
-class RecordBeside:
-    """Measures the record of a run's claim in processes of its own while the tree is grounded; commands start it and wait at the end.
-
-    Parameters
-    ----------
-    home : Path
-    statement, cutoff : str
-        Of the run.
-    """
-
-    def __init__(self, home: Path, statement: str, cutoff: str) -> None:
-        self._arguments = (home, statement, cutoff)
-        self._thread = threading.Thread(target=self._measure, name="record", daemon=True)
-        self._thread.start()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the record is there, no longer than so many seconds."""
-        self._thread.join(seconds)
-
-    def _measure(self) -> None:
-        try:
-            measured_record(*self._arguments)
-        except (WorkbenchError, ProxyError, OSError):
-            return  # the answer stands without it, and says that it has none
+def _record_path(home: Path, statement: str, cutoff: str) -> Path:
+    said = f"{read_claim(statement).statement}\n{cutoff}\n{code_hash()}"
+    return home / _FOLDER / f"{hashlib.sha256(said.encode()).hexdigest()[:32]}.json"

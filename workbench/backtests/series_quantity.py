@@ -22,8 +22,8 @@ SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
 #: "What level has 1 chance in ..."
 ONE_IN = (4, 10, 20, 100)
 BANDS = (0.5, 0.8, 0.9)
-#: Past cutoffs of the record: each is a whole forecast.
-MOST = 40
+#: Past cutoffs of the record: each is a whole forecast, of half a second.
+MOST = 16
 _FAN_POINTS = 60
 _PAST_POINTS = 250
 _FEWEST = 260  # values before the first past cutoff

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from proxies.atomic import private_folder
 from workbench.engine.ownership import owner_of
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
@@ -27,6 +29,8 @@ _TAKES_IN = 60.0
 _ENDS_IN = 120.0
 #: Seconds that a plan may take: one or a few requests to a model.
 _PLANS_IN = 600.0
+#: Seconds after its start within which a command still waits for a record.
+RECORD_SECONDS = 20.0
 #: Tells a process that its questions (``--approve``) are answered through the log.
 ANSWERED_ELSEWHERE = {"WORKBENCH_APPROVALS": "log"}
 _COMMAND = (sys.executable, "-m", "workbench.cli.main")
@@ -100,6 +104,32 @@ def _spawn(words: list[str], log: Path, environ: dict[str, str]) -> int:
         (os.POSIX_SPAWN_OPEN, 2, str(log), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
     ]
     return os.posix_spawn(words[0], words, environ, file_actions=actions, setsid=True)
+
+
+def record_beside(store: Store, run_id: str) -> int | None:
+    """Start a process that measures the record of a run's claim while its tree is grounded, and return its number.
+
+    None where the run has none (another model than the key-free analyst, whose past forecasts cannot be made again), or where
+    ``WORKBENCH_RECORD=off``. It goes on if this process ends: what it measures is kept for every screen.
+    """
+    if os.environ.get("WORKBENCH_RECORD") == "off" or not has_record(load_state(store, run_id)):
+        return None
+    words = [*_COMMAND, "show", run_id, "--record", "--json"]
+    return _spawn(words, Path(os.devnull), {**os.environ, "WORKBENCH_HOME": str(store.home)})
+
+
+def wait_for_record(pid: int | None, seconds: float) -> None:
+    """Wait until the process of `record_beside` has ended, no longer than so many seconds."""
+    patience = time.monotonic() + seconds
+    while pid is not None and time.monotonic() < patience:
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            return
+        time.sleep(0.05)
+
+
+def has_record(state: RunState) -> bool:
+    """Whether the forecasts of a run's claim at past cutoffs can be made again: by the key-free analyst, at a dated cutoff."""
+    return state.settings.model == "offline/analyst" and not state.parsed_cutoff().live
 
 
 def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[str] = ()) -> str:

@@ -24,6 +24,7 @@ from workbench.reports.note_plots import Plot, proof_plots
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
+from workbench.views.run_view import view_of
 from workbench.views.trail import Trail, TrailCell, evidence_trail
 from workbench.views.wording import (
     edit_words,
@@ -161,6 +162,7 @@ class Note:
     base_rate: float | None
     gap: str | None
     band: Band | None
+    record: str | None
     outcome: str | None
     warnings: list[str]
     summary: list[str]
@@ -220,6 +222,7 @@ def note_of(store: Store, state: RunState) -> Note:
         base_rate=base_rate,
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
+        record=None if (record := view_of(store, state).record()) is None else record["line"],
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
         summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),

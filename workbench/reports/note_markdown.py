@@ -23,6 +23,8 @@ def note_markdown(note: Note) -> str:
     lines += [f"**{note.headline}**", ""]
     if note.band is not None:
         lines += [f"Band: {words(note.band.line())}", ""]
+    if note.record:
+        lines += [f"Record: {words(note.record)}", ""]
     if note.outcome:
         lines += [f"Known {words(note.outcome)}", ""]
     for line in note.summary:

@@ -123,6 +123,8 @@ def _headline(document: "Document", note: Note) -> None:
         facts.append(("base rate", f"{percent(note.base_rate)}{beside}"))
     if note.band is not None:
         facts.append(("band", note.band.line()))
+    if note.record is not None:
+        facts.append(("record", note.record))
     if note.outcome:
         facts.append(("known outcome", note.outcome.removeprefix("outcome: ")))
     if facts:

@@ -6,11 +6,11 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
-from workbench.backtests.driftless import DriftlessWalk
 from workbench.backtests.series_quantity import MOST, quantity_document
 from workbench.backtests.series_source import read_quantity
 from workbench.blocking import run_blocking
 from workbench.environment import home_from, proxy_settings
+from workbench.forecasts.ensemble import Ensemble
 
 
 def quantity_at(
@@ -39,4 +39,4 @@ def quantity_at(
             await broker.aclose()
 
     quantity, later = run_blocking(read())
-    return {"cutoff": cutoff, **quantity_document(quantity, DriftlessWalk(), later=later, most=past)}
+    return {"cutoff": cutoff, **quantity_document(quantity, Ensemble(), later=later, most=past)}

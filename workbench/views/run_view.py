@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
 from workbench.audit.data_read import findings, leaves_without_data, no_data_lines
+from workbench.backtests.kept_records import kept_record
+from workbench.engine.detached import has_record
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.fold import load_state
@@ -101,6 +103,16 @@ class RunView:
         """What stands at every figure of the run on a screen; empty while the run has no manifest."""
         return f"manifest {self.manifest_id[:19]}" if self.manifest_id else ""
 
+    def record(self) -> dict[str, Any] | None:
+        """Return how the key-free forecast of the claim did at past cutoffs, as it was measured in this home (`kept_record`).
+
+        None for a run of another model, and where it was not measured yet: ``workbench show RUN --record``.
+        """
+        if not has_record(self.state):
+            return None
+        document = kept_record(self.home, self.statement, self.cutoff)
+        return None if document is None else {name: document[name] for name in document if name != "rows"}
+
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
         # most who look at a run do without its band
@@ -135,6 +147,7 @@ class RunView:
                 "key_factor": root.belief.key_factor if root.belief else None,
             },
             "base_rate": self.base_rate,
+            "record": self.record(),
             "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
             "n_nodes": len(tree),
             "n_leaves": len(tree.leaves()),

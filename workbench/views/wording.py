@@ -127,6 +127,9 @@ def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -
     ``named`` is what ``show`` was called with, for a package that has no id in this home.
     """
     marked = {node: "read no data" for node in view.without_data}
+    record = view.record()
+    if record is not None:  # on the first line: who reads no further learns how far to trust the answer
+        marked[ROOT] = record["line"]
     lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
@@ -155,7 +158,22 @@ def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
         lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    if record is not None:
+        lines.append(record_line(record))
     return [*lines, *annotation_lines(view)]
+
+
+def record_line(record: Mapping[str, Any]) -> str:
+    """Return a record of `claim_record` on one line: whose it is, over which cutoffs, and how the rivals did."""
+    said = f"record: the {record['forecaster']} ({percent(record['p'])} here)"
+    scored = record["record"]
+    if scored is None:
+        return f"{said} has none: {record['line']}"
+    rivals = ", ".join(f"{name} {each['brier_index']:.1f}" for name, each in scored["against"].items())
+    return (
+        f"{said} at {scored['n']} past cutoffs from {scored['first']} to {scored['last']} ({scored['clusters']} clusters): "
+        f"Brier Index {scored['brier_index']:.1f}; {rivals}"
+    )
 
 
 def annotation_lines(view: RunView) -> list[str]:

@@ -190,6 +190,7 @@ def header(
         probability=probability,
         before=now.before,
         band=None if edits else band,
+        record=(document.get("record") or {}).get("line", ""),
         base_rate=base_rate,
         against=_against(probability, base_rate),
         market=market,

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -28,7 +29,7 @@ from workbench.cli.run.approve import TerminalAnswers, at_terminal, can_answer
 from workbench.cli.signals import stop_signals
 from workbench.engine.approvals import check_answerable
 from workbench.engine.assembly import open_engine
-from workbench.engine.detached import resume_detached
+from workbench.engine.detached import RECORD_SECONDS, record_beside, resume_detached, wait_for_record
 from workbench.engine.hindsight import hindsight
 from workbench.engine.new_run import new_run
 from workbench.engine.plan import cost_line, error_line
@@ -221,10 +222,14 @@ async def _work(
                     say(f"WARNING: {line}")
             assert run_id is not None, "a run to take up, or a claim to open one for"
             done_before = claim is None and load_state(store, run_id).finished
+            beside = None if done_before or plan_only else record_beside(store, run_id)
+            begun = time.monotonic()
             await engine.work(run_id, plan_only=plan_only, only=leaves, rebuy=rebuy)
         # After the engine is closed, and never for a run that was finished before: resuming that one changes nothing.
         if not done_before:
             await resolve_when_finished(store, run_id)
+        # The tree was not held up; the answer is shown with its record where that takes no longer than this.
+        await asyncio.to_thread(wait_for_record, beside, RECORD_SECONDS - (time.monotonic() - begun))
     except (asyncio.CancelledError, *EXPECTED) as error:
         return run_id, error
     finally:

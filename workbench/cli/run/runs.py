@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.backtests.kept_records import kept_record, measured_record
 from workbench.cli.common import (
     JSON_OPTION,
     RUN,
@@ -21,6 +22,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.table import show_table
+from workbench.engine.detached import has_record
 from workbench.engine.ownership import own_run, owner_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -49,6 +51,12 @@ def show(
     open_note: Annotated[
         bool, typer.Option("--open", help="Open the note in a browser, written from the log.")
     ] = False,
+    record: Annotated[
+        bool,
+        typer.Option(
+            "--record", help="Measure how such forecasts did at past cutoffs, where it was not yet."
+        ),
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print a run's tree, with the rule of every inner node.
@@ -57,7 +65,10 @@ def show(
     """
     if not run.lower().endswith(".zip"):
         store = open_store()
-        _show(store, load_state(store, store.resolve_run(run)), run, whole, open_note, as_json)
+        state = load_state(store, store.resolve_run(run))
+        if record:
+            _measure_record(store, state)
+        _show(store, state, run, whole, open_note, as_json)
         return
     from workbench.packages.package import open_package
 
@@ -65,6 +76,25 @@ def show(
         if package.left_out is not None:
             say(package.left_out)
         _show(package.store, package.state, run, whole, open_note, as_json)
+
+
+def _measure_record(store: Store, state: RunState) -> None:
+    if not has_record(state):
+        raise UsageError(
+            "only the key-free analyst's forecasts at a dated cutoff can be made again at past ones: this run is of "
+            f"{state.settings.model}, cutoff {state.cutoff}"
+        )
+    if kept_record(store.home, state.statement, state.cutoff) is not None:
+        return
+    # 0.5 s of numerics, which `show` does without
+    from workbench.backtests.parallel import processes_here
+    from workbench.reports.note_page import write_report
+
+    say("measuring the record at past cutoffs; it is kept")
+    measured_record(store.home, state.statement, state.cutoff, processes=processes_here())
+    now = load_state(store, state.run_id)
+    if now.finished and store.folder(state.run_id).is_dir():  # its note stands already, without the record
+        write_report(store, now)
 
 
 def _show(store: Store, state: RunState, named: str, whole: bool, open_note: bool, as_json: bool) -> None:
