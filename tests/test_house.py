@@ -53,7 +53,6 @@ GERUNDS = {
     "quoting": "of what strangers wrote",
     "reading": "what a claim says about a series",
     "paging": "of answers that come in pages",
-    "reading": "what a claim in words is taken to say",
     "routing": "of leaves to grounders",
     "sampling": "of random values",
     "tuning": "of parameters",
