@@ -49,7 +49,10 @@ def resolve(
     quiet: Annotated[
         bool,
         typer.Option(
-            "--quiet", "-q", help="With --due: say nothing unless something was recorded or failed."
+            "--quiet",
+            "-q",
+            help="With --due: say nothing unless something was recorded or failed.",
+            hidden=True,
         ),
     ] = False,
     author: Annotated[str, _AUTHOR] = "",

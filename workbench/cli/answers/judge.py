@@ -28,7 +28,7 @@ def redteam(
         str | None, typer.Option(help="Another model than the run's critic, or than its own.")
     ] = None,
     api_base: Annotated[
-        str | None, typer.Option(help="Base URL of an OpenAI-compatible server, for --model.")
+        str | None, typer.Option(help="Base URL of an OpenAI-compatible server, for --model.", hidden=True)
     ] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,

@@ -68,8 +68,8 @@ def noise(
         typer.Option(help="normal: p + N(0, level); uncertain: 0.5, reverse: 1 - p, with probability level."),
     ] = "normal",
     level: Annotated[float, typer.Option(help="In [0, 1]; 0 disturbs nothing.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.")] = 0,
-    draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.")] = 200,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same draws.", hidden=True)] = 0,
+    draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.", hidden=True)] = 200,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Disturb the leaves and print the root's distribution; no model is asked."""
@@ -121,7 +121,7 @@ def sensitivity(
     two: Annotated[
         str | None, typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.")
     ] = None,
-    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.")] = 0,
+    seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print what each leaf does to the root: its path weight, the root's range, its contribution."""

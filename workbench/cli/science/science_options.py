@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -70,18 +71,22 @@ EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip to
 ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
 Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
 Variant = Annotated[
-    str, typer.Option("--variant", help="Which published forecast of a file that has several.")
+    str, typer.Option("--variant", help="Which published forecast of a file that has several.", hidden=True)
 ]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.", hidden=True)]
 Resamples = Annotated[
-    int, typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.")
+    int,
+    typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.", hidden=True),
 ]
 ExamName = Annotated[
-    str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
+    str | None,
+    typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).", hidden=True),
 ]
-Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
+Home = Annotated[
+    Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.", hidden=True)
+]
 
 
 def listed(text: str) -> list[str]:
@@ -110,6 +115,20 @@ def numbers(text: str, *, option: str) -> list[float]:
     if not values:
         raise UsageError(f"{option} wants at least one number")
     return values
+
+
+def parsed_day(text: str, *, option: str) -> date:
+    """A day, as YYYY-MM-DD.
+
+    Examples
+    --------
+    >>> parsed_day("2018-12-31", option="--on")
+    datetime.date(2018, 12, 31)
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} wants a day such as 2018-12-31, not {text!r:.40}") from None
 
 
 def with_half_width(value: float | None, interval: Sequence[float] | None) -> str | float | None:

@@ -19,8 +19,10 @@ from workbench.science.tables import read_events, read_forecasts
 def paper_tables(
     events: EventsFile,
     published: Annotated[Path, typer.Option("--published", help="Published forecasts of the dev methods.")],
-    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.")],
-    resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 5000,
+    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.", hidden=True)],
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=1, help="Bootstrap resamples.", hidden=True)
+    ] = 5000,
     seed: Seed = 20261121,
     json: AsJson = False,
 ) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import typer
@@ -14,6 +15,7 @@ from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.models.model_list import require_key
+from workbench.studies.arms.run_arms import settings_for_arms
 from workbench.studies.rounds.round_state import RoundRules, arms_of
 from workbench.studies.rounds.round_work import RoundWork
 
@@ -42,7 +44,9 @@ def rules_of(
     own_record: bool = True,
 ) -> "tuple[RoundRules, float | None]":
     """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
-    common = dict(settings)
+    common = settings_for_arms(settings)
+    trials, depth = trials or common.pop("trials", None), depth or common.pop("depth", None)
+    tree_grounder = tree_grounder or common.pop("grounder", None)
     budget = common.pop("budget_usd", None)
     model = common.pop("model", _OFFLINE)
     if model.startswith("offline/"):
@@ -68,6 +72,15 @@ def rules_of(
     if budget is not None and not budget > 0:
         raise UsageError(f"--budget-usd must be above 0, not {budget:g}")
     return rules, budget
+
+
+def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
+    """Return the rules of a night with other settings of its arms; raises ``UsageError`` for what a run refuses."""
+    values = settings_for_arms(settings)
+    model, trials = values.pop("model", rules.model), values.pop("trials", rules.trials)
+    changed = replace(rules, model=model, trials=trials, settings={**rules.settings, **values})
+    arms_of(changed)
+    return changed
 
 
 def work_session(
