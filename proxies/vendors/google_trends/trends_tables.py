@@ -29,12 +29,12 @@ def _places(names: Mapping[str, str], renamed: Mapping[str, Mapping[str, str]]) 
     for code, name in names.items():
         change = renamed.get(code)
         if change:
-            rows.append(_place(code, change["before"], _BEGINNING, change["since"]))
-        rows.append(_place(code, name, change["since"] if change else _BEGINNING, None))
+            rows.append(_named_place(code, change["before"], _BEGINNING, change["since"]))
+        rows.append(_named_place(code, name, change["since"] if change else _BEGINNING, None))
     return rows
 
 
-def _place(code: str, name: str, since: str, until: str | None) -> dict[str, Any]:
+def _named_place(code: str, name: str, since: str, until: str | None) -> dict[str, Any]:
     days = {"since": since, "until": until, "reach": _BEGINNING}
     return {"geo_id": code, "geo_description": name, **days}
 
