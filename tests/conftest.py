@@ -45,6 +45,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 #: Folders by what their files take, the longest first, so that no process is left with a long one at the end.
+# A record is measured beside a run by two more processes: only the tests of records want them.
+os.environ["WORKBENCH_RECORD"] = "off"
+
 _LONG_FIRST = (
     "browser",
     "sandbox",

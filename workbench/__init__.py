@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         import_run,
         open_page,
         open_run,
+        quantity,
         resume,
         search_web,
     )
@@ -44,6 +45,7 @@ __all__ = [
     "import_run",
     "open_page",
     "open_run",
+    "quantity",
     "resume",
     "runs",
     "search_web",

@@ -3,7 +3,7 @@
 Each function and method returns the document that the command of its name prints with ``--json`` (``views/run_documents.py``).
 """
 
-from workbench.api.endpoints import api_doc, apis, call, doctor, open_page, search_web
+from workbench.api.endpoints import api_doc, apis, call, doctor, open_page, quantity, search_web
 from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze,
@@ -32,6 +32,7 @@ __all__ = [
     "import_run",
     "open_page",
     "open_run",
+    "quantity",
     "resume",
     "runs",
     "search_web",

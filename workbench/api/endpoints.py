@@ -3,12 +3,14 @@
 import os
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import date
 from typing import Any
 
 from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
+from workbench.errors import UsageError
 from workbench.views import run_documents as documents
 
 
@@ -64,6 +66,42 @@ def call(
             )
 
     return run_blocking(work())
+
+
+def quantity(
+    series: str, *, on: str | None = None, by: str | None = None, cutoff: str = "now", past: int | None = None
+) -> dict[str, Any]:
+    """Return a forecast of a series, as ``workbench quantity --json`` prints it.
+
+    Parameters
+    ----------
+    series : str
+        A name (``VIX``), an id (``fred/DGS10``), or a CSV with date and value.
+    on, by : str
+        One of them, a day: the value on it, or the highest and the lowest value until then.
+    cutoff : str
+        A date (start of that day in New York), an instant, or ``now``.
+    past : int, optional
+        Past cutoffs of its record; 0 for none.
+
+    Raises
+    ------
+    UsageError, ProxyError
+        No such series, day or cutoff; nothing known of it; or its source failed.
+    """
+    # the ensemble is 0.5 s of numerics, which `import workbench` does without
+    from workbench.views.quantity_documents import quantity_at
+
+    if (on is None) == (by is None):
+        raise UsageError(
+            "name one day: on=DATE for the value on it, by=DATE for the highest and the lowest until then"
+        )
+    try:
+        day = date.fromisoformat(on or by or "")
+    except ValueError:
+        raise UsageError(f"a day is written 2018-12-31, not {on or by!r:.40}") from None
+    own = {} if past is None else {"past": past}
+    return quantity_at(series, day, cutoff, extremes=by is not None, environ=os.environ, **own)
 
 
 def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **web: Any) -> dict[str, Any]:

@@ -1,0 +1,84 @@
+"""A record beside an answer: kept under claim, cutoff and code, on the first line of show, in JSON, note and page."""
+
+import json
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.backtests.test_claim_record import open_base_rate
+from tests.command_line import run_cli
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.backtests import claim_record, kept_records
+from workbench.backtests.kept_records import kept_record, measured_record
+from workbench.engine import detached
+from workbench.engine.record.fold import load_state
+from workbench.reports.note_content import note_of
+from workbench.reports.note_markdown import note_markdown
+from workbench.store import Store
+from workbench.views.run_view import view
+from workbench.widgets import panels
+from workbench.widgets.edits.edit_session import WhatIfSession
+
+CLAIM, CUTOFF = "VIX above 20 on 2018-09-28", "2018-06-30"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few cutoffs, and a forecaster that costs nothing."""
+    measured = partial(claim_record.claim_record, open_forecaster=open_base_rate, most=8)
+    monkeypatch.setattr(claim_record, "claim_record", lambda *claim, processes, progress: measured(*claim))
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_is_measured_once_for_a_claim_a_cutoff_and_the_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kept_record(tmp_path, CLAIM, CUTOFF) is None
+    document = measured_record(tmp_path, CLAIM, CUTOFF)
+    # in other words the same claim
+    assert kept_record(tmp_path, "The VIX closes above 20 on 28 September 2018", CUTOFF) == document
+    assert kept_record(tmp_path, CLAIM, "2018-06-29") is None
+    assert kept_record(tmp_path, "Something happens", CUTOFF) is None
+    monkeypatch.setattr(claim_record, "claim_record", lambda *_, **__: pytest.fail("measured twice"))
+    assert measured_record(tmp_path, CLAIM, CUTOFF) == document
+    monkeypatch.setattr(kept_records, "code_hash", lambda: "other code")
+    assert kept_record(tmp_path, CLAIM, CUTOFF) is None
+
+
+@pytest.mark.usefixtures("quick")
+def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
+    make_small_run(home)
+    before = run_cli(tmp_path, "show", RUN)
+    assert json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"] is None
+    store = Store(home)
+    state = load_state(store, RUN)
+    if not detached.has_record(state):  # the small run may be of another model
+        monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
+        monkeypatch.setattr("workbench.cli.run.runs.has_record", lambda state: True)
+    shown = run_cli(tmp_path, "show", RUN, "--record")
+    document = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"]
+    assert document["record"]["n"] == 8 and "rows" not in document
+    first, *others = shown.stdout.splitlines()
+    assert first.endswith(f"({document['line']})") and "take the base rate" in first
+    assert any(line.startswith("record: the base rate (") for line in others)
+    assert document["line"] not in before.stdout
+    assert document["line"] in note_markdown(note_of(store, state)).replace("\\", "")
+    run = view(store, RUN)
+    header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, run.base_rate)
+    assert 'data-field="record"' in header and "take the base rate" in header
+    store.close()
+
+
+def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_small_run(tmp_path / "home")
+    monkeypatch.setattr("workbench.cli.run.runs.has_record", lambda state: False)
+    refused = run_cli(tmp_path, "show", RUN, "--record")
+    assert refused.returncode == 2 and "only the key-free analyst's forecasts" in refused.stderr
+    # nor is a process started beside it, as none is where the environment says so
+    with closing(Store(tmp_path / "home")) as store:
+        monkeypatch.setenv("WORKBENCH_RECORD", "off")
+        assert detached.record_beside(store, RUN) is None
