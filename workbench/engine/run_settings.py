@@ -316,7 +316,6 @@ class RunSettings:
         float,
         Setting(panel="Tree", text="Probability above which a proposition is taken as true (paper A, C.1)."),
     ] = PRODUCT_THRESHOLD
-    desk_name: Annotated[str, Setting(panel="Claim", text="For whom the run is made; on record.")] = ""
     agent: AgentSettings = field(default_factory=AgentSettings)
     aggregation: Aggregation = field(default_factory=Aggregation)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)

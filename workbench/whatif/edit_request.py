@@ -217,10 +217,6 @@ class EditRequest(_Part):
         ),
     ] = {}
 
-    oppose: Annotated[
-        _Nodes, Says(text="Give a proposition the probability of its opposite.", form="NODE")
-    ] = []
-
     @classmethod
     def read(cls, values: Mapping[str, Any]) -> Self:
         """Return the request of Python's names and values; raises ``UsageError``, in one line, for what cannot be read."""
@@ -316,7 +312,6 @@ class EditRequest(_Part):
             *shape,
             *rules,
             *(Pin(node=node) for node in self.pin),
-            *(SetValue(node=node, p=1 - (tree[node].p or 0.0), override=override) for node in self.oppose),
             *(
                 SetValue(node=node, p=p, override=override)
                 for node, p in self.values.items()
