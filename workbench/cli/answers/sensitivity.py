@@ -117,7 +117,8 @@ def sensitivity(
         ),
     ] = "zero",
     two: Annotated[
-        str | None, typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.")
+        str | None,
+        typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.", hidden=True),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
