@@ -17,7 +17,7 @@ from workbench.propositions import Tree
 from workbench.propositions.edits import Edit
 from workbench.requests import takes
 from workbench.store import Store, utc_now
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.views.wording import brought_lines
 from workbench.whatif import run_edits as engine
 from workbench.whatif.edit_remarks import edit_remarks
@@ -92,7 +92,7 @@ def whatif(
 
 
 def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
-    ways = documents.ways_to_reach(tree, text)
+    ways = tree_questions.ways_to_reach(tree, text)
     if as_json:
         emit_json(ways)
         return
