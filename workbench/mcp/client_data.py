@@ -59,9 +59,9 @@ class DataAccess:
     def documentation(self, paths: list[str], words: str) -> str:
         """Return the pages of endpoints, the endpoints that match some words, or the map of all; raises ``ProxyError``."""
         catalogue = self._settings.catalogue()
-        if paths:
-            return api_doc(catalogue, paths)
         works = Availability.of(self._settings.keys, self._cutoff, network=self._settings.network)
+        if paths:
+            return api_doc(catalogue, paths, works)
         return api_search(catalogue, words, works) if words.strip() else api_map(catalogue, works)
 
     async def search(self, words: str, k: int) -> dict[str, Any]:
