@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from workbench.annotations import entries as annotating
 from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
@@ -30,6 +32,7 @@ from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import edits_on, what_if
 from workbench.whatif.run_refits import refit_nodes
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
+from workbench.whatif.tree_documents import ways_to_reach
 from workbench.widgets.tree_widget import tree_html
 
 
@@ -89,8 +92,6 @@ class Analysis:
 
     def to_frame(self) -> Any:
         """Return the nodes as a pandas DataFrame, one row each, by id."""
-        import pandas as pd
-
         return pd.DataFrame(self.show()["nodes"]).set_index("id")
 
     @described(WhatIfRequest, but=("values",))
@@ -182,7 +183,7 @@ class Analysis:
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
-        return tree_questions.ways_to_reach(self._run.tree, str(p))
+        return ways_to_reach(self._run.tree, str(p))
 
     def sensitivity_report(self, *, seed: int = 0) -> dict[str, Any]:
         """Return the rows of ``sensitivity``, the reachable range, the root's band, and what to ground next.

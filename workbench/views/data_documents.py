@@ -15,6 +15,7 @@ from proxies.catalogue import Availability, api_matches
 from proxies.catalogue.schema import RESIDUALS
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address
+from proxies.live_check import check_sources
 from workbench.engine.access.own_web import open_own_web
 from workbench.engine.manifest import packages
 from workbench.environment import catalogue_of, home_from, proxy_settings
@@ -192,8 +193,6 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
 
 
 async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dict[str, Any]]:
-    from proxies.live_check import check_sources
-
     broker = open_broker(replace(proxy_settings(environ, home), cache_path=None))
     try:
         checks = await check_sources(broker)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from workbench.engine.record.state import RunState
 from workbench.store import Store, utc_now
 from workbench.synthesis.coherence.option_sets import analyzed_options, decide, option_probabilities
-from workbench.synthesis.sensitivity import required_changes
 from workbench.synthesis.sensitivity.leaf_noise import noise_study
 from workbench.whatif.band import leaf_correlations, run_band
 from workbench.whatif.run_coherence import check_runs
@@ -19,11 +18,11 @@ from workbench.whatif.run_edits import require_grounded
 from workbench.whatif.run_refits import refit_run
 from workbench.whatif.run_sensitivity import run_sensitivity
 from workbench.whatif.tree_documents import scenario_table, sensitivity_rows, two_way_grid
-from workbench.whatif.typed_values import parse_probability, reference_of
+from workbench.whatif.typed_values import reference_of
 
 if TYPE_CHECKING:
     from workbench.engine.access.model_gateway import ModelGateway
-    from workbench.propositions import NodeId, Tree
+    from workbench.propositions import NodeId
 
 
 def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]]:
@@ -40,11 +39,6 @@ def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
     """Return the root over a grid of two leaves, ``"P1,P2.1"``: ``workbench sensitivity --two``."""
     require_grounded(state)
     return two_way_grid(state.tree, leaves)
-
-
-def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
-    """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
-    return required_changes.ways_to_reach(tree, parse_probability(target)).to_json()
 
 
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
