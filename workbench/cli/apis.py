@@ -24,7 +24,8 @@ def call(
     max_residual: Annotated[
         str | None,
         typer.Option(
-            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
+            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
+            hidden=True,
         ),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,

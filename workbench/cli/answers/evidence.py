@@ -128,7 +128,7 @@ def evidence(
     call: Annotated[
         int | None, typer.Option(help="Print the raw answer of this data call, as the cell read it.")
     ] = None,
-    trial: Annotated[int, typer.Option(help="Which trial of the leaf.")] = 1,
+    trial: Annotated[int, typer.Option(help="Which trial of the leaf.", hidden=True)] = 1,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."""

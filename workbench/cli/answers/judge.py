@@ -2,7 +2,6 @@
 
 import asyncio
 import csv
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +11,7 @@ from workbench.agents.judges import DIMENSIONS
 from workbench.annotations.case_against import price_of_case, red_team, with_model
 from workbench.annotations.entries import keep_case
 from workbench.annotations.second_opinions import audit_leaks, require_judge
-from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
@@ -41,8 +40,7 @@ def redteam(
     state = with_model(load_state(store, store.resolve_run(run)), model, api_base)
     require_grounded(state)
     say(price_of_case(state))
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("go on?", abort=True, err=True)
+    confirm("go on?", yes=yes)
     result = asyncio.run(red_team(store, state, open_gateway(store, state)))
     keep_case(store, result)
     if as_json:

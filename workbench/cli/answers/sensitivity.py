@@ -1,12 +1,11 @@
 """``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to ground next, how far weights can be trusted."""
 
 import asyncio
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
@@ -33,8 +32,7 @@ def refit(
     if k < 2:
         raise UsageError(f"a spread needs at least 2 refits, not --k {k}")
     say(price_line(state, nodes, times=k))
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("go on?", abort=True, err=True)
+    confirm("go on?", yes=yes)
     gateway = open_gateway(store, state)
     document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
     if as_json:
@@ -119,7 +117,8 @@ def sensitivity(
         ),
     ] = "zero",
     two: Annotated[
-        str | None, typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.")
+        str | None,
+        typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.", hidden=True),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
