@@ -12,7 +12,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.whatif.full_resynthesis import price_line
 from workbench.whatif.run_refits import refit_nodes
 
@@ -34,7 +34,7 @@ def refit(
     say(price_line(state, nodes, times=k))
     confirm("go on?", yes=yes)
     gateway = open_gateway(store, state)
-    document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
+    document = asyncio.run(tree_questions.refits(store, state, nodes, k, gateway))
     if as_json:
         emit_json(document)
         return
@@ -73,7 +73,7 @@ def noise(
     """Disturb the leaves and print the root's distribution; no model is asked."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
-    study = documents.noise(state, kind, level, seed=seed, draws=draws)
+    study = tree_questions.noise(state, kind, level, seed=seed, draws=draws)
     if as_json:
         emit_json(study)
         return
@@ -127,10 +127,10 @@ def sensitivity(
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     if two is not None:
-        _show_two(documents.two_way_sensitivity(state, two), as_json=as_json)
+        _show_two(tree_questions.two_way_sensitivity(state, two), as_json=as_json)
         return
-    full = documents.sensitivity_report(store, state, seed=seed) if report else None
-    rows = documents.sensitivity(state, reference) if full is None else full["tornado"]
+    full = tree_questions.sensitivity_report(store, state, seed=seed) if report else None
+    rows = tree_questions.sensitivity(state, reference) if full is None else full["tornado"]
     if as_json:
         emit_json(rows if full is None else full)
         return

@@ -16,13 +16,13 @@ from workbench.propositions import Tree
 from workbench.propositions.edits import Edit
 from workbench.requests import takes
 from workbench.store import Store, utc_now
-from workbench.views import run_documents as documents
 from workbench.views.wording import brought_lines
 from workbench.whatif import run_edits as engine
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import WhatIfResult
 from workbench.whatif.saved_scenarios import save_scenario
+from workbench.whatif.tree_documents import ways_to_reach
 
 
 @command
@@ -91,7 +91,7 @@ def whatif(
 
 
 def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
-    ways = documents.ways_to_reach(tree, text)
+    ways = ways_to_reach(tree, text)
     if as_json:
         emit_json(ways)
         return
