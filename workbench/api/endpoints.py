@@ -11,12 +11,12 @@ from workbench.api.current_home import open_home
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
     """Return the endpoints a cell can call, all or those that match some words."""
-    return documents.apis(pattern, environ=os.environ)
+    return data_documents.apis(pattern, environ=os.environ)
 
 
 def api_doc(*paths: str) -> str:
@@ -55,7 +55,7 @@ def call(
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.call(
+            return await data_documents.call(
                 store,
                 path,
                 params or {},
@@ -127,7 +127,9 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.search(store, words, cutoff, k=k, audit=audit, environ=os.environ, **web)
+            return await data_documents.search(
+                store, words, cutoff, k=k, audit=audit, environ=os.environ, **web
+            )
 
     return run_blocking(work())
 
@@ -143,11 +145,11 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
+            return await data_documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
 
     return run_blocking(work())
 
 
 def doctor() -> dict[str, Any]:
     """Return what works on this machine, what does not, and why."""
-    return run_blocking(documents.doctor(os.environ))
+    return run_blocking(data_documents.doctor(os.environ))

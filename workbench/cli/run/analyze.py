@@ -10,9 +10,8 @@ from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
-from workbench.cli.request_options import more_options
 from workbench.cli.run.drive import analyze_claim
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_settings
+from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, more_options, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import json_or_text, merged, settings_by_panel
@@ -115,7 +114,7 @@ def analyze(
     values, complaints = defaults(Path.cwd())
     for complaint in complaints:
         say(f"workbench: {complaint}")
-    run = run_settings(chosen, values)
+    run = run_settings(chosen, values, nulls=[name for name, value in settings.items() if value is None])
     if detach and (plan_only or as_json):
         raise UsageError(
             "--detach returns at once: leave out --plan-only and --json, and look at the run with watch"
