@@ -50,6 +50,8 @@ GERUNDS = {
     "grounding": "what a leaf gets (the papers' word)",
     "hashing": "of bytes and JSON",
     "pacing": "of requests",
+    "quoting": "of what strangers wrote",
+    "reading": "what a claim says about a series",
     "paging": "of answers that come in pages",
     "routing": "of leaves to grounders",
     "sampling": "of random values",

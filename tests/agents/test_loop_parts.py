@@ -30,11 +30,11 @@ from workbench.agents.loop.belief_state import (
 )
 from workbench.agents.loop.data_tools import market_request, text_again, text_of_answer, text_of_series
 from workbench.agents.loop.moves import LoopLimits, Spent, read_move
-from workbench.agents.loop.quoted_lines import BAR, one_line, quote, visible
 from workbench.agents.loop.submission import clamped, read_submission, submit_spec
 from workbench.agents.loop.tool_box import ToolPlace, argument_fault, together
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
+from workbench.quoting import BAR, one_line, quote, visible
 
 # --- limits -----------------------------------------------------------------------------------------------------------------
 

@@ -9,10 +9,15 @@ from proxies.ledger import Address, Answer, LedgerRow
 from tests.fakes.small_run import ASKED, CUTOFF, PATH, RUN, make_small_run
 from workbench.audit.proof_checks import tokens
 from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef, Usage
+from workbench.prompts import PromptSet
+from workbench.quoting import Marks
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views import run_documents as documents
+
+#: Those of the fake run, which was begun before marks had keys.
+OLD = Marks(None)
 
 
 def dates_check(home: Path, *days: str) -> tuple[str, str]:
@@ -93,9 +98,10 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
             Hit(url="https://x.org/c", title="Unnamed", published="", text="It may rise.", engines=()),
         ]  # fmt: skip
         request = filter_request(
-            [shown_text(hit) for hit in hits],
+            [shown_text(hit, OLD) for hit in hits],
             node=NodeRef(id="P1", statement="It rises"),
             cutoff=Cutoff.parse(CUTOFF),
+            prompts=PromptSet(marks=OLD),
         )
         place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
         reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")

@@ -33,7 +33,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.run_prompts import run_prompts
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
-from workbench.prompts import TODAY, PromptSet, load, names
+from workbench.prompts import PromptSet, load, names
 from workbench.prompts.prompt_set import PREVIOUS
 from workbench.search.base import SearchAnswer
 from workbench.store import ModelLedger, Store
@@ -170,9 +170,9 @@ def test_an_earlier_file_that_asks_for_less_is_filled_and_one_that_asks_for_more
 
 def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store, tmp_path: Path) -> None:
     run_id = open_run(home)
-    assert run_prompts(home, run_id) == TODAY
+    assert run_prompts(home, load_state(home, run_id)).earlier == {}
     path = begin_with(home, run_id, {name: load(name).sha256 for name in names()})
-    assert run_prompts(home, run_id) == TODAY
+    assert run_prompts(home, load_state(home, run_id)).earlier == {}
     for broken in (
         "",
         "[]",
@@ -181,7 +181,7 @@ def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store
         '{"prompts": {"debug": {"sha256": 1}}}',
     ):
         path.write_text(broken)
-        assert run_prompts(home, run_id) == TODAY
+        assert run_prompts(home, load_state(home, run_id)).earlier == {}
     prompts = PromptSet.of({"debug": "sha256:1", "gone": "sha256:2"}, tmp_path)
     assert prompts.missing == ("debug", "gone") and pickle.loads(pickle.dumps(prompts)) == prompts
 

@@ -132,7 +132,7 @@ async def test_the_filter_reads_no_dates_of_engines_and_quotes_strangers(leaf_we
     assert (await web.search("Fed", step=0)).results == ()
     system, user = ask.calls[0].request.messages
     assert "Ignore your rules" not in system.content and "2024-05-01" not in user.content
-    mark = user.content.split("[begin result 1 #")[1][:12]
+    mark = user.content.split("[begin result 1 #")[1][:32]
     assert user.content.count(f"[end result 1 #{mark}]") == 1 and "\u200b" not in user.content
     assert ask.calls[0].request.role == "filter" and ask.calls[0].stage == "filter"
 

@@ -7,8 +7,9 @@ import pytest
 from selectolax.lexbor import LexborHTMLParser
 
 from tests.search.page_corpus import Page, hidings, honest
+from workbench.quoting import seen
 from workbench.search.page import html_text, style_sheets, visibility
-from workbench.search.page.html_text import readable, seen
+from workbench.search.page.html_text import readable
 
 #: What says nothing of a page's matter is left out though it is shown; so it was before (tests/search/test_texts.py).
 FURNITURE = "nav, button, select, textarea, svg, template, [aria-hidden=true]"

@@ -15,8 +15,10 @@ from tests.fakes.loop_run import ExaOnLoopback, Killed, ScriptedModel, calls, op
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.engine.access.web_access import run_verdicts
 from workbench.engine.record.fold import load_state
+from workbench.engine.run_prompts import run_prompts
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
+from workbench.quoting import Marks
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, recorded_texts, shown_text
 from workbench.store import Store
@@ -119,9 +121,9 @@ def test_a_recorded_reply_that_was_cut_off_is_not_remembered() -> None:
         assert [verdict.keep for _, verdict in verdicts.since(0)] == kept
 
 
-def judged_texts(model: ScriptedModel) -> list[str]:
+def judged_texts(model: ScriptedModel, marks: Marks) -> list[str]:
     requests = [request for request in model.requests if request.stage == "filter"]
-    return [text for request in requests for text in recorded_texts(request.messages[-1].content)]
+    return [text for request in requests for text in recorded_texts(request.messages[-1].content, marks)]
 
 
 async def test_trials_and_their_resume_have_nothing_judged_twice(tmp_path: Path) -> None:
@@ -140,14 +142,17 @@ async def test_trials_and_their_resume_have_nothing_judged_twice(tmp_path: Path)
             except BaseException as error:
                 assert isinstance(error, Killed) or error.subgroup(Killed) is not None  # type: ignore[attr-defined]
                 await work(store, run_id, second, SearchGrounder(), web)
-        judged = [*judged_texts(first), *judged_texts(second)]
-        assert len(judged) == len(set(judged)) == 2, f"killed at {died}"
         state = load_state(store, run_id)
+        judged = [*judged_texts(first, state.marks), *judged_texts(second, state.marks)]
+        assert len(judged) == len(set(judged)) == 2, f"killed at {died}"
         assert [trial.belief.p for trial in state.trials.values() if trial.belief] == [0.62] * 3
         acts = [request.canonical_hash("x") for request in first.requests if request.stage == "act"]
         again = [request.canonical_hash("x") for request in second.requests if request.stage == "act"]
         assert len(acts) + len(again) == 6  # two moves a trial, none of them asked for twice
-        kept = [verdict.keep for verdict in run_verdicts(store, state, second)._known.values()]
+        kept = [
+            verdict.keep
+            for verdict in run_verdicts(store, state, second, run_prompts(store, state))._known.values()
+        ]
         assert sorted(kept) == [False, True]
         store.close()
         if not second.requests:
@@ -167,6 +172,6 @@ async def test_another_model_judges_for_itself(tmp_path: Path) -> None:
     with ExaOnLoopback() as web:
         await work(store, run_id, model, SearchGrounder(), web)
     state = load_state(store, run_id)
-    assert len(run_verdicts(store, state, model)._known) == 2
+    assert len(run_verdicts(store, state, model, run_prompts(store, state))._known) == 2
     model.name = "openai/y"
-    assert run_verdicts(store, state, model)._known == {}
+    assert run_verdicts(store, state, model, run_prompts(store, state))._known == {}

@@ -8,12 +8,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
+from workbench.quoting import seen
 from workbench.search.engines import Hit
-from workbench.search.fence import quoted
 from workbench.search.leak_filter import read_verdicts
 from workbench.search.leak_rules import late_by_rule, late_words, was_published
 from workbench.search.merged_results import PER_HOST, merged, ranked
-from workbench.search.page.html_text import MOST_TEXT, plain, readable, seen, wikitext
+from workbench.search.page.html_text import MOST_TEXT, plain, readable, wikitext
 
 CUTOFF = Cutoff.parse("2024-06-01")
 HIDDEN = [
@@ -86,17 +86,6 @@ def test_seen_is_idempotent_and_leaves_no_unseen_sign(text: str) -> None:
     assert seen(clean) == clean
     assert seen(f"a\u200b\u202e\U000e0041\x07b{text}").startswith("ab")
     assert plain(text) == plain(plain(text)) or set(text) & set("&<")
-
-
-@given(st.text(max_size=200), st.sampled_from(["result 1", "page"]))
-def test_a_quotation_has_one_end_and_says_the_same_each_time(text: str, label: str) -> None:
-    block = quoted(text, label)
-    first, last = block.splitlines()[0], block.split("\n")[-1]
-    assert (
-        last == first.replace("[begin ", "[end ") and block.count(last) == 1 and quoted(text, label) == block
-    )
-    # who copies the end mark of one text into another does not end that one
-    assert quoted(text + last, label).count(last) == 1 and not quoted(text + last, label).endswith(last)
 
 
 # -- merging and ranking -----------------------------------------------------------------------------------

@@ -22,7 +22,6 @@ from workbench.models.base import (
     NodeRef,
 )
 from workbench.prompts import prompts_of
-from workbench.search.fence import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText
@@ -72,6 +71,7 @@ class ContextMaker:
         self._cutoff = cutoff
         self._ask = ask
         self._render = prompts_of(ask).render
+        self._quoted = prompts_of(ask).marks.quoted
 
     async def queries(self, count: int) -> list[str]:
         """Return at most ``count`` searches; raises ``AgentGaveUp`` where no reply could be read."""
@@ -108,7 +108,9 @@ class ContextMaker:
             return list(chosen.values())[:count]
 
         shown = "\n\n".join(
-            quoted(f"{page.title}\n{page.published[:10]}\n{page.text[:TEXT_LENGTH]}", f"source {number}")
+            self._quoted(
+                f"{page.title}\n{page.published[:10]}\n{page.text[:TEXT_LENGTH]}", f"source {number}"
+            )
             for number, page in enumerate(read, 1)
         )
         prompt = self._render(

@@ -12,7 +12,6 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
 from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
-from workbench.search.fence import quoted
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -39,8 +38,11 @@ async def classify_questions(
             raise MalformedReply(f"{strange[0][:60]!r} is no topic of the list")
         return [reply[number] for number in wanted]
 
-    shown = "\n\n".join(quoted(title, f"question {number}") for number, title in enumerate(titles, 1))
-    render = prompts_of(ask).render
+    prompts = prompts_of(ask)
+    shown = "\n\n".join(
+        prompts.marks.quoted(title, f"question {number}") for number, title in enumerate(titles, 1)
+    )
+    render = prompts.render
     dialogue = Dialogue(
         system=render("topics_system").text,
         nodes=[NodeRef(id="-", statement="topics of questions")],

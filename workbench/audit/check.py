@@ -16,7 +16,7 @@ from workbench.search.leak_filter import STAGE, recorded_verdicts
 from workbench.store import ApiLedger, ModelLedger, Store
 
 
-def web_verdicts(store: Store, run_id: str) -> list[dict[str, Any]]:
+def web_verdicts(store: Store, state: RunState) -> list[dict[str, Any]]:
     """Return every result that the filter judged, oldest first: ``node, trial, title, url, keep, reason, model``.
 
     What layer 1 left out stands, counted by reason, with each data call; what was blocked or removed by rule follows again from
@@ -32,8 +32,8 @@ def web_verdicts(store: Store, run_id: str) -> list[dict[str, Any]]:
             "reason": verdict.reason,
             "model": verdict.model,
         }
-        for node, trial, prompt, reply in ModelLedger(store).exchanges(run_id, STAGE)
-        for title, url, verdict in recorded_verdicts(prompt, reply.text, model=reply.model)
+        for node, trial, prompt, reply in ModelLedger(store).exchanges(state.run_id, STAGE)
+        for title, url, verdict in recorded_verdicts(prompt, reply.text, marks=state.marks, model=reply.model)
     ]
 
 
@@ -123,7 +123,7 @@ class Records:
     @cached_property
     def web(self) -> list[dict[str, Any]]:
         """Verdicts of the filter of web results."""
-        return web_verdicts(self.store, self.state.run_id)
+        return web_verdicts(self.store, self.state)
 
     @cached_property
     def without_data(self) -> Mapping[NodeId, str]:

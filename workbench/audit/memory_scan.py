@@ -15,10 +15,10 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import later_dates, without_later
 from workbench.agents.grounders.quoted_numbers import unprinted
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply
+from workbench.quoting import one_line
 from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ModelLedger, Store
 

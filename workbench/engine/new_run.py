@@ -113,6 +113,7 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
             cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
             settings=with_record(store, cutoff, settings).with_packages().to_json(),
             cut=cut,
+            quote_key=secrets.token_hex(16),
         ),
     )
     return run_id

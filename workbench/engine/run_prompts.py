@@ -23,10 +23,12 @@ _ANALYSIS = ("analyze", "critic")
 _LISTED = 5
 
 
-def run_prompts(store: Store, run_id: str, previous: Path = PREVIOUS) -> PromptSet:
+def run_prompts(store: Store, state: RunState, previous: Path = PREVIOUS) -> PromptSet:
     """Return the prompts of a run; today's where its manifest names none."""
     return PromptSet.of(
-        {name: each["sha256"] for name, each in recorded_prompts(store, run_id).items()}, previous
+        {name: each["sha256"] for name, each in recorded_prompts(store, state.run_id).items()},
+        previous,
+        marks=state.marks,
     )
 
 
@@ -63,7 +65,7 @@ def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: b
     Raises ``RebuyNeeded`` where prompts are lost that replies on record rest on, and nobody has allowed to buy them again.
     """
     store, run_id = recorder.store, recorder.state.run_id
-    prompts = run_prompts(store, run_id, previous)
+    prompts = run_prompts(store, recorder.state, previous)
     due = lost_prompts(store, recorder.state, prompts)
     if due is not None and due.calls and not allowed:
         raise due.refusal()
@@ -87,5 +89,5 @@ def rebuys(store: Store, runs: Sequence[str]) -> list[Rebuy]:
     dues: list[Rebuy | None] = []
     for run_id in runs:
         state = load_state(store, run_id)
-        dues += [later_texts(store, state), lost_prompts(store, state, run_prompts(store, run_id))]
+        dues += [later_texts(store, state), lost_prompts(store, state, run_prompts(store, state))]
     return [due for due in dues if due is not None and due.calls]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from proxies.asof.asof_text import AsOfText
 from workbench.prompts.prompt_files import Prompt, Template, filled, load, names, parse
+from workbench.quoting import PLAIN_MARKS, Marks
 
 #: Where earlier files of changed prompts are kept.
 PREVIOUS = Path(str(files("workbench.prompts").joinpath("previous")))
@@ -27,13 +28,18 @@ class PromptSet:
         Names of the prompts that are not to be rendered from today's file, each with the hash of the one that is.
     previous : Path
         The folder of earlier files.
+    marks : Marks
+        Between which marks texts of strangers stand in the run's prompts.
     """
 
     earlier: Mapping[str, str] = field(default_factory=dict)
     previous: Path = PREVIOUS
+    marks: Marks = PLAIN_MARKS
 
     @classmethod
-    def of(cls, recorded: Mapping[str, str], previous: Path = PREVIOUS) -> "PromptSet":
+    def of(
+        cls, recorded: Mapping[str, str], previous: Path = PREVIOUS, *, marks: Marks = PLAIN_MARKS
+    ) -> "PromptSet":
         """Return the set of a run whose manifest names these hashes."""
         today = set(names())
         changed = {
@@ -41,7 +47,7 @@ class PromptSet:
             for name, digest in recorded.items()
             if name not in today or load(name).sha256 != digest
         }
-        return cls(changed, previous)
+        return cls(changed, previous, marks)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from workbench.models.base import (
 )
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import TODAY, PromptSet
-from workbench.search.fence import quotable, quoted, unquoted
+from workbench.quoting import Marks
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -87,7 +87,7 @@ class Verdicts:
 
         ``request`` is the message that held the results. For whoever sees asks and replies of a filter that ran elsewhere.
         """
-        texts = recorded_texts(request)
+        texts = recorded_texts(request, self.prompts.marks)
         judged = read_verdicts(reply.text, len(texts), model=reply.model)
         if judged is None or reply.finish != "complete":
             return
@@ -140,7 +140,7 @@ class LeakFilter:
         workbench.models.errors.ModelError
             The model failed for good.
         """
-        shown = [shown_text(hit) for hit in hits]
+        shown = [shown_text(hit, self._verdicts.prompts.marks) for hit in hits]
         keys = [self._verdicts.key(text, self._node.statement, self._cutoff) for text in shown]
         texts = dict(zip(keys, shown, strict=True))
         verdicts: dict[str, Verdict] = {}
@@ -173,16 +173,18 @@ class LeakFilter:
         return [Verdict(keep=False, reason="no readable verdict") for _ in texts]
 
 
-def shown_text(hit: Hit) -> str:
+def shown_text(hit: Hit, marks: Marks = TODAY.marks) -> str:
     """Return a result as the filter's model is shown it."""
-    return quotable(f"{hit.title}\n{hit.url}\n{hit.text}")
+    return marks.clean(f"{hit.title}\n{hit.url}\n{hit.text}")
 
 
 def filter_request(
     texts: Sequence[str], *, node: NodeRef, cutoff: Cutoff, prompts: PromptSet = TODAY
 ) -> ModelRequest:
     """Return the request for a batch. Dates that engines gave are left out: the texts alone are to be judged."""
-    shown = "\n\n".join(quoted(text, f"result {number}") for number, text in enumerate(texts, 1))
+    shown = "\n\n".join(
+        prompts.marks.quoted(text, f"result {number}") for number, text in enumerate(texts, 1)
+    )
     text = prompts.render(
         "leak_filter",
         question=as_of(node.statement, cutoff, kind="title"),
@@ -231,17 +233,19 @@ def read_verdicts(text: str, count: int, *, model: str = "") -> list[Verdict] | 
     return verdicts
 
 
-def recorded_texts(prompt: str) -> list[str]:
-    """Return the results that a recorded request to the filter shows, as it shows them."""
+def recorded_texts(prompt: str, marks: Marks = TODAY.marks) -> list[str]:
+    """Return the results that a recorded request to the filter shows, as it shows them; ``marks`` are those of its run."""
     texts: list[str] = []
-    while (text := unquoted(prompt, f"result {len(texts) + 1}")) is not None:
+    while (text := marks.unquoted(prompt, f"result {len(texts) + 1}")) is not None:
         texts.append(text)
     return texts
 
 
-def recorded_verdicts(prompt: str, reply: str, *, model: str = "") -> list[tuple[str, str, Verdict]]:
+def recorded_verdicts(
+    prompt: str, reply: str, *, marks: Marks, model: str = ""
+) -> list[tuple[str, str, Verdict]]:
     """Return title, address and verdict of each result in a recorded request to the filter, as they were judged."""
-    texts = recorded_texts(prompt)
+    texts = recorded_texts(prompt, marks)
     verdicts = read_verdicts(reply, len(texts), model=model)
     if verdicts is None:
         verdicts = [Verdict(keep=False, reason="no readable verdict", model=model) for _ in texts]

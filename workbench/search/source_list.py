@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 from workbench.errors import BadSetting
+from workbench.quoting import PLAIN_MARKS, Marks
 from workbench.search.base import FoundPage
-from workbench.search.fence import quoted
 
 #: How much a source speaks for or against the claim: strongly for, for, against, strongly against.
 Reaction = Literal["++", "+", "-", "--"]
@@ -134,20 +134,20 @@ class SourceList:
         """Whether the turns of grace are used up too: what the agent believes now counts as submitted."""
         return self.must_submit and self.over >= self.limits.grace_turns
 
-    def text(self) -> str:
+    def text(self, marks: Marks = PLAIN_MARKS) -> str:
         """The board as an agent reads it: what it thought, never what a filter thought; texts of strangers stay quotations."""
         if not self.entries:
             return "No sources yet."
         left = len(self.entries) - len(self.shown)
         head = [f"{left} earlier sources are not shown: {', '.join(self.ids()[:left])}"] if left else []
-        return "\n\n".join([*head, *(_entry_text(entry) for entry in self.shown)])
+        return "\n\n".join([*head, *(_entry_text(entry, marks) for entry in self.shown)])
 
 
-def _entry_text(entry: SourceEntry) -> str:
+def _entry_text(entry: SourceEntry, marks: Marks) -> str:
     page = entry.page
     thought = f"{entry.reaction} {entry.note}".strip() if entry.reaction else "no reaction yet"
     head = f"{page.id} ({page.quality}, {page.published[:10] or 'no date'}; your reaction: {thought})"
-    return f"{head}\n{quoted(_quotation(page), page.id)}"
+    return f"{head}\n{marks.quoted(_quotation(page), page.id)}"
 
 
 def _quotation(page: FoundPage) -> str:

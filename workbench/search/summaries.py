@@ -13,8 +13,7 @@ from workbench.models.base import (
 )
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
-from workbench.search.fence import quoted
-from workbench.search.page.html_text import seen
+from workbench.quoting import seen
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -32,12 +31,13 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
     workbench.models.errors.ModelError
         The model failed for good.
     """
-    render = prompts_of(ask).render
+    prompts = prompts_of(ask)
+    render = prompts.render
     shown = render(
         "page_summary",
         question=as_of(node.statement, cutoff, kind="title"),
         cutoff=cutoff.text,
-        page=quoted(text, "page"),
+        page=prompts.marks.quoted(text, "page"),
     ).text
     request = ModelRequest(
         messages=(

@@ -18,7 +18,10 @@ class CutText(BaseModel):
 
 
 class RunStarted(EventBase):
-    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with."""
+    """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with.
+
+    ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``).
+    """
 
     kind: Literal["run.started"] = "run.started"
     statement: str
@@ -26,6 +29,7 @@ class RunStarted(EventBase):
     cutoff_instant: str
     settings: dict[str, Any]
     cut: tuple[CutText, ...] = ()
+    quote_key: str | None = None
 
 
 class TextCut(EventBase):

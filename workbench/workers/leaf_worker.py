@@ -38,6 +38,7 @@ from workbench.errors import WorkbenchError
 from workbench.models.base import Model, ModelReply, ModelRequest, reply_from_json, reply_to_json
 from workbench.models.roles import open_models
 from workbench.prompts import PromptSet
+from workbench.quoting import Marks
 from workbench.search.leak_filter import Verdict, Verdicts
 from workbench.workers.messages import (
     decode,
@@ -363,7 +364,7 @@ async def _ground(
     lease.model = place.model(settings)
     nowhere = job.address("", 0, 0)
     recorded = [row_from_json(row, nowhere) for row in begun["rows"]]
-    prompts = PromptSet(job.prompts)
+    prompts = PromptSet(job.prompts, marks=Marks(job.quote_key))
     verdicts = Verdicts(prompts=prompts)
     take_verdicts(verdicts, begun)
 

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from workbench.agents.evidence.drawings import Drawing
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep, notebook_of
 from workbench.agents.evidence.trace_notebook import computed_cells
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.loop.tool_box import ToolSource
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
+from workbench.quoting import one_line
 from workbench.store.errors import StoreCorrupt
 
 #: Prices that are kept for the figure.

@@ -27,7 +27,6 @@ from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
 from workbench.agents.loop.agent_loop import AgentLoop, LoopOutcome, LoopPlan
 from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding, note_lines
 from workbench.agents.loop.moves import Spent
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.loop.submission import Submission
 from workbench.agents.loop.tool_box import ToolSource, together
 from workbench.agents.loop.toolset import (
@@ -44,6 +43,7 @@ from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.thoughts import without_thoughts
 from workbench.prompts import prompts_of
 from workbench.propositions.strict_json import STRICT
+from workbench.quoting import one_line
 
 LEAD = "lead"
 _PLAN_SHAPE = '```json\n{"plan": "...", "questions": ["..."]}\n```'

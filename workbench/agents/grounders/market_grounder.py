@@ -12,11 +12,11 @@ from workbench.agents.base import (
     LeafTask,
 )
 from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
+from workbench.quoting import one_line
 
 
 class MarketGrounder:

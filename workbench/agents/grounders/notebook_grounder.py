@@ -23,7 +23,6 @@ from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
 from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
 from workbench.agents.grounders.quoted_numbers import sources, unprinted
-from workbench.agents.loop.quoted_lines import quote
 from workbench.agents.registry import no_options
 from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import (
@@ -35,6 +34,7 @@ from workbench.agents.replies.stage_replies import (
 )
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
+from workbench.quoting import quote
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText

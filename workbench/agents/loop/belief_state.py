@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.agents.replies.json_reply import loads, number_of
+from workbench.quoting import one_line
 
 Confidence = Literal["low", "medium", "high"]
 FIELD = "updated_belief"

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.proof_log import ProofLog
-from workbench.agents.loop.quoted_lines import quote
 from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolSpec
+from workbench.quoting import quote
 
 if TYPE_CHECKING:
     from sandbox.types import CellResult

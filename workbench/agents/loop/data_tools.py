@@ -13,9 +13,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.grounders.documentation import DocumentationTool
-from workbench.agents.loop.quoted_lines import one_line, quote
 from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolCall, ToolSpec
+from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff

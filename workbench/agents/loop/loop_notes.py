@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.models.base import ToolSpec
+from workbench.quoting import one_line
 
 if TYPE_CHECKING:
     from workbench.agents.loop.belief_state import BeliefState

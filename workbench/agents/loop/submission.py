@@ -8,8 +8,8 @@ from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.loop.belief_state import read_probability
-from workbench.agents.loop.quoted_lines import visible
 from workbench.models.base import ToolSpec
+from workbench.quoting import visible
 
 SUBMIT = "submit"
 

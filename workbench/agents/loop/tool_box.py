@@ -14,8 +14,8 @@ from typing import Any, Protocol, TypeVar
 
 from proxies.errors import ProxyError
 from proxies.hashing import sha256_of
-from workbench.agents.loop.quoted_lines import one_line
 from workbench.models.base import ToolSpec
+from workbench.quoting import one_line
 
 R = TypeVar("R")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.agents.loop.quoted_lines import one_line, quote
 from workbench.agents.loop.tool_box import Observation, ToolPlace, ToolSource
 from workbench.models.base import ToolSpec
+from workbench.quoting import one_line, quote
 
 if TYPE_CHECKING:
     from workbench.search.base import FoundPage, Web

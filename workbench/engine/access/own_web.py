@@ -7,13 +7,16 @@ engines lie in the raw cache. So every result stands on record with what became 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from proxies.atomic import replace_file
 from proxies.catalogue import Availability
 from proxies.ledger import Address, Answer
+from workbench.agents.relayed import Relayed
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.environment import proxy_settings
@@ -25,6 +28,8 @@ from workbench.models.base import (
     NodeRef,
 )
 from workbench.models.roles import open_models
+from workbench.prompts import PromptSet
+from workbench.quoting import Marks
 from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import LeafWeb, open_web
 from workbench.search.leak_filter import Verdicts
@@ -90,7 +95,7 @@ async def open_own_web(
             node=NodeRef(id="-", statement=question),
             cutoff=cutoff,
             options=options,
-            verdicts=Verdicts(model=model or ""),
+            verdicts=Verdicts(model=model or "", prompts=own_prompts(store)),
         )
     finally:
         await broker.aclose()
@@ -138,7 +143,15 @@ def own_asker(
         place = replace(_address(stage, 0, int.from_bytes(digest[:6])), run=run)
         return await gateway.ask(place, request)
 
-    return ask
+    return Relayed(own_prompts(store), ask)
+
+
+def own_prompts(store: Store) -> PromptSet:
+    """Return what is asked with outside any run: today's prompts, and marks of this home, the same at every call."""
+    path = store.home / "quote.key"
+    if not path.is_file():
+        replace_file(path, secrets.token_hex(16).encode(), private=True)
+    return PromptSet(marks=Marks(path.read_text(encoding="ascii")))
 
 
 def _address(stage: str, step: int, retry: int) -> Address:

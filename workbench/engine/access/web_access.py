@@ -44,7 +44,9 @@ def run_verdicts(store: Store, state: RunState, model: Model, prompts: PromptSet
         nodes = [NodeRef(id=node["id"], statement=node["statement"]) for node in recorded["nodes"]]
         if len(nodes) != 1:
             continue
-        request = filter_request(recorded_texts(content), node=nodes[0], cutoff=cutoff, prompts=prompts)
+        request = filter_request(
+            recorded_texts(content, prompts.marks), node=nodes[0], cutoff=cutoff, prompts=prompts
+        )
         if request.canonical_hash(name_for(model, request)) == digest:
             verdicts.keep_recorded(content, reply, question=nodes[0].statement, cutoff=cutoff)
     return verdicts

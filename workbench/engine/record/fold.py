@@ -21,6 +21,7 @@ from workbench.engine.record.state import (
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.scenario_set import ScenarioRecord
+from workbench.quoting import Marks
 from workbench.store import ApiLedger, EventUnreadable, Store, StoredEvent
 from workbench.store import events as ev
 from workbench.synthesis import UninstalledRule, rule_from_json, tree_from_json
@@ -58,6 +59,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
         changed_seq=first.seq,
     )
     state.models, state.cut = (state.settings.model,), first.event.cut
+    state.marks = Marks(first.event.quote_key)
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():

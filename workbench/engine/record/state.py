@@ -13,6 +13,7 @@ from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.propositions.shared_dict import SharedDict
+from workbench.quoting import PLAIN_MARKS, Marks
 from workbench.store import events as ev
 
 
@@ -122,6 +123,7 @@ class RunState:
     finished: bool = False
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
+    marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
     annotations: Annotations = field(default_factory=Annotations)
     imported: Imported | None = None

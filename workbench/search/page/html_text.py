@@ -8,11 +8,11 @@ in SECURITY.md, 14.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from html import unescape
 
+from workbench.quoting import seen
 from workbench.search.page.computed_style import Style
 from workbench.search.page.page_tree import Element, PageTooLarge, PageTree, page_tree
 from workbench.search.page.visibility import PageStyle
@@ -31,12 +31,6 @@ _GONE = {
 }  # fmt: skip
 # a form that holds one of these is the frame of the whole page
 _OF_AN_ARTICLE = {"h1", "article", "main"}
-# no reader sees these; texts for models are hidden in them
-_UNSEEN = re.compile(
-    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0\U000e0000-\U000e0fff]"
-)
-# joiners and the sign for the coloured form of a picture: letters of some scripts and pictures are written with one of them
-_JOINERS = re.compile("[\u200c\u200d\ufe0f]+")
 _REFRESH = re.compile(r"url\s*=\s*[\"']?([^\"'>\s]{1,1000})", re.IGNORECASE)
 _RAW_MARKUP = ("noscript", "noframes", "noembed")
 
@@ -78,41 +72,6 @@ def readable(html: str) -> ReadableText:
 def plain(text: str) -> str:
     """Return a snippet or title on one line: without tags, entities, control and unseen characters."""
     return " ".join(seen(unescape(re.sub(r"<[^<>]{0,300}>", "", text))).split())
-
-
-def seen(text: str) -> str:
-    """Return a text without characters that no reader sees; a joiner that shapes letters or pictures beside it stays."""
-    clean = _UNSEEN.sub("", text)
-    if clean.isascii() and clean.isprintable():
-        return clean
-    clean = "".join(
-        char
-        for char in clean
-        if char in "\n\t " or unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn")
-    )
-    return _JOINERS.sub(_joined, clean)
-
-
-def _joined(match: re.Match[str]) -> str:
-    """The joiners that are in their place: one between letters or signs of a script that is written with them, or of a picture."""
-    joiners, text = match[0], match.string
-    before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]
-    if joiners in ("\ufe0f", "\ufe0f\u200d") and _is_picture(before):
-        return joiners if joiners == "\ufe0f" or _is_picture(after) else "\ufe0f"
-    if joiners == "\u200d" and _is_picture(before) and _is_picture(after):
-        return joiners
-    return joiners if joiners in ("\u200c", "\u200d") and _is_joining(before) and (_is_joining(after) or not after.strip()) else ""  # fmt: skip
-
-
-def _is_picture(char: str) -> bool:
-    return char != "" and (
-        unicodedata.category(char) in ("So", "Sk") or char in "#*0123456789\u203c\u2049\u2194"
-    )
-
-
-def _is_joining(char: str) -> bool:
-    """Whether a sign is of a script between Arabic and Mongolian, in which a joiner changes how letters are written."""
-    return "\u0600" <= char <= "\u18af" and unicodedata.category(char)[0] in "LM"
 
 
 def _shown(tree: PageTree) -> Iterator[str]:

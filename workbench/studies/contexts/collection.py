@@ -19,7 +19,7 @@ from proxies.ledger import Address, Answer
 from workbench.agents.context_maker import ContextMaker, RankedSource
 from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import spending
-from workbench.engine.access.own_web import own_asker
+from workbench.engine.access.own_web import own_asker, own_prompts
 from workbench.environment import proxy_settings
 from workbench.errors import BudgetStop, UsageError
 from workbench.models.base import Asker, NodeRef
@@ -189,7 +189,7 @@ class ContextGatherer:
         self._ask = ask
         self._options = options
         self._environ = environ
-        self._verdicts = Verdicts(model=options.model or "")
+        self._verdicts = Verdicts(model=options.model or "", prompts=own_prompts(store))
 
     async def gather_all(
         self, wanted: Sequence[Wanted], *, say: Callable[[str], None] = lambda line: None
