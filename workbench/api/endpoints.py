@@ -7,21 +7,25 @@ from typing import Any
 
 from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
+from workbench.api.python_terms import in_python_terms
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.views import run_documents as documents
 
 
+@in_python_terms
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
     """Return the endpoints a cell can call, all or those that match some words."""
     return documents.apis(pattern, environ=os.environ)
 
 
+@in_python_terms
 def api_doc(*paths: str) -> str:
     """Return the documentation of endpoints, with an example that runs."""
     return documentation(catalogue_of(home_from(os.environ)), list(paths))
 
 
+@in_python_terms
 def call(
     path: str,
     params: Mapping[str, Any] | None = None,
@@ -66,6 +70,7 @@ def call(
     return run_blocking(work())
 
 
+@in_python_terms
 def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **web: Any) -> dict[str, Any]:
     """Return what the web has on some words as of a cutoff, as ``workbench search --json`` prints it.
 
@@ -94,6 +99,7 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
     return run_blocking(work())
 
 
+@in_python_terms
 def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict[str, Any]:
     """Return a page as it stood before a cutoff, as ``workbench page --json`` prints it; parameters as for ``search_web``.
 
@@ -110,6 +116,7 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
     return run_blocking(work())
 
 
+@in_python_terms
 def doctor() -> dict[str, Any]:
     """Return what works on this machine, what does not, and why."""
     return run_blocking(documents.doctor(os.environ))

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.engine.leaves.own_record import counts_for, topic_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import Setting, UsageError, WorkbenchError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
@@ -98,7 +98,9 @@ def own_document(
         No run that counts, or a column that runs do not have.
     """
     if by and by not in OWN_COLUMNS:
-        raise UsageError(f"--own --by is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}")
+        raise UsageError(
+            Setting("own"), " ", Setting("by"), f" is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}"
+        )
     rows, left_out = own_runs(store)
     if not rows:
         why = (
@@ -107,7 +109,7 @@ def own_document(
             else ""
         )
         raise UsageError(
-            f"no run of this home is resolved yet{why}: `workbench resolve RUN yes|no --on DATE`"
+            f"no run of this home is resolved yet{why}: ", command("resolve", "RUN", "yes|no", on="DATE")
         )
     events = Events.of(
         [row["outcome"] for row in rows],

@@ -21,7 +21,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import UsageError
+from workbench.errors import Setting, UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
@@ -54,12 +54,18 @@ def check_answerable(settings: RunSettings, *, answered: bool, workers: bool = F
         return
     if workers:
         raise UsageError(
-            f"--approve {settings.approve} needs cells in this process: leave out --workers, or --approve none"
+            Setting("approve", settings.approve),
+            " needs cells in this process: leave out ",
+            Setting("workers"),
+            ", or ",
+            Setting("approve", "none"),
         )
     if not answered:
         raise UsageError(
-            f"--approve {settings.approve} waits for a person, and nobody can answer: start it at a terminal, or from the page;"
-            " --approve none does without"
+            Setting("approve", settings.approve),
+            " waits for a person, and nobody can answer: start it at a terminal, or from the page; ",
+            Setting("approve", "none"),
+            " does without",
         )
 
 

@@ -15,6 +15,7 @@ from workbench.whatif.tree_documents import contribution, driver_rows, two_way_g
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.panels import refusal, rendered
 
 #: Rows of the tornado that stand open, and how many more it shows when the rest is unfolded; the command line has all.
@@ -153,7 +154,7 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.answer.value = work(self._tree)
         except WorkbenchError as error:
-            self.answer.value = refusal(str(error))
+            self.answer.value = refusal(on_page(error))
 
 
 def tornado_html(

@@ -36,6 +36,7 @@ from workbench.widgets.edits.edit_log import DRAFT
 from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.panels import rendered
 from workbench.widgets.run_page import Dashboard, dashboard
 
@@ -192,7 +193,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 self._rows, self._seen = list_runs(self._home), seen
                 self._show()
         except WorkbenchError as error:
-            self.table.value = panels.refusal(str(error))
+            self.table.value = panels.refusal(on_page(error))
         return True
 
     def _show(self) -> None:
@@ -215,7 +216,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.sources.value = own_sources_html(own_sources(self._home, self._environ))
         except (WorkbenchError, ProxyError) as error:
-            self.sources.value = panels.refusal(str(error))
+            self.sources.value = panels.refusal(on_page(error))
 
     def _check(self) -> None:
         """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
@@ -323,7 +324,7 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
                 owns_address=True,
             )
         except WorkbenchError as error:
-            return Home(home, note=str(error))
+            return Home(home, note=on_page(error))
     return Home(home)
 
 

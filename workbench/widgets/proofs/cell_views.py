@@ -28,6 +28,7 @@ from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style, tried
 from workbench.widgets.html_panel import Panel, in_place
 from workbench.widgets.live_run import Follower, Poller
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -235,7 +236,7 @@ class LiveView(_View):
         try:
             changed = self.follower.look()
         except WorkbenchError as error:
-            self.line.value = panels.refusal(str(error))
+            self.line.value = panels.refusal(on_page(error))
             return True
         if changed:
             self._show()
