@@ -31,10 +31,10 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A setting of the refused call that mends an error, and what to write for it."""
+    """A setting of the refused call that mends an error, and what to write for it (True: a switch)."""
 
     name: str
-    value: str = ""
+    value: str | bool = ""
 
 
 #: Words a remedy as one face says it.

@@ -51,3 +51,8 @@ def sent_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
 def outcome_words(p: float) -> str:
     """Return an outcome in [0, 1] as a word, or as the share it is."""
     return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
+
+
+def decimals(value: float | None, digits: int = 3) -> str:
+    """Return a figure with so many decimals, a dash for none; a filter of HTML templates."""
+    return "–" if value is None else f"{value:.{digits}f}"

@@ -28,6 +28,11 @@ def printable(text: str, *, keep: str = "\n\t") -> str:
     )
 
 
+def printable_line(text: str, most: int) -> str:
+    """Return a text on one line as a terminal may show it, cut at ``most`` characters."""
+    return printable(" ".join(text.split()), keep="")[:most]
+
+
 #: Characters of one line that a terminal is sent; a statement has at most 600, a stranger's millions.
 LONGEST_LINE = 4_000
 

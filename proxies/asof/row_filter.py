@@ -33,7 +33,7 @@ class Filtered:
         How many rows went, by reason: for the ledger and the audit alone, since late rows are among them.
     undated : tuple of int
         One number per row without a readable date: how many rows stayed before it. Its length may be shown, since such
-        rows are there whatever the future brings.
+        rows are there whatever the future brings. Empty for a search, of which that does not hold.
     visible : int
         How many dated rows stayed, those inside rows among them.
     notes : tuple of str
@@ -65,6 +65,8 @@ class RowFilter:
         self._adjust = adjuster(request, cutoff, context)
         self._nested = [(item, self._inner_judge(request, item)) for item in self._as_of.nested]
         self._beside = [(item, self._inner_judge(request, item)) for item in self._as_of.beside]
+        # tomorrow it finds other pages: how many of them bear no date follows from what is written later
+        self._is_search = self._as_of.policy == "search_date_filter" or "ranked" in self._as_of.open_to
         self._dropped: Counter[str] = Counter()
         self._undated: list[int] = []
         self._stayed = 0
@@ -105,7 +107,7 @@ class RowFilter:
         return Filtered(
             data=guards.recount(data, endpoint),
             dropped=self._dropped + beside,
-            undated=tuple(self._undated),
+            undated=() if self._is_search else tuple(self._undated),
             visible=self._stayed + self._inner_stayed,
         )
 

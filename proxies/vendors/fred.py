@@ -10,6 +10,7 @@ import orjson
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected
 from proxies.fetch.cache import RawAnswer
+from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
@@ -29,12 +30,29 @@ class FredSource(HttpSource):
     also_retry = frozenset({423})
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer."""
+        """The raw answer; of a list of tags all its pages under a cutoff, since later tags stand among the earlier ones."""
+        if params.get(WHOLE):
+            payload = await self._whole(endpoint, params)
+            return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
         try:
             return await super().fetch(endpoint, params)
         except TooManyVintages:
             payload = await self._in_parts(endpoint, params)
         return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
+
+    async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
+        """A list of tags from its first to its last page."""
+        page = endpoint.page
+        plain = {name: item for name, item in params.items() if name not in (WHOLE, page.param, page.size)}
+        tags: list[Any] = []
+        for number in range(_MOST_PARTS):
+            part = {page.size: page.most, page.param: number * page.most} if page.param else {}
+            answer, _ = await self.exchange(endpoint, self.http_request(endpoint, {**plain, **part}))
+            rows = answer["tags"]
+            tags += rows
+            if not page.param or len(rows) < page.most:
+                return {**answer, **({"offset": 0} if page.param else {}), "tags": tags}
+        raise SourceRejected("fred holds more tags than can be asked for: narrow the list")
 
     async def _in_parts(self, endpoint: Endpoint, params: Mapping[str, Any]) -> Any:
         """The observations of a window, asked for in as many halves of halves as it takes."""

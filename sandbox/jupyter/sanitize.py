@@ -175,13 +175,13 @@ def clean_bundle(
         image = _base64(data.get(mime))
         if image:
             cleaned[mime] = image
-    if isinstance(plain := _text(data.get("text/plain")), str):
+    if isinstance(plain := _joined_text(data.get("text/plain")), str):
         cleaned["text/plain"] = plain[:_LARGEST_PLAIN]
-    if (page := _text(data.get("text/html"))) is not None:
+    if (page := _joined_text(data.get("text/html"))) is not None:
         cleaned["text/html"] = clean_html(page)
-    elif (words := _text(data.get("text/markdown"))) is not None:
+    elif (words := _joined_text(data.get("text/markdown"))) is not None:
         cleaned["text/html"] = clean_markdown(words)
-    elif (drawing := _text(data.get("image/svg+xml"))) is not None:
+    elif (drawing := _joined_text(data.get("image/svg+xml"))) is not None:
         cleaned["text/html"] = clean_svg(drawing, alt=_label(drawing))
     if isinstance(data.get("application/json"), (dict, list)):
         cleaned["application/json"] = data["application/json"]
@@ -198,7 +198,7 @@ def clean_output(output: Mapping[str, Any]) -> dict[str, Any] | None:
         return {
             "output_type": "stream",
             "name": str(output.get("name")),
-            "text": _text(output.get("text")) or "",
+            "text": _joined_text(output.get("text")) or "",
         }
     if kind == "error":
         frames = output.get("traceback")
@@ -346,14 +346,14 @@ def _attributes(text: str, tag: str) -> str:
     return "".join(written)
 
 
-def _text(value: Any) -> str | None:
+def _joined_text(value: Any) -> str | None:
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         return "".join(value)
     return value if isinstance(value, str) else None
 
 
 def _base64(value: Any) -> str | None:
-    text = _text(value)
+    text = _joined_text(value)
     if not text:
         return None
     try:

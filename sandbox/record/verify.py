@@ -337,7 +337,7 @@ def _comparable(result: CellResult) -> list[tuple[str, Any]]:
             kind != "error"
         ):  # errors are compared by name alone, in `compare_results`: their tracebacks show paths
             for mime, content in sorted(output["data"].items()):
-                parts.append((mime, _pixels(content) if mime == "image/png" else _plain(content)))
+                parts.append((mime, _pixels(content) if mime == "image/png" else _normalised(content)))
     return [(name, normalise(text)) for name, text in sorted(streams.items())] + parts
 
 
@@ -346,7 +346,7 @@ def normalise(text: str) -> str:
     return _TEMPORARY.sub("<path>", _DURATION.sub("<time>", _ADDRESS.sub("<address>", text)))
 
 
-def _plain(content: Any) -> Any:
+def _normalised(content: Any) -> Any:
     return normalise(content) if isinstance(content, str) else content
 
 

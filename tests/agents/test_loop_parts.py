@@ -323,7 +323,7 @@ def test_words_in_a_proof_are_no_html_no_link_and_no_picture() -> None:
     hostile = (
         "# Conclusion\n<img src=x> ![p](https://evil.example/?p) [a][b] see [S1.1]\n[b]: https://evil.example"
     )
-    shown = trace_notebook._plain(hostile)
+    shown = trace_notebook._inert_markdown(hostile)
     assert shown.startswith("\\# Conclusion") and "[S1.1]" in shown
     html = mistune.html(shown)
     assert isinstance(html, str) and not any(tag in html for tag in ("<img", "<a ", "<h1"))

@@ -23,14 +23,13 @@ from workbench.agents.base import GroundingFailure
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.own_record import (
     ResolvedLeaf,
-    counts_for,
     learn,
     records_of,
     resolved_leaves,
-    topic_of,
 )
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.resolved_runs import counts_for, topic_of
 from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
 from workbench.science.scoring.scores import brier_index

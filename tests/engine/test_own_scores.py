@@ -28,10 +28,10 @@ def own(home: Path, *words: str) -> Any:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tree from a file counts as one's own here: a run of its own would cost every test a minute."""
-    plain = own_scores._row
+    plain = own_scores._run_facts
     from dataclasses import replace
 
-    monkeypatch.setattr(own_scores, "_row", lambda state: plain(replace(state, imported=None)))
+    monkeypatch.setattr(own_scores, "_run_facts", lambda state: plain(replace(state, imported=None)))
 
 
 @pytest.mark.usefixtures("counted")

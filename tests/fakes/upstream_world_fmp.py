@@ -86,8 +86,13 @@ class FmpAnswers(Tokens):
         for number, moment in enumerate(self.moments):
             fact = day_only("dateFirstAdded")(moment)
             rows.append({"symbol": self.token(self.label(fact), number), "name": self.later(), **fact.fields, "sector": self.later()})  # fmt: skip
+        # without any day it may have been a member ever since: told whether or not it leaves
         undated = [
-            {"symbol": self.later(), "name": self.later(), "dateFirstAdded": bad}
+            {
+                "symbol": self.token("grey", 700 + number) if bad in ("", None) else self.later(),
+                "name": self.later(),
+                "dateFirstAdded": bad,
+            }
             for number, bad in enumerate(self.junk)
         ]
         return [

@@ -4,14 +4,25 @@ import logging
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from proxies.broker import Broker
-from proxies.errors import CutoffRefused, MissingKey, ParameterInvalid, ParameterNotListed, SourceError
-from tests.fakes.upstream import Sent
+from proxies.catalogue import load_catalogue
+from proxies.errors import (
+    CutoffRefused,
+    MissingKey,
+    ParameterInvalid,
+    ParameterNotListed,
+    SourceError,
+    SourceRejected,
+)
+from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_fred import KEY, TODAY, FredUpstream, frbny
 from tests.proxies.conftest import asker
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import read
 
 OBS = "fred/series/observations"
 
@@ -226,3 +237,81 @@ async def test_a_window_in_parts_holds_no_vintage_of_later(broker_of: Callable[.
         answer = await ask(OBS, series_id="DAILY", realtime_start="2010-01-01", realtime_end="2026-01-01")
     assert max(row["realtime_start"] for row in answer.data["observations"]) == "2017-05-31"
     assert len(answer.data["observations"]) == len([row for row in rows if row[2] <= "2017-05-31"])
+
+
+TAGS = [
+    "fred/tags/tags",
+    "fred/categories/category/tags",
+    "fred/tags/related_tags",
+    "fred/series/series/tags",
+]
+
+
+def _tag_vendor(late: int, *, first: bool = True) -> Callable[[Seen], Any]:
+    """FRED's own order is by how many series bear a tag today; 1,100 tags of before the cutoff, then later ones among them."""
+
+    def tag(name: str, created: str) -> dict[str, Any]:
+        return {
+            "name": name,
+            "group_id": "gen",
+            "notes": "",
+            "created": created,
+            "popularity": 9,
+            "series_count": 9,
+        }
+
+    old = [tag(f"{n:04}", "2012-02-27 10:18:19-06") for n in range(1100)]
+    new = [tag(f"{n:04}x", "2020-04-27 10:18:19-05") for n in range(late)]
+
+    def answer(seen: Seen) -> Any:
+        rows = sorted([*old, *new], key=lambda row: row["name"], reverse=seen.query.get("order_by") != "name")
+        size, start = int(seen.query.get("limit", 1000)), int(seen.query.get("offset", 0))
+        page = rows if seen.path.endswith("/series/tags") else rows[start : start + size]
+        return {
+            "realtime_start": "x",
+            "order_by": "name",
+            "sort_order": "asc",
+            "count": len(rows),
+            "offset": start,
+            "limit": size,
+            "tags": page,
+        }
+
+    return answer
+
+
+@pytest.mark.parametrize("path", TAGS)
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"limit": 3}, {"limit": 5, "offset": 2}, {"order_by": "created", "sort_order": "desc", "limit": 4}],
+)
+async def test_tags_that_were_made_later_take_no_place_and_change_no_order(
+    path: str, asked: dict[str, Any]
+) -> None:
+    endpoint = load_catalogue().resolve(path)
+    params = {**endpoint.example, **{name: value for name, value in asked.items() if name in endpoint.params}}
+    told = [read(await Desk(_tag_vendor(late))(path, "2019-06-30", **params)) for late in (0, 40, 1900)]
+    assert told == [told[0]] * 3 and '"0002"' in told[0]
+    assert f'"limit":{params["limit"]}' in told[0] if "limit" in params else True
+
+
+async def test_tags_are_told_by_name_and_no_order_of_today_is_taken() -> None:
+    desk = Desk(_tag_vendor(7))
+    answer = await desk("fred/tags/tags", "2019-06-30", limit=3, offset=1)
+    assert [row["name"] for row in answer.data["tags"]] == ["0001", "0002", "0003"]
+    assert (answer.data["count"], answer.data["offset"], answer.data["limit"]) == (1100, 1, 3)
+    for order in ("popularity", "series_count"):
+        with pytest.raises(ParameterInvalid, match="present state"):
+            await desk("fred/tags/tags", "2019-06-30", order_by=order)
+    # live it is the vendor's page, in the vendor's order
+    live = await desk("fred/tags/tags", "now", limit=3, order_by="popularity")
+    assert [row["name"] for row in live.data["tags"]] == ["1099", "1098", "1097"] and len(desk.seen) == 3
+
+
+async def test_a_list_of_tags_without_an_end_is_refused() -> None:
+    def endless(seen: Seen) -> Any:
+        tag = {"name": "a", "created": "2012-02-27 10:18:19-06"}
+        return {"count": 10**9, "offset": 0, "limit": 1000, "tags": [tag] * int(seen.query["limit"])}
+
+    with pytest.raises(SourceRejected, match="more tags"):
+        await Desk(endless)("fred/tags/tags", "2019-06-30")

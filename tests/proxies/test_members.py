@@ -1,6 +1,7 @@
 """Index members as of the cutoff: today's list rolled back, nobody who joined later, nobody lost who left later."""
 
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -121,3 +122,35 @@ def test_what_cannot_be_dated_is_not_vouched_for() -> None:
     # B left in 2010 and is inside today without having joined again: since when is not on record
     assert by == {("A", None): None, ("B", None): None, ("B", "2010-01-01"): "2010-01-01"}
     assert spells(None, {"a": 1}) == []
+
+
+@pytest.mark.parametrize("day", [None, "", "1990-01-02"])
+async def test_a_member_without_a_joining_on_record_reads_the_same_whether_or_not_it_leaves_later(
+    day: str | None,
+) -> None:
+    """Who left has no day of its own any more: were it told and the other not, being told would say that it is to leave."""
+
+    def answers(leaves: bool) -> Any:
+        record = [{"date": "1999-12-31", "symbol": "B", "removedTicker": "Z", "removedSecurity": "Z"}]
+        inside = [{"symbol": "B", "name": "B", "dateFirstAdded": "1999-12-31"}]
+        if leaves:
+            record.insert(
+                0, {"date": "2022-03-01", "symbol": "N", "removedTicker": "K", "removedSecurity": "K"}
+            )
+            inside.append({"symbol": "N", "name": "N", "dateFirstAdded": "2022-03-01"})
+        else:
+            inside.append({"symbol": "K", "name": "K", "dateFirstAdded": day})
+        return lambda seen: record if "historical" in seen.path else inside
+
+    told = [(await Desk(answers(leaves))(PATH, cutoff="2018-06-30")).data for leaves in (False, True)]
+    assert (
+        told[0] == told[1] == [{"symbol": "B", "dateAdded": "1999-12-31"}, {"symbol": "K", "dateAdded": None}]
+    )
+
+
+async def test_a_day_beside_a_name_keeps_a_later_member_out_where_the_record_lacks_its_joining() -> None:
+    record = [{"date": "1999-12-31", "symbol": "B", "removedTicker": "Z", "removedSecurity": "Z"}]
+    inside = [{"symbol": "K", "name": "K", "dateFirstAdded": "2022-03-01"}]
+    desk = Desk(lambda seen: record if "historical" in seen.path else inside)
+    assert (await desk(PATH, cutoff="2018-06-30")).data == []
+    assert (await desk(PATH, cutoff="2022-03-02")).data == [{"symbol": "K", "dateAdded": None}]

@@ -11,15 +11,12 @@ from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field
 
-from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.stage_replies import ReplyShape, read_reply
+from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
     Asker,
-    ModelReply,
-    ModelRequest,
     ModelRole,
     NodeRef,
 )
@@ -150,25 +147,23 @@ async def judge_report(
         probability=f"{p:.4f}",
         cutoff=cutoff.text,
     )
-    return await _dialogue("judge_system", node, cutoff, _as("judge", ask), settings).exchange(
+    return await _second("judge", "judge_system", node, cutoff, ask, settings).answer(
         "judge",
         prompt.text,
         parse_judgement,
         propositions=node.statement,
         reply_format='One ```json object {"scores": {...}, "reasons": {...}}.',
-        choice="none",
     )
 
 
 async def recall_event(node: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Recall:
     """Return what the run's own model remembers of an event (Prophet Arena, App. F.3.1); raises as `judge_report`."""
-    return await _dialogue("recall_system", node, cutoff, ask, settings).exchange(
+    return await _second(None, "recall_system", node, cutoff, ask, settings).answer(
         "recall",
         prompts_of(ask).render("recall", statement=node.statement).text,
         parse_recall,
         propositions=node.statement,
         reply_format='One ```json object {"recognized_event", "evidence_facts", "recalled_outcome", "probability"}.',
-        choice="none",
     )
 
 
@@ -176,21 +171,28 @@ async def find_leaks(
     node: NodeRef, texts: Sequence[str], *, cutoff: Cutoff, ask: Asker, settings: AgentSettings
 ) -> list[LeakFinding]:
     """Return a verdict on each of at most `BATCH` texts (BLF, App. B.3: a detective of another family); raises as `judge_report`."""
+    marks = prompts_of(ask).marks
     listed = "\n\n".join(
-        f"<text id={number}>\n{text[:TEXT_LENGTH]}\n</text>" for number, text in enumerate(texts, 1)
+        # As runs of before marks had keys have it on record.
+        f"<text id={number}>\n{text[:TEXT_LENGTH]}\n</text>"
+        if marks.key is None
+        else marks.quoted(text[:TEXT_LENGTH], f"text {number}")
+        for number, text in enumerate(texts, 1)
     )
-    return await _dialogue("leaks_system", node, cutoff, _as("judge", ask), settings).exchange(
+    return await _second("judge", "leaks_system", node, cutoff, ask, settings).answer(
         "leaks",
         prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.text).text,
         lambda reply: parse_leaks(reply, len(texts)),
         propositions=node.statement,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',
-        choice="none",
     )
 
 
-def _dialogue(system: str, node: NodeRef, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Dialogue:
-    return Dialogue(
+def _second(
+    role: ModelRole | None, system: str, node: NodeRef, cutoff: Cutoff, ask: Asker, settings: AgentSettings
+) -> SecondModel:
+    return SecondModel(
+        role=role,
         system=prompts_of(ask).render(system).text,
         nodes=[node],
         cutoff=cutoff,
@@ -198,10 +200,3 @@ def _dialogue(system: str, node: NodeRef, cutoff: Cutoff, ask: Asker, settings: 
         # Two readings of one text should differ as little as they can.
         settings=replace(settings, temperature=0.0),
     )
-
-
-def _as(role: ModelRole, ask: Asker) -> Asker:
-    async def with_role(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        return await ask(replace(request, role=role), stage=stage, step=step, retry=retry)
-
-    return Relayed(prompts_of(ask), with_role)

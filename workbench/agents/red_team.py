@@ -8,15 +8,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText
-from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import MalformedReply
-from workbench.agents.relayed import Relayed
 from workbench.agents.replies.json_reply import first_line, number_of, read_json
 from workbench.agents.replies.reply_text import refuse_placeholder
+from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
     Asker,
-    ModelReply,
-    ModelRequest,
     NodeRef,
 )
 from workbench.models.thoughts import without_thoughts
@@ -59,27 +56,19 @@ async def counter_case(
     context : AsOfText
         Background of the claim, as lines; empty if there is none.
 
-    Raises
-    ------
-    workbench.agents.errors.AgentGaveUp
-        No usable reply in the asks that are allowed.
-    workbench.models.errors.ModelError
-        From the asker.
+    Raises as `SecondModel.answer`.
     """
-
-    async def as_critic(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        return await ask(replace(request, role="critic"), stage=stage, step=step, retry=retry)
-
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
     own = f"{root.id}: {root.statement}"
     claim = context.framed(f"{own}\n", otherwise=own)
     reply_format = render("red_team_reply").text
-    dialogue = Dialogue(
+    critic = SecondModel(
+        role="critic",
         system=render("red_team_system", side=side).text,
         nodes=[NodeRef(id=root.id, statement=root.statement)],
         cutoff=cutoff,
-        ask=Relayed(prompts_of(ask), as_critic),
+        ask=ask,
         settings=settings,
     )
     prompt = render(
@@ -92,13 +81,12 @@ async def counter_case(
         cutoff=cutoff.text,
         reply_format=reply_format,
     )
-    return await dialogue.exchange(
+    return await critic.answer(
         STAGE,
         prompt.text,
         partial(parse_counter_case, leaves=tree.leaves()),
         propositions=claim.text,
         reply_format=reply_format,
-        choice="none",
     )
 
 

@@ -37,7 +37,7 @@ def add_comment(store: Store, run_id: str, node: NodeId, text: str, *, author: s
     with store.transaction():
         load_state(store, run_id).tree[node]  # raises for a node that is not there
         event = ev.CommentAdded(
-            node=node, text=_text(text, "a comment"), author=checked_line(author, "an author")
+            node=node, text=_checked_text(text, "a comment"), author=checked_line(author, "an author")
         )
         store.append(run_id, event)
 
@@ -69,7 +69,7 @@ def add_note(
             raise UsageError("nothing to note: write a text, or ", Setting("tag", "NAME"))
         event = ev.NoteAdded(
             node=node,
-            text=_text(text, "a note") if text.strip() else "",
+            text=_checked_text(text, "a note") if text.strip() else "",
             tags=tuple(dict.fromkeys(map(_tag, tags))),
             untagged=tuple(map(_tag, untagged)),
             author=checked_line(author, "an author"),
@@ -163,7 +163,7 @@ def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEven
             fault = "its hash does not fit what it says"
         elif not tree_moved and _hash(state.tree.to_json()) != each.tree:
             fault = "the tree is not the tree that was signed"
-        rows.append(_row(each, at_utc=each.at_utc, fault=fault, later=after, package=event.package))
+        rows.append(_sign_off_json(each, at_utc=each.at_utc, fault=fault, later=after, package=event.package))
     return rows
 
 
@@ -171,7 +171,7 @@ def _returned_rows(state: RunState, stored: StoredEvent, stream: list[StoredEven
 _SIGNED = ("author", "verdict", "checklist", "head", "tree", "comments")
 
 
-def _row(
+def _sign_off_json(
     signed: ev.ReviewSigned | ev.ReturnedSignOff,
     *,
     at_utc: str,
@@ -211,7 +211,7 @@ def _sign_off_row(
         _hash(state.tree.to_json()) != event.tree
     ):
         fault = "the tree is not the tree that was signed"
-    return _row(event, at_utc=stored.at_utc, fault=fault, later=after, package=None)
+    return _sign_off_json(event, at_utc=stored.at_utc, fault=fault, later=after, package=None)
 
 
 def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
@@ -235,7 +235,7 @@ def require_finished(state: RunState) -> None:
         )
 
 
-def _text(text: str, what: str) -> str:
+def _checked_text(text: str, what: str) -> str:
     # As every screen will print it: a package with characters that steer a terminal is refused at its import.
     plain = printable(text.replace("\t", " "), keep="\n").strip()
     if not plain:

@@ -59,7 +59,7 @@ def record_outcome(
     Raises ``UsageError`` for no such outcome or day, and for a run without a probability: there is nothing to score, and an
     outcome on record before the forecast would make the forecast worthless.
     """
-    day = _day(on)
+    day = _outcome_day(on)
     p = share_of(outcome)
     with store.transaction():
         state = load_state(store, run_id)
@@ -126,7 +126,7 @@ async def resolve_when_finished(store: Store, run_id: str) -> None:
         await resolve_from_series(store, run_id)
 
 
-def _day(text: str | None) -> str:
+def _outcome_day(text: str | None) -> str:
     if text is None:
         return datetime.now(UTC).date().isoformat()
     try:

@@ -32,7 +32,6 @@ CALLS = {
 KEYWORDS = {"yes": "rebuy", "output": "path"}
 #: Options that say which call it is.
 _KINDS = {"review"}
-_VALUES = {"True", "False", "None"}
 
 
 def python_terms(remedy: Command | Setting) -> str:
@@ -51,8 +50,8 @@ def python_terms(remedy: Command | Setting) -> str:
     return f"{call}({', '.join(words)})"
 
 
-def _literal(value: str) -> str:
-    return value if value in _VALUES or value.strip("'\"") != value else repr(value)
+def _literal(value: str | bool) -> str:
+    return value if isinstance(value, str) and value.strip("'\"") != value else repr(value)
 
 
 @contextmanager

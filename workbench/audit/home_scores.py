@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.engine.leaves.own_record import counts_for, topic_of
-from workbench.engine.record.fold import load_state
+from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
-from workbench.errors import Setting, UsageError, WorkbenchError, command
+from workbench.errors import Setting, UsageError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
@@ -29,7 +28,7 @@ OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset")
 _METHOD = "own"
 
 
-def _row(state: RunState) -> dict[str, Any] | str:
+def _run_facts(state: RunState) -> dict[str, Any] | str:
     """Facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
     outcome, belief = state.annotations.outcome, state.tree.root.belief
     if outcome is None:
@@ -65,18 +64,12 @@ def _row(state: RunState) -> dict[str, Any] | str:
 def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the resolved runs of this home by day of outcome, and those that have an outcome but do not count, with the reason."""
     rows, left_out = [], []
-    for run_id in store.run_ids():
-        if not store.events(run_id, kinds=("outcome.recorded",)):
-            continue
-        try:
-            row = _row(load_state(store, run_id))
-        except WorkbenchError as error:
-            row = f"cannot be read: {' '.join(str(error).split())[:120]}"
-        if isinstance(row, str):
-            if row:
-                left_out.append({"run_id": run_id, "reason": row})
-            continue
-        rows.append(row)
+    for state in resolved_runs(store):
+        row = _run_facts(state) if isinstance(state, RunState) else f"cannot be read: {state.reason}"
+        if not isinstance(row, str):
+            rows.append(row)
+        elif row:
+            left_out.append({"run_id": state.run_id, "reason": row})
     return sorted(rows, key=lambda row: (row["day"], row["run_id"])), left_out
 
 

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from workbench.agents.evidence.routed_evidence import RoutedEvidence
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.loop_parts import SAME
-from workbench.engine.leaves.own_record import counts_for
 from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.resolved_runs import counts_for
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling

@@ -26,11 +26,11 @@ def hindsight(settings: RunSettings, cutoff: Cutoff) -> list[str]:
     if cutoff.live:
         return []
     names = dict.fromkeys((settings.model, *settings.models.values(), *settings.fallback))
-    return [line for name in names if (line := _line(name, cutoff.last_moment_day, cutoff.text))]
+    return [line for name in names if (line := _hindsight_line(name, cutoff.last_moment_day, cutoff.text))]
 
 
 @lru_cache(maxsize=256)
-def _line(model: str, last_day: date, cutoff: str) -> str:
+def _hindsight_line(model: str, last_day: date, cutoff: str) -> str:
     end = training_end(model)
     if end == "never":
         return ""

@@ -166,13 +166,13 @@ class RunCheck:
     def differing(self) -> list[dict[str, Any]]:
         """All that differs, as JSON rows; those of no leaf have null for it."""
         rows = [row for check in self.proofs for row in check.rows(check.outcome.differing)]
-        rows += [_row(item.node, item.check, item.what) for item in self.combined]
+        rows += [_difference_row(item.node, item.check, item.what) for item in self.combined]
         if self.signature_fault is not None:
-            rows.append(_row(None, "signature", self.signature_fault))
+            rows.append(_difference_row(None, "signature", self.signature_fault))
         return rows
 
 
-def _row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
+def _difference_row(node: NodeId | None, check: str, what: str) -> dict[str, Any]:
     """A difference that is of no single trial, or of no leaf at all."""
     return {"node": node, "trial": None, "check": check, "cell": None, "what": what}
 

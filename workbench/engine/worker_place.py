@@ -37,7 +37,7 @@ class WorkerPlace:
                 Setting("workers", f"{self.text:.200}"),
                 ": whoever holds this cluster's certificate can run code in this process, which"
                 " holds your keys; if you trust them all, say ",
-                Setting("trust_cluster", "True"),
+                Setting("trust_cluster", True),
             )
 
     @property

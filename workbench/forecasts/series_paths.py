@@ -23,7 +23,7 @@ Combination = Literal["ratio", "difference"]
 _MONTHS: dict[Frequency, int] = {"month": 1, "quarter": 3, "year": 12}
 #: Steps in a year, by which volatility is annualised; 252 sessions are the custom of the field.
 _A_YEAR: dict[Frequency, float] = {
-    "session": 252.0, "weekday": 261.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0,
+    "session": 252.0, "weekday": 252.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0,
 }  # fmt: skip
 
 

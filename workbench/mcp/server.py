@@ -13,7 +13,7 @@ from sandbox.errors import SandboxError
 from workbench.errors import UsageError, WorkbenchError
 from workbench.mcp.mcp_tools import McpTool, Tools
 from workbench.mcp.visible_runs import VisibleRuns, run_uri
-from workbench.terminal import json_printable, printable
+from workbench.terminal import json_printable, printable, printable_line
 from workbench.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -91,7 +91,9 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         try:
             text = _as_text(_resource(tools, uri))
         except _EXPECTED as error:
-            raise MCPError(code=types.INVALID_PARAMS, message=_line(error)) from None
+            raise MCPError(
+                code=types.INVALID_PARAMS, message=printable_line(str(error), 2000) or type(error).__name__
+            ) from None
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
 
@@ -158,11 +160,5 @@ def _complaint(tool: McpTool, error: ValidationError) -> str:
     return f"{place[:100]}: {first['msg']} ({tool.name} takes {names})"
 
 
-def _line(error: BaseException) -> str:
-    return printable(" ".join(str(error).split()), keep="")[:2000] or type(error).__name__
-
-
 def _failed(text: str) -> types.CallToolResult:
-    return types.CallToolResult(
-        content=[types.TextContent(text=printable(" ".join(text.split()), keep="")[:2000])], is_error=True
-    )
+    return types.CallToolResult(content=[types.TextContent(text=printable_line(text, 2000))], is_error=True)

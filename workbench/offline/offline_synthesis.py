@@ -260,7 +260,7 @@ def _prose(node: NodeRef, children: Sequence[Child], result: Combination) -> str
         )
     if result.fit is not None:
         lines.append(_how_weighted(result.fit, children))
-    lines.append("\n".join(_line(child, result) for child in children))
+    lines.append("\n".join(_child_line(child, result) for child in children))
     lines.append(
         "A weight says by how much the proposition is the more likely where the child came true: that is association "
         "in past windows, not cause."
@@ -293,7 +293,7 @@ def _how_weighted(fit: Weights, children: Sequence[Child]) -> str:
     return f"The children are weighted equally, because {why}."
 
 
-def _line(child: Child, result: Combination) -> str:
+def _child_line(child: Child, result: Combination) -> str:
     base = f", base rate {child.record.base_rate:.4f}" if child.record else ""
     role = " (reference class)" if child is result.reference else ""
     return f"- {child.id}{role}: weight {result.weights[child.id]:+.4f}, p = {child.p:.4f}{base}. {child.statement}"

@@ -1,7 +1,7 @@
 """From a claim to numbers: whether it can be asked at a cutoff, what the models need, and how it came out."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
 
@@ -17,9 +17,13 @@ from workbench.forecasts.leaf_models import (
     trading_days,
 )
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
+from workbench.forecasts.reading import Decision, decide
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.embedded_series import SERIES, data_end
+from workbench.questions.series.readings_of_claims import claim_reading
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -151,21 +155,12 @@ def _interval(claim: Claim) -> tuple[float, float]:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """How a claim came out before its end: the value that decided it, and its day, are the proof."""
-
-    true: bool
-    day: date
-    value: float
-
-
 def decided(claim: Claim, series: pd.Series) -> Decision | None:
     """Return how the values so far decide a claim, whatever comes after them; None while it can still go either way.
 
     Only a claim about the whole way since a past start can be decided before its end: a fall or rise that has
     happened stays so, and a volatility that the days passed have used up stays above its bound even if nothing moves
-    any more. `resolve` looks at the same window (`_way`), so the two cannot differ.
+    any more.
 
     Parameters
     ----------
@@ -177,21 +172,10 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
         return None
     if claim.start >= series.index[-1].date():
         return None
-    start, way = _way(claim, series, claim.start)
-    if claim.pattern == "drawdown":
-        reached = way[_reaches(claim, way, start * (1 + amount(claim) / 100))]
-        if reached.empty:
-            return None
-        return Decision(true=not claim.never, day=reached.index[0].date(), value=float(reached.iloc[0]))
-    # Every weekday to come may still have a close, and none of them may move.
-    ahead = np.busday_count(series.index[-1].date() + timedelta(days=1), claim.end + timedelta(days=1))
-    squares = _moves(start, way).pow(2).cumsum()
-    least = (252 * squares / (len(way) + max(0, int(ahead)))).pow(0.5)
-    above = least[least > amount(claim) / 100]
-    if above.empty:
-        return None
-    day = above.index[0]
-    return Decision(true=claim.side == "above", day=day.date(), value=float(way[day]))
+    _needed(claim.series, series, claim.start)
+    # Every weekday to come may still have a close, so no holiday is counted on.
+    calendar = Calendar(frequency="weekday")
+    return decide(claim_reading(claim), History.of(series.index.to_numpy(), series.to_numpy()), calendar)
 
 
 def refuse_decided(claim: Claim, series: pd.Series) -> None:

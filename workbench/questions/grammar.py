@@ -60,7 +60,7 @@ _V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remain
 _NOT = r"(?P<neg>does not |is not |not |never )?"
 _ON = r"(?:on|in|at|for|as of)"
 _BY = r"(?P<by>before|by|through|until|up to)"
-# A group name may occur once per expression, so the second form of a date is ``end2`` or ``start2``; `_day` reads either.
+# A group name may occur once per expression, so the second form of a date is ``end2`` or ``start2``; `_day_of_match` reads either.
 _SPAN = (
     rf"(?:(?:from|between) {_D0} (?:to|and|until|through) {_D}|(?:by|through) {_D.replace('end', 'end2')})"
 )
@@ -116,7 +116,7 @@ def read_claim(text: str) -> Claim:
         raise ClaimRefused(f"the claim is empty; {CAN_DO}")
     if words.lower().startswith(REFERENCE.lower()):
         return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
-    plain = _plain(words)
+    plain = _normal_words(words)
     for pattern, build in _PATTERNS:
         match = pattern.fullmatch(plain)
         if match:
@@ -153,7 +153,7 @@ def _reason(plain: str) -> str:
     return "the claim is not one of the patterns that are understood (is a level, a percentage or a word missing?)"
 
 
-def _plain(words: str) -> str:
+def _normal_words(words: str) -> str:
     """Return the sentence in the small alphabet of the patterns."""
     text = words.rstrip(".?! ").lower()
     text = re.sub(r"^(?:will|does|do|is it true that|it is true that)\s+", "", text)
@@ -225,14 +225,14 @@ def _token(year: int, month: int, day: int, written: str) -> str:
         raise ClaimRefused(f"{written} is not a day of the calendar; write dates as YYYY-MM-DD") from None
 
 
-def _day(match: _Match, name: str) -> date | None:
+def _day_of_match(match: _Match, name: str) -> date | None:
     groups = match.groupdict()
     text = groups.get(name) or groups.get(f"{name}2")
     return date.fromisoformat(text) if text else None
 
 
 def _end(match: _Match) -> date:
-    day = _day(match, "end")
+    day = _day_of_match(match, "end")
     if day is None:
         raise ValueError(f"pattern without an end date: {match.re.pattern}")
     # "before" excludes its day, the other words include it; claims carry an inclusive end only.
@@ -264,12 +264,12 @@ def _compare(match: _Match) -> Claim:
     side, strict = ("above", True) if match["word"] in ("higher", "wider", "up") else ("below", True)
     # "does not close no lower" holds two negations, which cancel.
     side, strict = _flip(side, strict, bool(match["neg"]) != bool(match["no"]))  # type: ignore[arg-type]
-    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
 
 
 def _compare_own(match: _Match) -> Claim:
     side, strict = _relation(match)
-    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
 
 
 def _level(match: _Match) -> Claim:
@@ -296,13 +296,15 @@ def _change(match: _Match) -> Claim:
     # "rises 5 %" is true at exactly 5 %, so "does not rise 5 %" leaves equality out.
     side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
     level = _value(match) * (1 if up else -1)
-    return _series(match, "change", start=_day(match, "start"), level=level, side=side, strict=strict)
+    return _series(
+        match, "change", start=_day_of_match(match, "start"), level=level, side=side, strict=strict
+    )
 
 
 def _direction(match: _Match) -> Claim:
     up = re.fullmatch(_UP, match["verb"]) is not None
     side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
-    return _series(match, "compare", start=_day(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
 
 
 def _touch(match: _Match) -> Claim:
@@ -319,7 +321,13 @@ def _drawdown(match: _Match) -> Claim:
     side: Side = "below" if down else "above"
     never = bool(match["neg"])
     return _series(
-        match, "drawdown", start=_day(match, "start"), level=level, side=side, strict=False, never=never
+        match,
+        "drawdown",
+        start=_day_of_match(match, "start"),
+        level=level,
+        side=side,
+        strict=False,
+        never=never,
     )
 
 
@@ -327,7 +335,12 @@ def _volatility(match: _Match) -> Claim:
     side, _ = _relation(match)
     strict = side == "above"
     return _series(
-        match, "volatility", start=_day(match, "start"), level=_value(match), side=side, strict=strict
+        match,
+        "volatility",
+        start=_day_of_match(match, "start"),
+        level=_value(match),
+        side=side,
+        strict=strict,
     )
 
 
@@ -335,7 +348,7 @@ def _relative(match: _Match) -> Claim:
     up = not match["verb"].startswith(("under", "lag", "trail"))
     side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
     return _series(
-        match, "relative", other=match["other"], start=_day(match, "start"), side=side, strict=strict
+        match, "relative", other=match["other"], start=_day_of_match(match, "start"), side=side, strict=strict
     )
 
 

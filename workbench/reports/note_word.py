@@ -61,7 +61,7 @@ def note_docx(note: Note) -> bytes:
     return target.getvalue()
 
 
-def _plain(text: str) -> str:
+def _xml_text(text: str) -> str:
     # XML holds no control characters and no halves of surrogate pairs; python-docx makes elements of \t and \n.
     return printable(text, keep="").strip()
 
@@ -80,7 +80,7 @@ def _empty(note: Note) -> "Document":
         style.font.name, style.font.size = "Calibri", Pt(points)
         style.font.color.rgb = RGBColor(*_INK)
     properties = document.core_properties
-    properties.title, properties.author = _plain(note.statement)[:250], ""
+    properties.title, properties.author = _xml_text(note.statement)[:250], ""
     properties.subject, properties.comments = f"run {note.run_id}", note.manifest_id
     # The template's own dates are of 2013.
     properties.created = properties.modified = datetime.now(UTC)
@@ -110,10 +110,10 @@ def _page_number(paragraph: "Paragraph") -> None:
 
 
 def _headline(document: "Document", note: Note) -> None:
-    document.add_heading(_plain(note.statement), 0).style = document.styles["Heading 1"]
+    document.add_heading(_xml_text(note.statement), 0).style = document.styles["Heading 1"]
     _soft(document, note.judged)
     for line in note.warnings:
-        run = document.add_paragraph().add_run(_plain(line))
+        run = document.add_paragraph().add_run(_xml_text(line))
         run.bold, run.font.color.rgb = True, RGBColor(*_ALARM)
     big = document.add_paragraph().add_run(percent(note.p))
     big.bold, big.font.size, big.font.color.rgb = True, Pt(30), RGBColor(*_ACCENT)
@@ -128,11 +128,11 @@ def _headline(document: "Document", note: Note) -> None:
     if facts:
         _table(document, (), facts, (4.0, 13.0))
     for line in note.summary:
-        document.add_paragraph(_plain(line))
+        document.add_paragraph(_xml_text(line))
 
 
 def _soft(document: "Document", text: str) -> None:
-    document.add_paragraph().add_run(_plain(text)).font.color.rgb = RGBColor(*_SOFT)
+    document.add_paragraph().add_run(_xml_text(text)).font.color.rgb = RGBColor(*_SOFT)
 
 
 def _table(
@@ -155,7 +155,7 @@ def _table(
             cell.width = Cm(width)
             paragraph = cell.paragraphs[0]
             paragraph.paragraph_format.space_after = Pt(0)
-            run = paragraph.add_run(_plain(value))
+            run = paragraph.add_run(_xml_text(value))
             run.font.size = Pt(9)
             run.bold = bool(head) and number == 0
     document.add_paragraph().paragraph_format.space_after = Pt(0)
@@ -239,7 +239,7 @@ def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = F
     shape = document.add_picture(io.BytesIO(plot.png), width=_cm(_WIDTH))
     document.paragraphs[-1].paragraph_format.keep_with_next = True
     shape._inline.docPr.set(
-        "descr", _plain(plot.caption)
+        "descr", _xml_text(plot.caption)
     )  # the alternative text; python-docx has no door for it
     _soft(document, f"{plot.caption} [{mark}]" if captioned else f"[{mark}]")
 
@@ -255,13 +255,13 @@ def _scenarios(document: "Document", note: Note) -> None:
     head = ("scenario", "claim", "from the base", "held likely", "why, and what it changes")
     _table(document, head, rows, (3.0, 1.7, 2.6, 1.9, 7.8))
     if note.mix:
-        document.add_paragraph(_plain(note.mix))
+        document.add_paragraph(_xml_text(note.mix))
 
 
 def _evidence(document: "Document", note: Note) -> None:
     document.add_heading("Evidence", 1)
     for leaf in note.evidence:
-        document.add_heading(_plain(f"{leaf.id} {leaf.statement}: {percent(leaf.p)}"), 2)
+        document.add_heading(_xml_text(f"{leaf.id} {leaf.statement}: {percent(leaf.p)}"), 2)
         if leaf.verified is not None:
             said = "was run a second time and showed the same" if leaf.verified else "DIFFERS from its record"
             _soft(document, f"The proof {said}.")
@@ -270,7 +270,7 @@ def _evidence(document: "Document", note: Note) -> None:
         if leaf.spread:
             _soft(document, leaf.spread)
         if leaf.key_factor:
-            document.add_paragraph().add_run(_plain(leaf.key_factor)).bold = True
+            document.add_paragraph().add_run(_xml_text(leaf.key_factor)).bold = True
         _report(document, leaf.report)
         for plot in leaf.plots:
             _picture(document, plot, note.mark, captioned=True)
@@ -317,4 +317,4 @@ def _review(document: "Document", note: Note) -> None:
         if lines:
             document.add_heading(title, 2)
             for line in lines:
-                document.add_paragraph(_plain(line), style="List Bullet")
+                document.add_paragraph(_xml_text(line), style="List Bullet")

@@ -33,7 +33,7 @@ def words_as_they_stand() -> "AbstractContextManager[None]":
     return rc_context({"text.parse_math": False})
 
 
-def _plain(draw: "Callable[_Arguments, Figure]") -> "Callable[_Arguments, Figure]":
+def _verbatim_words(draw: "Callable[_Arguments, Figure]") -> "Callable[_Arguments, Figure]":
     """Make a plot whose words are shown as they stand."""
 
     @wraps(draw)
@@ -67,7 +67,7 @@ def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     return figure, figure.subplots()
 
 
-@_plain
+@_verbatim_words
 def reliability_plot(
     forecasts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = 10, how: Bins = "width"
 ) -> "Figure":
@@ -114,7 +114,7 @@ def reliability_plot(
     return figure
 
 
-@_plain
+@_verbatim_words
 def market_plot(
     forecast: ArrayLike, price: ArrayLike, outcome: ArrayLike, *, name: str = "model"
 ) -> "Figure":
@@ -140,7 +140,7 @@ def market_plot(
     return figure
 
 
-@_plain
+@_verbatim_words
 def bars_plot(
     values: Mapping[str, tuple[float, float | None, float | None]],
     *,
@@ -188,7 +188,7 @@ def bars_plot(
     return figure
 
 
-@_plain
+@_verbatim_words
 def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits: int = 2) -> "Figure":
     """A square table of pairs: consensus, McNemar p values, divergence.
 
@@ -239,7 +239,7 @@ def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
     return np.asarray(~worse.any(axis=1), dtype=np.float64)
 
 
-@_plain
+@_verbatim_words
 def frontier_plot(
     points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
 ) -> "Figure":
@@ -277,7 +277,7 @@ def frontier_plot(
     return figure
 
 
-@_plain
+@_verbatim_words
 def traces_plot(
     traces: Mapping[str, Sequence[float]], *, outcomes: Mapping[str, float] | None = None, step: str = "step"
 ) -> "Figure":

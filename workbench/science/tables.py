@@ -36,7 +36,7 @@ def _raw(path: Path) -> pd.DataFrame:
         return _parquet(path)
     packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
     try:
-        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `_number` parses later.
+        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `_number_column` parses later.
         # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
         # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
         frame = pd.read_csv(
@@ -94,7 +94,7 @@ def _require(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
         raise TableError(path, "has a header but no row")
 
 
-def _text(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> StrArray:
+def _text_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> StrArray:
     series = frame[column]
     missing = series.isna().to_numpy()
     values = np.where(missing, "", series.astype(str).to_numpy(dtype=object)).astype(str)
@@ -104,12 +104,12 @@ def _text(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) 
     return values
 
 
-def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
+def _number_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
     series = frame[column]
     # Parquet may hold outcomes as True and False.
     if series.dtype == bool:
         series = series.astype(float)
-    text = _text(path, frame, column, blank=True)
+    text = _text_column(path, frame, column, blank=True)
     values = pd.to_numeric(series.where(series.astype(str) != "", None), errors="coerce").to_numpy(
         dtype=np.float64, na_value=np.nan
     )
@@ -130,7 +130,7 @@ def _number(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False
 
 
 def _probability(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
-    values = _number(path, frame, column, blank=blank)
+    values = _number_column(path, frame, column, blank=blank)
     outside = (values < 0.0) | (values > 1.0)
     _refuse(path, frame, outside, column, lambda row: f"{values[row]:g} is not a probability between 0 and 1")
     return values
@@ -234,12 +234,12 @@ class Events:
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
         _require(self.path, self.frame, [column])
-        return _text(self.path, self.frame, column, blank=True)
+        return _text_column(self.path, self.frame, column, blank=True)
 
     def number(self, column: str) -> FloatArray:
         """A column as numbers, ``nan`` where empty; one line if it is missing or holds text."""
         _require(self.path, self.frame, [column])
-        return _number(self.path, self.frame, column, blank=True)
+        return _number_column(self.path, self.frame, column, blank=True)
 
     def probability(self, column: str) -> FloatArray:
         """A column as probabilities, ``nan`` where empty."""
@@ -286,9 +286,9 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     if unresolved and "outcome" not in frame.columns:
         frame = frame.assign(outcome=np.nan)
     _require(path, frame, EVENT_COLUMNS)
-    ids = _text(path, frame, "event_id")
+    ids = _text_column(path, frame, "event_id")
     _unique(path, {"event_id": ids}, "event")
-    outcome = _number(path, frame, "outcome", blank=unresolved)
+    outcome = _number_column(path, frame, "outcome", blank=unresolved)
     _refuse(
         path,
         frame,
@@ -299,9 +299,9 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     return Events(
         path=path,
         event_id=ids,
-        question=_text(path, frame, "question_key"),
-        source=_text(path, frame, "source"),
-        kind=_text(path, frame, "question_type"),
+        question=_text_column(path, frame, "question_key"),
+        source=_text_column(path, frame, "source"),
+        kind=_text_column(path, frame, "question_type"),
         outcome=outcome,
         frame=frame,
     )
@@ -457,7 +457,7 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
         raise TableError(
             path, "has both 'trial' and 'variant': trials and published forecasts go in two files"
         )
-    method, event = _text(path, frame, "method"), _text(path, frame, "event_id")
+    method, event = _text_column(path, frame, "method"), _text_column(path, frame, "event_id")
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
     _refuse(
         path,
@@ -469,7 +469,7 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     p = _probability(path, frame, "p")
     variants: tuple[str, ...] = ()
     if "trial" in frame.columns:
-        number = _number(path, frame, "trial")
+        number = _number_column(path, frame, "trial")
         # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
         _refuse(path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
@@ -477,7 +477,9 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
         _unique(path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial")
     else:
         labels = (
-            _text(path, frame, "variant") if "variant" in frame.columns else np.full(len(frame), "forecast")
+            _text_column(path, frame, "variant")
+            if "variant" in frame.columns
+            else np.full(len(frame), "forecast")
         )
         _unique(path, {"method": method, "event": event, "variant": labels}, "the forecast")
         # In the order of first appearance, the order in which documents list them; sorting would lose it.
@@ -524,12 +526,12 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
     """
     frame = _raw(path)
     _require(path, frame, [date_column, value_column])
-    text = _text(path, frame, date_column)
+    text = _text_column(path, frame, date_column)
     parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
         dtype="datetime64[D]"
     )
     _refuse(path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
-    return parsed, _number(path, frame, value_column, blank=True)
+    return parsed, _number_column(path, frame, value_column, blank=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -567,7 +569,7 @@ def read_answers(path: Path) -> dict[str, Answers]:
     """
     frame = _raw(path)
     _require(path, frame, ["event_id", "kind", "value"])
-    events, kinds = _text(path, frame, "event_id"), _text(path, frame, "kind")
+    events, kinds = _text_column(path, frame, "event_id"), _text_column(path, frame, "kind")
     values = _probability(path, frame, "value")
     confidence = np.full(len(frame), np.nan)
     if "confidence" in frame.columns:

@@ -13,6 +13,7 @@ import pandas as pd
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
 from workbench.engine.record.fold import load_state
+from workbench.formatting import decimals
 from workbench.output_files import write_output
 from workbench.store import Store
 from workbench.studies.study_exam import StudyExam
@@ -73,11 +74,7 @@ def rule_weights(store: Store, state: StudyState) -> dict[str, list[float]]:
 
 @cache
 def _environment() -> "Environment":
-    return html_environment("workbench.studies", number=_number, share=_share)
-
-
-def _number(value: Any, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
+    return html_environment("workbench.studies", number=decimals, share=_share)
 
 
 def _share(value: Any) -> str:

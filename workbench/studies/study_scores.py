@@ -134,13 +134,13 @@ def mix_scores(
     names, counts = np.unique(labels, return_counts=True)
     shares = {str(name): float(count) / len(labels) for name, count in zip(names, counts, strict=True)}
     whole = {arm: np.array([np.nanmean(each)]) for arm, each in scores.items()}
-    rows = [_row("as it is: " + _name(shares), len(labels), whole, whole)]
+    rows = [_mix_row("as it is: " + _name(shares), len(labels), whole, whole)]
     for mix in _mixes(settings):
         subsets = [
             rebalance(labels, mix, seed=seed) for seed in range(int(settings.get("draws", REBALANCE_DRAWS)))
         ]
         means = {arm: np.array([_mean(each[rows_]) for rows_ in subsets]) for arm, each in scores.items()}
-        rows.append(_row(_name(mix), len(subsets[0]), means, whole))
+        rows.append(_mix_row(_name(mix), len(subsets[0]), means, whole))
     return {"column": column, "mixes": rows}
 
 
@@ -158,7 +158,7 @@ def _mean(scores: FloatArray) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def _row(
+def _mix_row(
     name: str, size: int, means: Mapping[str, FloatArray], whole: Mapping[str, FloatArray]
 ) -> dict[str, Any]:
     arms = {}

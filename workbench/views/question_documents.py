@@ -33,12 +33,12 @@ def set_document(store: Store, name: str) -> dict[str, Any]:
         "origins": list(entry.origins),
         "events": len(entry.events()),
         "scored": len(entry.scored_events()),
-        "questions": [_row(question) for question in entry.questions.values()],
+        "questions": [_question_row(question) for question in entry.questions.values()],
         "unscored": [{"id": each.id, "reason": each.reason} for each in entry.unscored()],
     }
 
 
-def _row(question: Question) -> dict[str, Any]:
+def _question_row(question: Question) -> dict[str, Any]:
     events = events_of(question)
     resolved = sum(event.outcome is not None for event in events)
     crowd = [event.crowd for event in events if event.crowd is not None]

@@ -25,7 +25,7 @@ def page_terms(remedy: Command | Setting) -> str:
     """Return the button or the field; what the page does not have as what to type on the command line."""
     if remedy.name in (BUTTONS if isinstance(remedy, Command) else FIELDS):
         words = BUTTONS[remedy.name] if isinstance(remedy, Command) else FIELDS[remedy.name]
-        value = remedy.value if isinstance(remedy, Setting) else ""
+        value = str(remedy.value) if isinstance(remedy, Setting) else ""
         return f"{words} ({value})" if value and not value.isupper() else words
     typed = shell_terms(remedy)
     return f"{typed if isinstance(remedy, Command) else f'`{typed}`'} on the command line"

@@ -65,7 +65,8 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     join = as_of.join
     assert join is not None, "the loader checks that publication_join has a join"
     published: dict[tuple[str, ...], list[tuple[date | None, datetime]]] = defaultdict(list)
-    ends: list[tuple[date, datetime]] = []
+    # by the end of its period the first report on record: an amended one that is filed years later does not unsay it
+    ends: dict[date, datetime] = {}
     for rows in context.lookups.values():
         for report in rows if isinstance(rows, list) else ():
             known = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
@@ -76,16 +77,16 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
             if key is not None:
                 published[key].append((end, known))
             if end is not None:
-                ends.append((end, known))
+                ends[end] = min(known, ends.get(end, known))
 
     def known_by_report(row: Any) -> datetime | None:
         if join.nearest_days:
             day, _ = anchor_day(request, row)
-            near = [(abs((end - day).days), known) for end, known in ends] if day else []
+            near = [(abs((end - day).days), known) for end, known in ends.items()] if day else []
             close = [item for item in near if item[0] <= join.nearest_days]
             if not close:
                 return None
-            # of two reports equally near the later one counts: to believe the earlier one could leak
+            # of two periods equally near the later one's report counts: to believe the earlier one could leak
             best = min(item[0] for item in close)
             return max(known for gap, known in close if gap == best)
         key = _key(row, join.on)
@@ -94,8 +95,8 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
         if own is not None:
             # the same label on another period is not a match
             hits = [(end, known) for end, known in hits if end is None or abs((end - own).days) <= 7]
-        # the later of two filings for one period: the row may hold the amended figures
-        return max((known for _, known in hits), default=None)
+        # that the row may hold the figures of an amended report is what `restated` says
+        return min((known for _, known in hits), default=None)
 
     def reason(row: Any) -> Reason:
         known = known_by_report(row)

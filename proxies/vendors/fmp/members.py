@@ -10,11 +10,14 @@ from proxies.asof.clock import parse_day
 
 @dataclass(frozen=True, slots=True)
 class _Stay:
-    """A company that was in the index up to a day (None: still is), as far as the walk has come."""
+    """A company that was in the index up to a day (None: still is), as far as the walk has come.
+
+    ``first`` is the day of joining as it stands beside its name today, empty where there is none.
+    """
 
     name: Any
     until: date | None
-    first: date | None
+    first: Any = ""
 
 
 def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
@@ -38,7 +41,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     known.sort(key=lambda item: item[0], reverse=True)
     reach = known[-1][0] if known else None
     inside = {
-        str(row["symbol"]): _Stay(row.get("name"), None, _day(row.get("dateFirstAdded")))
+        str(row["symbol"]): _Stay(row.get("name"), None, row.get("dateFirstAdded"))
         for row in _rows(members)
         if row.get("symbol")
     }
@@ -59,10 +62,11 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
             if again is not None:
                 # it left, and is inside later without having joined: since when is not on record
                 leave(str(left), again, None, None)
-            inside[str(left)] = _Stay(row.get("removedSecurity"), day, None)
+            inside[str(left)] = _Stay(row.get("removedSecurity"), day)
     for symbol, stay in inside.items():
-        # no joining on record: in the index before the record begins, unless its own date says otherwise
-        since = stay.first if stay.until is None else reach
+        # no joining on record: in the index before the record begins, unless a day stands beside its name. Who left has none any
+        # more, so that who is inside without one must read alike
+        since = reach if stay.first in (None, "") else _day(stay.first)
         # the day it joined is told from the record of changes alone: of who left later there is no other
         leave(symbol, stay, None, since)
     return out

@@ -14,11 +14,11 @@ _BARS = {"1m": 60, "2m": 120, "5m": 300, "15m": 900, "30m": 1800, "60m": 3600, "
 # a week's bar counts from the seventh day on, a month's or a quarter's from the calendar's next
 _DAYS = {"1wk": 7, "5d": 7}
 _MONTHS = {"1mo": 1, "3mo": 3}
-# the rest of the meta is of today: the last price, the year's range, the trading hours
+# the rest of the meta is of today: the last price, the year's range, the trading hours, the exchange (a share that moved or was
+# delisted bears its new one on all its bars)
 _META_FIELDS = (
     "currency",
     "symbol",
-    "exchangeName",
     "instrumentType",
     "timezone",
     "exchangeTimezoneName",

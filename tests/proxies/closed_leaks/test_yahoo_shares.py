@@ -195,3 +195,39 @@ def test_a3_yahoos_key_statistics_are_refused_before_and_after_a_split(ratio: fl
         with pytest.raises(CutoffRefused):
             in_loop(desk(path, CUTOFF, symbol="AAPL"))  # type: ignore[arg-type]
         assert not desk.seen
+
+
+@pytest.mark.parametrize("moved", ["NMS", "PNK"])
+async def test_a_share_that_moves_to_another_exchange_or_is_delisted_later_changes_no_byte(
+    moved: str,
+) -> None:
+    def answer(exchange: str) -> Any:
+        meta = {
+            "symbol": "Q",
+            "currency": "USD",
+            "exchangeName": exchange,
+            "instrumentType": "EQUITY",
+            "exchangeTimezoneName": "America/New_York",
+            "dataGranularity": "1d",
+        }
+        stamp = 1646317800  # 3 March 2022, 9:30 in New York
+        quote = {name: [300.0] for name in ("open", "high", "low", "close")} | {"volume": [5]}
+        return {
+            "chart": {
+                "result": [
+                    {
+                        "meta": meta,
+                        "timestamp": [stamp],
+                        "indicators": {"quote": [quote], "adjclose": [{"adjclose": [300.0]}]},
+                    }
+                ],
+                "error": None,
+            }
+        }
+
+    asked = {"symbol": "Q", "period1": 1646092800, "period2": 1646438400, "interval": "1d"}
+    told = [
+        read(await Desk(answer(name))("yfinance/history", "2022-03-03T16:10-05:00", **asked))
+        for name in ("NYQ", moved)
+    ]
+    assert told[0] == told[1] and "300.0" in told[0]

@@ -1,5 +1,7 @@
 """Cases A20 to A35 and A37 to A39: Financial Modeling Prep."""
 
+from typing import Any
+
 import pytest
 
 from proxies.catalogue import load_catalogue
@@ -8,6 +10,7 @@ from proxies.errors import (
     UnknownPath,
 )
 from tests.proxies.leaks.desk import EOD, STATEMENT, Desk, bars
+from tests.proxies.two_worlds import read
 
 
 async def test_a20_an_end_without_a_start_is_clamped() -> None:
@@ -211,3 +214,35 @@ async def test_a39_a_dividend_counts_from_its_announcement() -> None:
         {"symbol": "A", "date": "2024-06-10", "declarationDate": "", "dividend": 4},
     ]
     assert [row["dividend"] for row in (await Desk(rows)("fmp/dividends", symbol="A")).data] == [1, 3]
+
+
+@pytest.mark.parametrize(
+    "growth", ["fmp/statements/growth/financial-growth", "fmp/statements/ratios/key-metrics"]
+)
+async def test_a_row_counts_from_its_first_report_whatever_is_amended_later(growth: str) -> None:
+    report = {
+        "date": "2018-12-31",
+        "symbol": "Q",
+        "acceptedDate": "2019-02-20 16:10:00",
+        "fiscalYear": "2018",
+        "period": "FY",
+    }
+    amended = {**report, "acceptedDate": "2020-03-01 16:10:00"}
+    row = {name: report[name] for name in ("symbol", "date", "fiscalYear", "period")}
+
+    async def told(cutoff: str, reports: list[Any]) -> str:
+        desk = Desk(
+            lambda seen: (
+                reports
+                if seen.path.endswith("income-statement")
+                else [{**row, "revenueGrowth": 0.1, "currentRatio": 2}]
+                if growth.endswith(seen.path.rpartition("/")[2])
+                else []
+            )
+        )
+        return read(await desk(growth, cutoff, symbol="Q", period="annual"))
+
+    for reports in ([amended, report], [report, amended]):
+        assert await told("2019-06-30", reports) == await told("2019-06-30", [report])
+        assert (await told("2019-02-20", reports)).startswith("[]")  # the first one was not out either
+    assert '"date":"2018-12-31"' in await told("2019-06-30", [amended, report])

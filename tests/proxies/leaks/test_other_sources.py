@@ -14,6 +14,7 @@ from proxies.errors import (
     ParameterNotListed,
 )
 from tests.proxies.leaks.desk import CUTOFF, Desk
+from tests.proxies.two_worlds import read
 
 
 async def test_a50_operating_metrics_have_a_cutoff() -> None:
@@ -274,3 +275,36 @@ async def test_a65_text_that_holds_json_stays_text() -> None:
     }
     answer = await Desk([market])("polymarket/markets")
     assert answer.data == [{k: market[k] for k in ("id", "createdAt", "outcomes")}]
+
+
+UNDATED = {
+    "brave/web": ("q", lambda hits: {"type": "search", "web": {"results": hits}}),
+    "exa/search/search": ("query", lambda hits: {"results": hits}),
+    "tavily/search": ("query", lambda hits: {"results": hits}),
+    "serper/search": ("q", lambda hits: {"organic": hits}),
+    "searxng/search": ("q", lambda hits: {"results": hits}),
+}
+
+
+@pytest.mark.parametrize("path", sorted(UNDATED))
+async def test_hits_without_a_date_that_were_written_later_change_no_byte(path: str) -> None:
+    """How many of them a search finds follows from what was written since; so does the share of hits that bear a date."""
+    name, body = UNDATED[path]
+    dated = {
+        "title": "t",
+        "url": "u",
+        "link": "u",
+        "publishedDate": "2019-05-01T00:00:00.000Z",
+        "page_age": "2019-05-01T00:00:00",
+    }
+    dated |= {
+        "date": "2019-05-01",
+        "published_date": "Wed, 01 May 2019 00:00:00 GMT",
+        "text": "Old.",
+        "snippet": "Old.",
+    }
+    told = []
+    for more in (0, 1, 30):
+        hits = [dated, *({"title": "t", "url": f"z{n}", "link": f"z{n}"} for n in range(more))]
+        told.append(read(await Desk(body(hits))(path, "2019-06-30", **{name: "x"})))
+    assert told == [told[0]] * 3 and '"undated":0' in told[0] and '"u"' in told[0]

@@ -8,18 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
-from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.relayed import Relayed
 from workbench.agents.replies.stage_replies import parse_faults
+from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
     Asker,
-    ModelReply,
-    ModelRequest,
     NodeRef,
 )
 from workbench.prompts import prompts_of
@@ -154,22 +150,20 @@ async def second_findings(
     workbench.models.errors.ModelError
         From the asker.
     """
-
-    async def as_critic(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        return await ask(replace(request, role="critic"), stage=stage, step=number + step, retry=retry)
-
     render = prompts_of(ask).render
     lines = [f"{node}: {tree[node].statement}{_pushes(tree, node)}" for node in new]
     claim, propositions = f"{tree.root.id}: {tree.root.statement}", "\n".join(lines)
-    dialogue = Dialogue(
+    critic = SecondModel(
+        role="critic",
         system=render("critic_system").text,
         nodes=[NodeRef(id=node, statement=tree[node].statement) for node in (tree.root.id, *new)],
         cutoff=cutoff,
-        ask=Relayed(prompts_of(ask), as_critic),
+        ask=ask,
         settings=settings,
+        later=number,
     )
     try:
-        faults = await dialogue.exchange(
+        faults = await critic.answer(
             "critic",
             render(
                 "critic",
@@ -180,7 +174,6 @@ async def second_findings(
             parse_faults,
             propositions=f"{claim}\n\n{propositions}",
             reply_format='One ```json object {"faults": [{"id", "fault"}]}, the list empty where nothing is wrong.',
-            choice="none",
         )
     except AgentGaveUp:
         return []  # a critic that cannot be read is no reason to keep the analyst waiting

@@ -123,7 +123,7 @@ class MarketEvidence:
         lowest, highest = min(p for _, p in self.history), max(p for _, p in self.history)
         return Drawing(
             title=f"Price of {self.market} up to the cutoff",
-            words=f"Price of {self.market} from {_day(self.history[0][0])} to {self.quoted[:10]}: {len(self.history)} prices between "
+            words=f"Price of {self.market} from {_day_of_second(self.history[0][0])} to {self.quoted[:10]}: {len(self.history)} prices between "
             f"{lowest:.2f} and {highest:.2f}, the last {self.p:.4f}, which counts.",
             points=[(_EPOCH + second / 86400, p) for second, p in self.history],
             marks=((self.p, f"last price {self.p:.4f}"),),
@@ -163,5 +163,5 @@ class MarketEvidence:
         return replace(outcome, differing=(Difference(check="rerun", cell=None, what=what),))
 
 
-def _day(second: int) -> str:
+def _day_of_second(second: int) -> str:
     return datetime.fromtimestamp(second, tz=UTC).date().isoformat()

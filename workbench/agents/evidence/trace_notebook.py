@@ -30,9 +30,9 @@ def agent_cells(trace: Trace, proof: ProofContext) -> list[Any]:
     cells = [
         _markdown(
             "trace-claim",
-            f"# {proof.node.id}: {_plain(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
+            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
         ),
-        _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
+        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
     ]
     cells += _step_cells(trace, _journal_cells(trace, proof))
     cells.append(_figure(trace))
@@ -43,15 +43,15 @@ def agent_cells(trace: Trace, proof: ProofContext) -> list[Any]:
 
 def look_up_cells(trace: Trace, proof: ProofContext, notes: Sequence[str], fault: str) -> list[Any]:
     """Return the cells of the notebook of a synthesizer's look-up: it ends with notes and has no belief of its own."""
-    noted = "\n".join(map(_plain, notes)) or f"Nothing was noted. {_plain(fault)}".rstrip()
-    findings = "\n".join(f"- {_plain(finding)}" for finding in trace.findings)
+    noted = "\n".join(map(_inert_markdown, notes)) or f"Nothing was noted. {_inert_markdown(fault)}".rstrip()
+    findings = "\n".join(f"- {_inert_markdown(finding)}" for finding in trace.findings)
     return [
         _markdown(
             "trace-claim",
-            f"# {proof.node.id}: {_plain(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}\n\nLooked up before the "
+            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}\n\nLooked up before the "
             "propositions below it were weighed.",
         ),
-        _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
+        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
         *_step_cells(trace, {}),
         _markdown("trace-sources", _sources(trace)),
         _markdown("trace-notes", f"## Notes\n\n{noted}" + (f"\n\n{findings}" if findings else "")),
@@ -60,13 +60,13 @@ def look_up_cells(trace: Trace, proof: ProofContext, notes: Sequence[str], fault
 
 def computed_cells(trace: Trace, proof: ProofContext, drawing: Drawing) -> list[Any]:
     """Return the cells of a proof that no model wrote: the same parts, and a figure of what the belief was computed from."""
-    conclusion = f"## Conclusion\n\np = {proof.belief.p:.4f}. {_plain(proof.belief.key_factor)}"
+    conclusion = f"## Conclusion\n\np = {proof.belief.p:.4f}. {_inert_markdown(proof.belief.key_factor)}"
     return [
         _markdown(
             "trace-claim",
-            f"# {proof.node.id}: {_plain(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
+            f"# {proof.node.id}: {_inert_markdown(proof.node.statement)}\n\nKnowledge cutoff: {proof.cutoff}",
         ),
-        _markdown("trace-plan", f"## Plan\n\n{_plain(trace.plan)}"),
+        _markdown("trace-plan", f"## Plan\n\n{_inert_markdown(trace.plan)}"),
         *_step_cells(trace, {}),
         _drawn(
             "trace-figure",
@@ -145,27 +145,30 @@ def _drawn(name: str, source: str, svg: str, words: str) -> Any:
 
 
 def _step(number: int, step: TraceStep) -> str:
-    parts = [f"## {number}. {_plain(step.title)}"]
+    parts = [f"## {number}. {_inert_markdown(step.title)}"]
     if step.text:
-        parts.append(_plain(step.text))
+        parts.append(_inert_markdown(step.text))
     if step.belief is not None:
         belief = step.belief
         parts.append(
-            f"Belief: p = {belief.p:.4f}, confidence {belief.confidence}. {_plain(belief.update_reasoning)}"
+            f"Belief: p = {belief.p:.4f}, confidence {belief.confidence}. {_inert_markdown(belief.update_reasoning)}"
         )
         if step.stated is not None:
             parts.append(f"Overwritten by an experiment: the model stated {step.stated:.4f}.")
         for name, pieces in (("For", belief.evidence_for), ("Against", belief.evidence_against)):
             if pieces:
                 lines = [
-                    f"- {_plain(piece.text)} [{', '.join(piece.sources) or 'no source'}]" for piece in pieces
+                    f"- {_inert_markdown(piece.text)} [{', '.join(piece.sources) or 'no source'}]"
+                    for piece in pieces
                 ]
                 parts.append(f"{name}:\n\n" + "\n".join(lines))
         if belief.open_questions:
-            parts.append("Open:\n\n" + "\n".join(f"- {_plain(item)}" for item in belief.open_questions))
+            parts.append(
+                "Open:\n\n" + "\n".join(f"- {_inert_markdown(item)}" for item in belief.open_questions)
+            )
     elif step.p is not None:
         parts.append(f"p = {step.p:.4f}")
-    parts += [_plain(note) for note in step.notes]
+    parts += [_inert_markdown(note) for note in step.notes]
     return "\n\n".join(parts)
 
 
@@ -211,17 +214,17 @@ def _conclusion(trace: Trace, proof: ProofContext) -> str:
     submission = trace.submission
     assert submission is not None, "an agent's trace has a submission"
     stated = ", ".join(f"{p:g}" for p in submission.raw)
-    lines = [f"## Conclusion\n\np = {proof.belief.p:.4f}. {_plain(proof.belief.key_factor)}"]
+    lines = [f"## Conclusion\n\np = {proof.belief.p:.4f}. {_inert_markdown(proof.belief.key_factor)}"]
     if trace.dates:
         pairs = zip(trace.dates, submission.raw, strict=True)
-        lines.append("\n".join(f"- {_plain(day)}: {p:g}" for day, p in pairs))
+        lines.append("\n".join(f"- {_inert_markdown(day)}: {p:g}" for day, p in pairs))
     if submission.p != submission.raw[-1]:
         lines.append(f"Stated {stated}; clamped to [{trace.clamp[0]:g}, {trace.clamp[1]:g}].")
     if submission.forced:
-        lines.append(f"Not submitted by the model: {_plain(submission.forced)}.")
-    lines += [f"- {_plain(finding)}" for finding in trace.findings]
+        lines.append(f"Not submitted by the model: {_inert_markdown(submission.forced)}.")
+    lines += [f"- {_inert_markdown(finding)}" for finding in trace.findings]
     if submission.reasoning:
-        lines.append(_plain(submission.reasoning))
+        lines.append(_inert_markdown(submission.reasoning))
     if trace.statistics:
         lines.append("; ".join(f"{name} {value:g}" for name, value in sorted(trace.statistics.items())))
     return "\n\n".join(lines)
@@ -241,7 +244,7 @@ def _fenced(text: str) -> str:
     return f"{fence}text\n{text}\n{fence}"
 
 
-def _plain(text: str) -> str:
+def _inert_markdown(text: str) -> str:
     """A model's words as Markdown without HTML, headings, links and pictures: an address in a picture is asked when it is seen."""
     text = text.replace("&", "&amp;").replace("<", "&lt;")
     return _HEADING.sub(r"\\\1", text.replace("](", "]\\(").replace("]:", "]\\:").replace("][", "]\\["))

@@ -164,13 +164,13 @@ def _shortened(record: TraceStep | Trace, blank: TraceStep | Trace) -> dict[str,
     Field by field: a leaf's trace is written twice, and a deep copy of all of it was a tenth of the leaf's processor time.
     """
     values = {item.name: getattr(record, item.name) for item in fields(record) if item.name != "steps"}
-    return {name: _plain(value) for name, value in values.items() if value != getattr(blank, name)}
+    return {name: _json_field(value) for name, value in values.items() if value != getattr(blank, name)}
 
 
-def _plain(value: Any) -> Any:
+def _json_field(value: Any) -> Any:
     """A field as JSON values."""
     if isinstance(value, tuple):
-        return tuple(_plain(item) for item in value)
+        return tuple(_json_field(item) for item in value)
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 

@@ -20,10 +20,9 @@ from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence
 from workbench.agents.grounders.market_grounder import market_of
 from workbench.agents.grounders.statistical import leaf_of
 from workbench.agents.registry import agent_names, no_options, open_grounder
-from workbench.agents.relayed import Relayed
+from workbench.agents.relayed import relayed
 from workbench.agents.replies.stage_replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
-from workbench.models.base import Asker, ModelReply, ModelRequest
 from workbench.models.errors import ModelRefused
 from workbench.plug_points import GROUNDERS
 from workbench.prompts import prompts_of
@@ -166,7 +165,9 @@ class RouterGrounder:
         own = (
             task
             if place == 0
-            else replace(task, ask=_later(task.ask, place), call_api=_calls(task.call_api, place))
+            else replace(
+                task, ask=relayed(task.ask, later=place * STEPS_EACH), call_api=_calls(task.call_api, place)
+            )
         )
         return await self._grounders[name].ground(own)
 
@@ -179,13 +180,6 @@ _FITS = {
     "deep_research": "plans and follows several questions over many pages; slow and dear, for what is entangled",
     "notebook": "writes and runs analysis of data series and tables; for figures, counts, comparisons over time",
 }
-
-
-def _later(ask: Asker, place: int) -> Asker:
-    async def later(request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
-        return await ask(request, stage=stage, step=step + place * STEPS_EACH, retry=retry)
-
-    return Relayed(prompts_of(ask), later)
 
 
 def _calls(call_api: DataCaller, place: int) -> DataCaller:

@@ -256,7 +256,7 @@ def text_of_series(data: Any, source: str, last: int) -> str:
     points: list[tuple[str, float]] = []
     unread = 0
     for row in data if isinstance(data, list) else []:
-        number = _number(row.get(value)) if isinstance(row, dict) else None
+        number = _finite(row.get(value)) if isinstance(row, dict) else None
         if number is None:
             unread += 1
         else:
@@ -279,7 +279,7 @@ def text_of_series(data: Any, source: str, last: int) -> str:
     return "\n".join([*lines, "date,value", *(f"{day},{number:g}" for day, number in points[-last:])])
 
 
-def _number(value: Any) -> float | None:
+def _finite(value: Any) -> float | None:
     try:
         number = float(value)
     except (TypeError, ValueError):

@@ -72,8 +72,8 @@ def exceed(
     levels = numbers(above, option="--above")
     document = exceed_document(
         History.of(days, values),
-        cutoff=_day(cutoff, "--cutoff"),
-        targets=[_day(day, "--on") for day in listed(on)],
+        cutoff=_option_day(cutoff, "--cutoff"),
+        targets=[_option_day(day, "--on") for day in listed(on)],
         levels=levels,
         models=listed(model),
     )
@@ -95,7 +95,7 @@ def _list_models(*, json: bool) -> None:
     show_table(["model", "what it is"], list(model_names().items()))
 
 
-def _day(text: str, option: str) -> str:
+def _option_day(text: str, option: str) -> str:
     try:
         return date.fromisoformat(text).isoformat()
     except ValueError as error:

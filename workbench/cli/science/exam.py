@@ -77,10 +77,10 @@ def build(
         emit_json(exam.to_json())
         return
     say(f"{path}")
-    show_table(["exam", "questions", "events", "not safe", "digest"], [_line(exam)])
+    show_table(["exam", "questions", "events", "not safe", "digest"], [_exam_row(exam)])
 
 
-def _line(exam: Exam) -> list[object]:
+def _exam_row(exam: Exam) -> list[object]:
     return [exam.rules.name, exam.questions, len(exam.event_ids), exam.unsafe, exam.digest[:19]]
 
 
@@ -94,4 +94,4 @@ def list_exams(home: Home = None, json: AsJson = False) -> None:
     if json:
         emit_json(exams_document(saved, broken))
         return
-    show_table(["exam", "questions", "events", "not safe", "digest"], [_line(exam) for exam in saved])
+    show_table(["exam", "questions", "events", "not safe", "digest"], [_exam_row(exam) for exam in saved])

@@ -103,7 +103,7 @@ def returns(
     shown = [(figure, key) for figure in _SHOWN for key in keys]
     show_table(
         ["method", "n", *[f"{_SHOWN[figure]} {key}" for figure, key in shown], "brier", "ece", "ties"],
-        [[name, *_line(entry, shown)] for name, entry in document["methods"].items()],
+        [[name, *_returns_row(entry, shown)] for name, entry in document["methods"].items()],
     )
 
 
@@ -117,7 +117,7 @@ _SHOWN = {
 }
 
 
-def _line(entry: dict[str, Any], shown: list[tuple[str, str]]) -> list[Any]:
+def _returns_row(entry: dict[str, Any], shown: list[tuple[str, str]]) -> list[Any]:
     bounds = entry.get("intervals", {})
     figures = [with_half_width(entry[figure][key], bounds.get(figure, {}).get(key)) for figure, key in shown]
     scores = [with_half_width(entry[name], bounds.get(name)) for name in ("brier", "ece")]

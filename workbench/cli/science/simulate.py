@@ -37,7 +37,7 @@ def paper_tables(
         echo(f"\nTable {number}")
         show_table(
             ["row", "column", "printed", "ours", "difference", "why"],
-            [_line(cell) for cell in cells if cell["table"] == number],
+            [_table_row(cell) for cell in cells if cell["table"] == number],
         )
     comparable = [cell for cell in cells if cell["difference"] is not None]
     agreeing = sum(cell["agrees"] for cell in comparable)
@@ -47,7 +47,7 @@ def paper_tables(
         echo(f"  {row['what']}: {row['why']}")
 
 
-def _line(cell: dict[str, Any]) -> list[str]:
+def _table_row(cell: dict[str, Any]) -> list[str]:
     printed, ours, difference = cell["printed"], cell["ours"], cell["difference"]
     note = cell["our_note"] if cell["table"] != "17" else ""
     return [

@@ -4,7 +4,6 @@ A leaf counts for a claim only if `counts_for` says so: its run knew no more tha
 what the run knew and before what the claim may know. Runs of other homes do not count, since nobody here knows how they were chosen.
 """
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,45 +13,15 @@ import orjson
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.leaves.aggregation import IMPUTED
-from workbench.engine.record.fold import load_state
+from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import WorkbenchError
-from workbench.questions.grammar import series_named
 from workbench.science.arrays import logit
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-
-_FIGURES = re.compile(
-    r"[\d.,]*\d|\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b"
-)
-
-
-def counts_for(known: Cutoff, day: str, cutoff: Cutoff | None = None) -> bool:
-    """Whether a forecast may be scored by an outcome, and teach what is forecast at a cutoff: one rule for runs, nights and scores.
-
-    Parameters
-    ----------
-    known : Cutoff
-        What the forecast knew. Of a live one (``now``, parsed at its instant) the day it was made on counts as known.
-    day : str
-        On which the outcome was decided, as YYYY-MM-DD: after what the forecast knew, or it may have read it.
-    cutoff : Cutoff, optional
-        Of what would learn from it: only from outcomes that it can see, and so from no forecast that knew more than it does.
-    """
-    last_known = known.last_moment_day if known.live else known.last_visible_day
-    return last_known.isoformat() < day and (cutoff is None or day <= cutoff.last_visible_day.isoformat())
-
-
-def topic_of(statement: str) -> str:
-    """What a claim is about, whatever its dates and figures: the series of a claim in the grammar, else its words without them.
-
-    Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
-    """
-    return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,14 +62,9 @@ class ResolvedLeaf:
 
 def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[ResolvedLeaf]:
     """Yield the resolved leaves of this home's own runs that count, in the order of runs; with a cutoff those that may teach it."""
-    for run_id in store.run_ids():
-        if not store.events(run_id, kinds=("outcome.recorded",)):
-            continue
-        try:
-            state = load_state(store, run_id)
-        except WorkbenchError:
-            continue  # a run that this version cannot read teaches nothing, and ends no other
-        if state.imported is None:
+    for state in resolved_runs(store):
+        # One that this version cannot read teaches nothing, and ends no other.
+        if isinstance(state, RunState) and state.imported is None:
             known = state.parsed_cutoff()
             yield from (leaf for leaf in _of_run(store, state) if counts_for(known, leaf.day, before))
 

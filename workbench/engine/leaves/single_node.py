@@ -11,7 +11,7 @@ from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.terminal import printable
+from workbench.terminal import printable_line
 
 _LONGEST_LINE = 500  # characters of an author or a reason
 
@@ -114,8 +114,8 @@ def reopen_leaf(
                 ev.LeafReopened(
                     node=node,
                     resynthesis="full" if full else "numeric",
-                    author=_line(author),
-                    reason=_line(reason),
+                    author=printable_line(author, _LONGEST_LINE),
+                    reason=printable_line(reason, _LONGEST_LINE),
                 ),
             )
         return load_state(store, run_id)
@@ -146,7 +146,3 @@ def require_due(state: RunState, node: NodeId) -> None:
         raise UsageError(
             f"{node} has its value: ", command("reground", state.run_id, node), " grounds it again"
         )
-
-
-def _line(text: str) -> str:
-    return printable(" ".join(text.split()), keep="")[:_LONGEST_LINE]

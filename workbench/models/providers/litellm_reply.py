@@ -114,17 +114,17 @@ def _call(call: Any) -> ToolCall:
 def _parsed(identity: str, name: str, arguments: Any) -> ToolCall:
     if not isinstance(arguments, dict):
         arguments = {MALFORMED: arguments if isinstance(arguments, str) else json.dumps(arguments)}
-    return ToolCall(id=well_formed(identity), name=well_formed(name), arguments=_plain(arguments))
+    return ToolCall(id=well_formed(identity), name=well_formed(name), arguments=_well_formed_json(arguments))
 
 
-def _plain(value: Any) -> Any:
+def _well_formed_json(value: Any) -> Any:
     """JSON values without lone surrogates, which an escape in a call's arguments can bring."""
     match value:
         case str():
             return well_formed(value)
         case dict():
-            return {well_formed(str(key)): _plain(item) for key, item in value.items()}
+            return {well_formed(str(key)): _well_formed_json(item) for key, item in value.items()}
         case list():
-            return [_plain(item) for item in value]
+            return [_well_formed_json(item) for item in value]
         case _:
             return value

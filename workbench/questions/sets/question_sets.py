@@ -102,7 +102,7 @@ def add_questions(store: Store, name: str, reading: QuestionFile, *, form: str, 
         entries = [_with_topic(question, stored.get(question.id)) for question in reading.questions]
         changed = [question for question in entries if stored.get(question.id) != question]
         for question in changed:
-            store.append(stream, ev.QuestionAdded(node=question.id, question=_plain(question)))
+            store.append(stream, ev.QuestionAdded(node=question.id, question=_question_json(question)))
     return len(changed)
 
 
@@ -113,7 +113,7 @@ def _with_topic(question: Question, before: Question | None) -> Question:
     return replace(question, extra={**question.extra, "topic": topic})
 
 
-def _plain(question: Question) -> dict[str, Any]:
+def _question_json(question: Question) -> dict[str, Any]:
     value: dict[str, Any] = json.loads(json.dumps(question.to_json()))
     return value
 

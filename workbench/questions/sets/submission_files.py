@@ -59,7 +59,7 @@ def _checked_forecastbench(text: str, questions: QuestionSet) -> list[str]:
         if not isinstance(document.get(name), str) or not document[name].strip():
             problems.append(f"{name} must be a text that is not empty")
     due = document.get("forecast_due_date")
-    if _day(due) is None:
+    if _day_or_none(due) is None:
         problems.append(f"forecast_due_date must be a day, not {due!r:.40}")
     elif document.get("question_set") != f"{due}-llm.json":
         problems.append(f"question_set must be '{due}-llm.json', not {document.get('question_set')!r:.60}")
@@ -114,7 +114,7 @@ def _forecast_problems(
         return [*problems, "id and source must be texts: combinations of questions are not forecast any more"]
     if entry["source"] in MARKETS and date is not None:
         problems.append(f"{entry['id']}: a market question has no resolution date, it must be null")
-    if date is not None and (_day(date) is None or (isinstance(due, str) and date <= due)):
+    if date is not None and (_day_or_none(date) is None or (isinstance(due, str) and date <= due)):
         problems.append(f"{entry['id']}: resolution_date must be a day after the due date, not {date!r:.40}")
     if not isinstance(entry.get("reasoning"), str | None):
         problems.append(f"{entry['id']}: reasoning must be a text or null")
@@ -191,7 +191,7 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
     return problems
 
 
-def _day(value: Any) -> str | None:
+def _day_or_none(value: Any) -> str | None:
     try:
         return check_day(value, of="a day") if isinstance(value, str) else None
     except QuestionError:

@@ -94,7 +94,7 @@ class Calibration:
         if self.threshold is None:
             raise CalibrationError(
                 "this calibration has no threshold: fit it with ",
-                Setting("threshold", "True"),
+                Setting("threshold", True),
                 " on a validation set",
             )
         return (as_probabilities(p) > self.threshold).astype(np.float64)

@@ -56,7 +56,7 @@ def clusters_of(
     if any(len(column) != len(questions) for column in columns):
         raise DomainError(f"series and days must have one entry for each of {len(questions)} events")
     names = np.where(np.char.strip(columns[0]) == "", questions, columns[0])
-    days = {text: _day(text) for column in columns[1:] for text in np.unique(column).tolist()}
+    days = {text: _ordinal_day(text) for column in columns[1:] for text in np.unique(column).tolist()}
     windows: dict[str, dict[str, list[tuple[int | None, int | None]]]] = defaultdict(
         lambda: defaultdict(list)
     )
@@ -71,7 +71,7 @@ def clusters_of(
     return np.array(labels, dtype=str)
 
 
-def _day(text: str) -> int | None:
+def _ordinal_day(text: str) -> int | None:
     try:
         return date.fromisoformat(text.strip()[:10]).toordinal()
     except ValueError:

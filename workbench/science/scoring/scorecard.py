@@ -121,7 +121,7 @@ def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Diff
     return adjusted_brier((p - o) ** 2, own, reference[np.isfinite(reference)])
 
 
-def _number(value: float) -> float | None:
+def _json_number(value: float) -> float | None:
     # JSON has no nan.
     return None if np.isnan(value) else float(value)
 
@@ -183,16 +183,16 @@ def scorecard(
                 if difficulty is None:
                     raise DomainError("abi needs the difficulty of the events")
                 score = adjusted_part(p[inside], o[inside], rows[inside], difficulty, part)
-                scores[part] = _number(index_of(score) if not np.isnan(score) else score)
+                scores[part] = _json_number(index_of(score) if not np.isnan(score) else score)
                 adjusted.append(score)
             else:
-                scores[part] = _number(METRICS[metric](p[inside], o[inside], question[inside]))
+                scores[part] = _json_number(METRICS[metric](p[inside], o[inside], question[inside]))
         if metric in POOLED:
-            scores["overall"] = _number(METRICS[metric](p, o, question))
+            scores["overall"] = _json_number(METRICS[metric](p, o, question))
         else:
             scores["overall"] = _overall(scores)
         if metric == "abi" and adjusted:
-            scores["overall_of_mean_score"] = _number(index_of(float(np.mean(adjusted))))
+            scores["overall_of_mean_score"] = _json_number(index_of(float(np.mean(adjusted))))
         card[metric] = scores
     return card
 
@@ -256,7 +256,9 @@ def subset_scorecard(
             inside = kind == part
             value = float(base[inside].mean()) if inside.any() else float("nan")
             # The root comes after the mean over subsets and events, as for any other Brier Index (BLF, App. A.2).
-            scores[part] = _number(index_of(value) if metric == "brier_index" and inside.any() else value)
+            scores[part] = _json_number(
+                index_of(value) if metric == "brier_index" and inside.any() else value
+            )
         scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
         card[metric] = scores
     per_event["brier_index"] = per_event["brier"]

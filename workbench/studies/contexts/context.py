@@ -133,10 +133,10 @@ def read_contexts(path: Path) -> dict[str, str]:
     entries = document.get("contexts") if isinstance(document, dict) else None
     if not isinstance(entries, dict):
         raise QuestionError(f"{path}: a mapping under 'contexts' is needed, question to text or sources")
-    return {str(name): _text(entry, f"{path}: context of {name}") for name, entry in entries.items()}
+    return {str(name): _entry_text(entry, f"{path}: context of {name}") for name, entry in entries.items()}
 
 
-def _text(entry: Any, what: str) -> str:
+def _entry_text(entry: Any, what: str) -> str:
     if isinstance(entry, str):
         return entry[:MAX_CONTEXT]
     try:

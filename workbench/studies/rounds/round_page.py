@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup
 
 from proxies.atomic import private_folder
-from workbench.formatting import percent
+from workbench.formatting import decimals, percent
 from workbench.output_files import write_output
 from workbench.questions.formats.question_tables import csv_of
 from workbench.store import Store
@@ -94,7 +94,7 @@ def _cell(value: Any) -> str:
 @cache
 def _environment() -> "Environment":
     return html_environment(
-        "workbench.studies.rounds", percent=percent, number=_number, strip=_strip, web=_web_address
+        "workbench.studies.rounds", percent=percent, number=decimals, strip=_strip, web=_web_address
     )
 
 
@@ -112,10 +112,6 @@ def round_page(results: RoundResults) -> str:
         flagged=sum(bool(row.flags) for row in rows),
         trees=sum(row.tree is not None for row in rows),
     )  # fmt: skip
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
 
 
 def _web_address(text: str) -> str:

@@ -1,7 +1,7 @@
 """What this home's earlier nights came to: shrinkage and calibration learned from it, put on record when a night is opened.
 
 A forecast counts only if its outcome was decided after what it knew and on a day that is visible at the new night's cutoff
-(`workbench.engine.leaves.own_record.counts_for`). Shrinkage pulls a forecast toward the crowd of that night (toward the own share of Yes
+(`workbench.engine.record.resolved_runs.counts_for`). Shrinkage pulls a forecast toward the crowd of that night (toward the own share of Yes
 where there was none), the more its trials disagreed (BLF, App. C.9); global Platt scaling follows (App. C.11). Both are judged
 together on questions that they were not fitted on, and used only if they are shown to help there (`learn_correction`).
 """
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from workbench.engine.leaves.own_record import counts_for
+from workbench.engine.record.resolved_runs import counts_for
 from workbench.questions.sets.question_sets import load_set, resolved_days
 from workbench.science.arrays import FloatArray, logit
 from workbench.science.calibrating.platt import PlattFit

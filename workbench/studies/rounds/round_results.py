@@ -121,7 +121,10 @@ def round_results(store: Store, night: Round) -> RoundResults:
     entries = [questions.questions[name] for name in night.questions if name in questions.questions]
     times = forecast_times(store, night.set_name, entries)
     record = read_record(night.study.manifest)
-    bare = [_row(store, night, record, questions.questions[event.question], event, times) for event in events]
+    bare = [
+        _forecast_row(store, night, record, questions.questions[event.question], event, times)
+        for event in events
+    ]
     p = {row.event: row.p for row in bare if row.p is not None}
     mended = coherent(entries, p)
     rows = [replace(row, coherent=mended.get(row.event)) for row in bare]
@@ -147,7 +150,7 @@ def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -
     return {question: sorted(moments) for question, moments in times.items()}
 
 
-def _row(
+def _forecast_row(
     store: Store,
     night: Round,
     record: OwnRecord | None,

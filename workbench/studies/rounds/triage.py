@@ -115,7 +115,7 @@ def triage(
         if reason := why_not(question, now):
             left_out.append(LeftOut(question.id, reason))
         else:
-            rows.append(_row(question, now, usd_per_event, skill))
+            rows.append(_triage_row(question, now, usd_per_event, skill))
     # By id where gains are equal: the same night from the same set, whatever its order.
     rows.sort(key=lambda row: (-(row.gain if row.per_usd is None else row.per_usd), row.question))
     if size is not None:
@@ -144,7 +144,7 @@ def days_left(question: Question, now: datetime) -> float | None:
     return None if close is None else (close - now).total_seconds() / 86400
 
 
-def _row(question: Question, now: datetime, usd_per_event: float | None, skill: float) -> TriageRow:
+def _triage_row(question: Question, now: datetime, usd_per_event: float | None, skill: float) -> TriageRow:
     events = [event for event in events_of(question) if event.outcome is None]
     left = days_left(question, now)
     gain = fsum(expected_gain(event.crowd, left, skill=skill) for event in events)

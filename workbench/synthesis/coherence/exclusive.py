@@ -56,7 +56,7 @@ def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
         return None
     between = _BETWEEN.search(plain)
     if between is not None:
-        low, high = _number(between[1]), _number(between[3])
+        low, high = _amount(between[1]), _amount(between[3])
         if low >= high:
             return None
         rest = plain[: between.start()] + "§" + plain[between.end() :]
@@ -69,7 +69,7 @@ def read_band(key: str, statement: str) -> tuple[str, ValueRange] | None:
         rest = plain[: match.start()] + "§" + plain[match.end() :]
         if _TOUCHES.search(rest) or any(other.search(rest) for other, _, _ in _SIDES):
             return None
-        level = _number(match[1])
+        level = _amount(match[1])
         if lower:
             return rest, ValueRange(key=key, low=level, high=inf, holds_low=holds, holds_high=False)
         return rest, ValueRange(key=key, low=-inf, high=level, holds_low=False, holds_high=holds)
@@ -156,5 +156,5 @@ def _covers(chain: Sequence[ValueRange]) -> bool:
     )
 
 
-def _number(text: str) -> float:
+def _amount(text: str) -> float:
     return float(text.replace(",", ""))

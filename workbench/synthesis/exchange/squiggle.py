@@ -79,8 +79,8 @@ def _value(tree: Tree, node: NodeId, variances: Mapping[NodeId, float], *, clamp
 def _expression(node: NodeId, rule: Rule) -> str:
     if isinstance(rule, AffineRule):
         terms = [
-            _number(rule.intercept),
-            *(f"{_number(w)} * {_name(child)}" for child, w in rule.weights.items()),
+            _signed(rule.intercept),
+            *(f"{_signed(w)} * {_name(child)}" for child, w in rule.weights.items()),
         ]
         return " + ".join(terms)
     children = rule.named_children()
@@ -96,10 +96,10 @@ def _expression(node: NodeId, rule: Rule) -> str:
                 _name(child) if true else f"(1 - {_name(child)})"
                 for child, true in zip(children, row, strict=True)
             ]
-            terms.append(" * ".join([*([] if share == 1.0 else [_number(share)]), *factors]))
+            terms.append(" * ".join([*([] if share == 1.0 else [_signed(share)]), *factors]))
     return " + ".join(terms) or "0"
 
 
-def _number(value: float) -> str:
+def _signed(value: float) -> str:
     # Squiggle reads "a + -0.2 * b", but people do not.
     return f"({value!r})" if value < 0 else repr(value)

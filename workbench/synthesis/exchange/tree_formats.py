@@ -229,7 +229,7 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
             polarities.setdefault(str(parent_of(row["id"])), {})[row["id"]] = cell["polarity"]
         if "p" in cell:
             row["belief"] = {
-                "p": _number(cell["p"], line),
+                "p": _csv_number(cell["p"], line),
                 "key_factor": cell.get("key_factor", ""),
                 "report": cell.get("report", ""),
                 "source": cell.get("source", "model"),
@@ -250,7 +250,7 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
     return rows
 
 
-def _number(text: str, line: int) -> float:
+def _csv_number(text: str, line: int) -> float:
     try:
         return float(text)
     except ValueError:

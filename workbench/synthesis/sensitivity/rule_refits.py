@@ -152,7 +152,7 @@ def weight_uncertainty(
     if evaluation.root is None:
         raise SensitivityError(
             "the root has no value: ground and synthesize the tree first, or resynthesize with ",
-            Setting("full", "True"),
+            Setting("full", True),
         )
     draws = np.random.default_rng(seed)
     sampled: dict[NodeId, Callable[[Mapping[NodeId, Column]], Column]] = {}

@@ -140,7 +140,7 @@ def root_uncertainty(
     if evaluation.root is None:
         raise SensitivityError(
             "the root has no value: ground and synthesize the tree first, or resynthesize with ",
-            Setting("full", "True"),
+            Setting("full", True),
         )
     pairs = _checked(tree, variances, correlation or {}, evaluation.values)
     weights = path_weights(tree, evaluation=evaluation)

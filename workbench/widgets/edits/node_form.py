@@ -120,18 +120,18 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.weigh = self._button("Set weight", self._weigh)
         self.side = choice(list(_SPEAKS), "how it bears on its parent")
         self.turn = self._button("Set polarity", self._turn)
-        self._side_row = _row(self.side, self.turn)
+        self._side_row = _form_row(self.side, self.turn)
         self.rule = choice(list(RULE_FORMS), "kind of rule")
         self.rule.observe(lambda _change: self._propose_rule(), names=["value"])
         self.rule_text = field("the rule as JSON", "wb-long")
         self.set_rule = self._button("Set rule", self._set_rule)
-        self._rule_row = _row(self.rule, self.rule_text, self.set_rule)
+        self._rule_row = _form_row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
         self.report = plain_widget(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", self._set_report)
-        self._report_row = _row(self.key_factor, self.report, self.set_report)
+        self._report_row = _form_row(self.key_factor, self.report, self.set_report)
         self.hold = self._button("Hold", lambda: self._make(EditRequest(pins=[self.node])))
         self.release = self._button("Give back", lambda: self._make(EditRequest(unpins=[self.node])))
         self.remove = self._button("Remove", self._remove)
@@ -140,15 +140,15 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")
         self.add = self._button("Add", self._add)
-        self._weight_row = _row(self.weight, self.weigh)
+        self._weight_row = _form_row(self.weight, self.weigh)
         rows = [
-            _row(self.words, self.reword, self.same),
+            _form_row(self.words, self.reword, self.same),
             self._side_row,
             self._weight_row,
             self._rule_row,
             self._report_row,
-            _row(self.hold, self.release, self.remove),
-            _row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
+            _form_row(self.hold, self.release, self.remove),
+            _form_row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
             self.line,
         ]
         super().__init__(rows, layout=look(ipywidgets.Layout))
@@ -207,7 +207,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self._make(EditRequest(polarities={self.node: side}))
 
     def _weigh(self) -> None:
-        weight = _number("a weight", self.weight.value)
+        weight = _typed_number("a weight", self.weight.value)
         shown = self._weights().get(self.node)
         refuse_unchanged(shown is not None and weight in (shown, float(_weight_text(shown))))
         self._make(EditRequest(weights={self.node: weight}))
@@ -257,7 +257,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         )[0]
         weights, values = {}, {}
         if self.new_weight.value.strip():
-            size = _number("a weight", self.new_weight.value)
+            size = _typed_number("a weight", self.new_weight.value)
             # Typed as a size beside "speaks against it", or with its sign: both mean the same.
             weights[child] = -abs(size) if side is Polarity.NEGATIVE else size
         if self.new_p.value.strip():
@@ -297,12 +297,12 @@ def _weight_text(weight: float | None) -> str:
     return "" if weight is None else f"{weight:g}"
 
 
-def _number(name: str, text: str) -> float:
+def _typed_number(name: str, text: str) -> float:
     try:
         return float(text.strip().replace("\N{MINUS SIGN}", "-"))
     except ValueError:
         raise UsageError(f"{text.strip()!r:.30} is not {name}: type a number such as 0.2") from None
 
 
-def _row(*children: ipywidgets.Widget) -> Any:
+def _form_row(*children: ipywidgets.Widget) -> Any:
     return box(ipywidgets.HBox, list(children), "wb-form-row")

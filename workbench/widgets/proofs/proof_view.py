@@ -207,9 +207,9 @@ def _output(output: Mapping[str, Any], picture: str) -> dict[str, Any]:
     kind = output.get("output_type")
     if kind == "stream":
         name = "warning" if output.get("name") == "stderr" else "print"
-        return _text(_joined(output.get("text", "")), name)
+        return _text_part(_joined(output.get("text", "")), name)
     if kind == "error":
-        trace = _plain("\n".join(map(str, _list(output.get("traceback")))))
+        trace = _output_text("\n".join(map(str, _list(output.get("traceback")))))
         line = f"{output.get('ename', 'Error')}: {output.get('evalue', '')}"
         return {"kind": "error", "line": line, "trace": trace}
     data = _dict(output.get("data"))
@@ -218,7 +218,7 @@ def _output(output: Mapping[str, Any], picture: str) -> dict[str, Any]:
             return shown
     for mime in _TEXT_KINDS:
         if mime in data:
-            return _text(_joined(data[mime]), "value")
+            return _text_part(_joined(data[mime]), "value")
     names = ", ".join(sorted(map(str, data))) or "nothing"
     return _message(f"An interactive output is not shown here ({names}).")
 
@@ -244,11 +244,11 @@ def _rich(mime: str, content: str, picture: str) -> dict[str, Any] | None:
     return {"kind": "image", "mime": mime, "base64": encoded, "alt": picture}
 
 
-def _text(text: str, name: str) -> dict[str, Any]:
-    return {"kind": "text", "name": name, "text": _plain(text)}
+def _text_part(text: str, name: str) -> dict[str, Any]:
+    return {"kind": "text", "name": name, "text": _output_text(text)}
 
 
-def _plain(text: str) -> str:
+def _output_text(text: str) -> str:
     """Return the text without terminal colours, cut at the limit; empty if it is only white space."""
     # Before the cut, which could otherwise end inside a colour sequence and show its rest as text.
     text = _ANSI.sub("", text)

@@ -1,0 +1,215 @@
+"""By how much a vendor rescaled prices for splits after a cutoff: measured on bars, told exactly by events.
+
+`readjust` decides what is looked up and undoes the factor; nothing here fetches or changes a row.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from itertools import accumulate
+from math import inf
+from operator import mul
+from typing import Any
+
+from proxies.asof.clock import NEW_YORK, Cutoff, parse_day
+from proxies.asof.share_figures import is_number
+
+# vendors compute in binary, some of them in four bytes a number
+_DUST = 1e-7
+# the ratio of a split that no list tells
+_SIMPLE = 20
+# subsets of later splits that are tried; a share with twelve later splits has as many
+_MOST_PRODUCTS = 4096
+# a vendor may take some days to rescale its prices
+_UNSURE = timedelta(days=5)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ratio:
+    """A measured ratio, and how far the rounding of prices lets the true one lie from it."""
+
+    measured: float
+    low: float
+    high: float
+
+    def admits(self, value: float | Fraction) -> bool:
+        return self.low * (1 - _DUST) <= value <= self.high * (1 + _DUST)
+
+
+def bar_factor(raw: Any, adjusted: Any, cutoff: Cutoff, events: Any = None) -> float | None:
+    """What undoes the splits after the cutoff, or None where no day before it has a price both as traded and as adjusted.
+
+    Parameters
+    ----------
+    raw, adjusted : lists of rows
+        As the upstream gives them.
+    events : list of rows or None
+        The vendor's splits. The product of those after the cutoff (of the first ones, else of any) that meets the measured ratio
+        within its rounding error is the factor; without one it is the simplest ratio within that error, else the measured one:
+        vendors rescale for spin-offs too, which a list need not name.
+    """
+    ratio = _measured(raw, adjusted, cutoff)
+    if ratio is None:
+        return None
+    product = _product_within(_later(events, cutoff), ratio)
+    if product is not None:
+        return float(product)
+    measured = ratio.measured
+    near = Fraction(max(measured, 1 / measured)).limit_denominator(_SIMPLE)
+    simple = float(near if measured > 1 else 1 / near)
+    return simple if ratio.admits(simple) else measured
+
+
+def total_factor(raw: Any, adjusted: Any, cutoff: Cutoff) -> float | None:
+    """As-traded over dividend-adjusted close on the last day before the cutoff that has both; None without one."""
+    ratio = _measured(raw, adjusted, cutoff)
+    return None if ratio is None else 1.0 if ratio.admits(1) else ratio.measured
+
+
+def _measured(raw: Any, adjusted: Any, cutoff: Cutoff) -> _Ratio | None:
+    """As-traded over adjusted close at the cutoff, narrowed by each day back to the last split before it."""
+    left, right = closes(raw, cutoff), closes(adjusted, cutoff)
+    days = sorted(left.keys() & right.keys(), reverse=True)
+    if not days:
+        return None
+    error, other = rounding_error(places_of(left.values())), rounding_error(places_of(right.values()))
+    low, high = 0.0, inf
+    for day in days:
+        bottom = max(0.0, left[day] - error) / (right[day] + other)
+        top = (left[day] + error) / (right[day] - other) if right[day] > other else inf
+        if max(low, bottom) > min(high, top) * (1 + _DUST):
+            # a split among these days changed the as-traded level
+            break
+        low, high = max(low, bottom), min(high, top)
+    return _Ratio(min(max(left[days[0]] / right[days[0]], low), high), low, high)
+
+
+def _later(events: Any, cutoff: Cutoff) -> list[Fraction]:
+    """The ratios of a list of splits that are dated after the cutoff, the first one first."""
+    later = []
+    for row in rows_of(events):
+        day, ratio = parse_day(str(row.get("date"))), _split_ratio(row)
+        if day is not None and ratio is not None and day > cutoff.last_visible_day:
+            later.append((day, ratio))
+    return [ratio for _, ratio in sorted(later)]
+
+
+def _split_ratio(row: Mapping[str, Any]) -> Fraction | None:
+    up, down = row.get("numerator"), row.get("denominator")
+    if not (is_number(up) and is_number(down)) or up <= 0 or down <= 0:
+        return None
+    above, below = (Fraction(part).limit_denominator(10_000) for part in (up, down))
+    return above / below if above and below else None
+
+
+def _product_within(ratios: list[Fraction], ratio: _Ratio) -> Fraction | None:
+    """The product of some later splits that meets a measured ratio, those up to some day first.
+
+    A vendor rescales for one split after the other, so that its prices know of all up to some day.
+    """
+    first = list(accumulate(ratios, mul, initial=Fraction(1)))
+    met = next((product for product in reversed(first) if ratio.admits(product)), None)
+    if met is not None:
+        return met
+    products = {Fraction(1)}
+    for item in ratios:
+        if len(products) * 2 > _MOST_PRODUCTS:
+            break
+        products |= {product * item for product in products}
+    near = [product for product in products if ratio.admits(product)]
+    return min(near, key=lambda product: abs(product - ratio.measured), default=None)
+
+
+def event_factor(splits: Any, newest: Any, cutoff: Cutoff) -> float | None:
+    """What undoes the splits that a vendor's list dates after the cutoff, or None where that cannot be known.
+
+    Parameters
+    ----------
+    splits, newest : lists of rows
+        The vendor's split events, and its bars up to the present: only events well before the last bar are surely in its
+        prices. A list without a single split of before the cutoff is no evidence that the vendor keeps one for this share: were
+        later splits enough, being told at all would say that one came.
+    """
+    days = [day for row in rows_of(newest) if (day := parse_day(str(row.get("date")))) is not None]
+    if not days:
+        return None
+    factor, listed = Fraction(1), False
+    for row in splits if isinstance(splits, list) else ():
+        if not isinstance(row, dict):
+            return None
+        day, ratio = parse_day(str(row.get("date"))), _split_ratio(row)
+        if day is None or ratio is None:
+            return None
+        if day <= cutoff.last_visible_day:
+            listed = True
+            continue
+        if day > max(days) - _UNSURE:
+            # announced, just done, or done and its bars cut off the answer: whether the prices know it cannot be told
+            return None
+        factor *= ratio
+    return float(factor) if listed else None
+
+
+def rounding_error(places: int) -> float:
+    """The rounding error of a figure with so many places."""
+    return 0.5 * 10.0**-places
+
+
+def places_of(values: Iterable[float]) -> int:
+    """To how many places figures are rounded: two at least, else as many as the longest has."""
+    # a float has a finite exponent: NaN and infinity are no JSON
+    return max([2, *(-int(Decimal(repr(value)).as_tuple().exponent) for value in values)])
+
+
+def rows_of(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none of what is no list."""
+    return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def closes(rows: Any, cutoff: Cutoff) -> dict[str, float]:
+    """The closing prices of bars by day, up to the last day visible at a cutoff."""
+    out: dict[str, float] = {}
+    for row in rows_of(rows):
+        day = parse_day(str(row.get("date")))
+        if day is None or day > cutoff.last_visible_day:
+            continue
+        close = next(
+            (row[n] for n in ("close", "price", "adjClose") if is_number(row.get(n)) and row[n] > 0), None
+        )
+        if close is not None:
+            out[day.isoformat()] = float(close)
+    return out
+
+
+def chart_factors(payload: Any, cutoff: Cutoff) -> tuple[float | None, float | None]:
+    """What undoes later splits, and what scales adjclose so that it meets the close on the last visible day."""
+    results = (payload.get("chart") or {}).get("result") if isinstance(payload, dict) else None
+    if not results:
+        return None, None
+    result = results[0]
+    factor = Fraction(1)
+    for event in ((result.get("events") or {}).get("splits") or {}).values():
+        when, ratio = event.get("date"), _split_ratio(event)
+        if not is_number(when) or ratio is None:
+            return None, None
+        # effective before the cutoff's day began: known and already in everyone's prices
+        day = datetime.fromtimestamp(when, tz=UTC).astimezone(NEW_YORK).date()
+        if day > cutoff.last_visible_day:
+            factor *= ratio
+    return float(factor), _total(result, cutoff)
+
+
+def _total(result: Mapping[str, Any], cutoff: Cutoff) -> float | None:
+    """Close over adjclose on the last day visible at the cutoff: undoes later dividends."""
+    indicators = result.get("indicators") or {}
+    prices = ((indicators.get("quote") or [{}])[0]).get("close") or []
+    adjusted = ((indicators.get("adjclose") or [{}])[0]).get("adjclose") or []
+    best: float | None = None
+    for stamp, close, adj in zip(result.get("timestamp") or [], prices, adjusted, strict=False):
+        if not (is_number(stamp) and is_number(close) and is_number(adj)) or adj <= 0:
+            continue
+        if datetime.fromtimestamp(stamp, tz=UTC).astimezone(NEW_YORK).date() <= cutoff.last_visible_day:
+            best = close / adj
+    return best

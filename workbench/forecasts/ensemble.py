@@ -1,0 +1,169 @@
+"""The forecaster of a series: members that draw paths, weighted and calibrated by how they did at cutoffs before this one."""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+
+import numpy as np
+
+from workbench.forecasts.member_weights import EnsembleFit, density_and_rank, fit_ensemble
+from workbench.forecasts.members.garch_paths import garch_paths
+from workbench.forecasts.members.level_paths import reverting_paths, seasonal_paths
+from workbench.forecasts.members.scaled_past import FEWEST, ScaledPast
+from workbench.forecasts.members.shock_paths import (
+    analogue_paths,
+    filtered_paths,
+    har_paths,
+    implied_paths,
+    walk_paths,
+)
+from workbench.forecasts.members.smoothed_paths import smoothed_paths
+from workbench.forecasts.series.series_history import Days, History
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import DomainError
+
+SEED = 20
+#: Past cutoffs that weights are learned from, and paths that each member draws at one of them.
+_CUTOFFS, _PATHS_THEN = 40, 300
+#: Values of an implied volatility that the member needs.
+_IMPLIED = 60
+
+Member = Callable[..., FloatArray | None]
+_MEMBERS: dict[str, Member] = {
+    "walk": walk_paths,
+    "filtered shocks": filtered_paths,
+    "HAR": har_paths,
+    "GJR-GARCH": garch_paths,
+    "implied": implied_paths,
+    "reverting": reverting_paths,
+    "seasonal": seasonal_paths,
+    "smoothed": smoothed_paths,
+    "analogues": analogue_paths,
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ensemble:
+    """The built-in `SeriesForecaster`: the pool of its members' paths.
+
+    Nothing in it is the base rate of a claim; that stands beside the answer.
+
+    Parameters
+    ----------
+    implied : History, optional
+        Volatility of the next month that options imply, in percent a year (the VIX for the S&P 500). Values after the last known one of
+        the series are left out.
+    members : tuple of str
+        Which members may draw; those that a series is too short for, or of another frequency, draw nothing.
+    each : int
+        Paths of each member.
+    learned : bool
+        False: equal weights, no calibration.
+
+    Examples
+    --------
+    >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
+    >>> steps = np.random.default_rng(0).normal(size=len(days))
+    >>> history = History.of(days, 50 + np.cumsum(steps))
+    >>> paths = Ensemble(learned=False).paths(history, date(2018, 9, 30), Calendar.of(history))
+    >>> paths.days.astype(str).tolist(), "reverting" in paths.members
+    (['2018-07-01', '2018-08-01', '2018-09-01'], True)
+    """
+
+    implied: History | None = None
+    members: tuple[str, ...] = tuple(_MEMBERS)
+    each: int = 1000
+    learned: bool = True
+    name: str = "ensemble"
+    _scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+
+    def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
+        """Return the members' paths with their weights; see `SeriesForecaster.paths`."""
+        history.need(FEWEST, "a forecast")
+        days = calendar.stamps(history.days[-1].item(), horizon)
+        if not len(days):
+            raise DomainError(f"no value is to come after {history.days[-1]} through {horizon}")
+        past = ScaledPast.of(history, calendar)
+        if not past.steps.any():
+            return Paths.of(
+                np.full((1, len(days)), history.values[-1]),
+                days,
+                known=history,
+                calendar=calendar,
+                member="constant",
+            )
+        drawn = self._draw(past, days, self.each)
+        fit = self.fit(past, len(days)) if self.learned else None
+        weights = np.full(len(self.members), 1.0) if fit is None else fit.weights
+        present = [name for name in self.members if drawn[name] is not None]
+        shares = np.array([weights[self.members.index(name)] for name in present])
+        shares /= shares.sum()
+        values = np.concatenate([drawn[name] for name in present])
+        each = np.repeat(shares / self.each, self.each)
+        if fit is not None:
+            centre = each @ values
+            deviation = np.sqrt(each @ (values - centre) ** 2)
+            values = centre + fit.spread * (values - centre) + fit.shift * deviation
+        return Paths(
+            values=past.unscaled(values),
+            days=days,
+            weights=each / each.sum(),
+            known=history,
+            calendar=calendar,
+            members=tuple(present),
+            drawn_by=np.repeat(np.arange(len(present)), self.each),
+        )
+
+    def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
+        """Return weights and calibration for a horizon of so many steps, from cutoffs whose outcomes are known."""
+        every = max(steps // 2, 21 if past.daily else 2)
+        first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
+        # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
+        ends = [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
+        scores = [self._score(past, count, steps) for count in ends]
+        table = np.array(scores).reshape(len(ends), 2, len(self.members))
+        separate = len(ends) * min(1.0, every / steps)
+        return fit_ensemble(table[:, 0], table[:, 1], separate)
+
+    def _score(self, past: ScaledPast, count: int, steps: int) -> FloatArray:
+        """Density and rank of what came ``steps`` after the first ``count`` values, by member, shape (2, members)."""
+        key = hashlib.sha256(
+            past.x[: count + steps].tobytes() + repr((count, steps, past.logarithmic)).encode()
+        ).hexdigest()
+        if key not in self._scores:
+            then = past.until(count)
+            ahead = past.days[count : count + steps]
+            result = np.full((2, len(self.members)), np.nan)
+            for column, drawn in enumerate(self._draw(then, ahead, _PATHS_THEN).values()):
+                if drawn is not None:
+                    result[:, column] = density_and_rank(drawn[:, -1], float(past.x[count + steps - 1]))
+            self._scores[key] = result
+        return self._scores[key]
+
+    def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
+        drawn: dict[str, FloatArray | None] = {}
+        for name in self.members:
+            if name == "implied":
+                implied = self._implied_until(past.days)
+                drawn[name] = (
+                    None
+                    if implied is None
+                    else implied_paths(past, len(days), implied, paths=paths, seed=SEED)
+                )
+            elif name == "seasonal":
+                drawn[name] = seasonal_paths(past, len(days), days, paths=paths, seed=SEED)
+            else:
+                drawn[name] = _MEMBERS[name](past, len(days), paths=paths, seed=SEED)
+        return drawn
+
+    def _implied_until(self, days: Days) -> FloatArray | None:
+        """The implied volatility on the last days of a series, each the last value on or before it; None where there are too few."""
+        if self.implied is None:
+            return None
+        positions = np.searchsorted(self.implied.days, days, side="right") - 1
+        usable = positions >= 0
+        if usable.sum() < _IMPLIED:
+            return None
+        return self.implied.values[positions[usable]]

@@ -1,0 +1,101 @@
+"""Members for series whose level returns, or moves with the year: a shrunken autoregression, and a local level with seasons."""
+
+import numpy as np
+from scipy.signal import lfilter
+
+from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.members.shock_paths import drawn_positions, standard_shocks
+from workbench.forecasts.series.series_history import Days
+from workbench.science.arrays import FloatArray, IntArray
+
+#: Years of the level that its mean is taken of.
+_MEAN_YEARS = 10
+#: Decay of the level tried for a local level, and years' worth of seasons that stand against none.
+_LEVELS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
+_SEASON_YEARS = 5.0
+
+
+def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return paths of a first-order autoregression with past shocks at the volatility expected ahead.
+
+    The pull to the mean is estimated over the last ten years, corrected for its upward bias in short samples (Kendall 1954) and shrunk to
+    none by its own error: a series that only wanders gets a walk.
+    """
+    window = past.x[-(int(_MEAN_YEARS * past.calendar.steps_a_year) + 1) :]
+    before, after = window[:-1], window[1:]
+    mean = float(window.mean())
+    variances, long_run = past.variances()
+    spread = float(((before - before.mean()) ** 2).sum())
+    pull, centre = 0.0, mean
+    if spread > 0:
+        slope = float(((before - before.mean()) * (after - after.mean())).sum()) / spread
+        slope += (1.0 + 3.0 * slope) / len(before)
+        noise = after - after.mean() - slope * (before - before.mean())
+        error = float((noise**2).mean()) / spread
+        estimate = max(1.0 - slope, 0.0)
+        pull = min(estimate * estimate**2 / (estimate**2 + error) if estimate else 0.0, 1.0)
+    ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
+    shocks = standard_shocks(past, variances)
+    drawn = shocks[drawn_positions(len(shocks), paths, steps, seed=seed)] * ahead
+    keep = 1.0 - pull
+    start = past.x[-1] - centre
+    return np.asarray(
+        centre + lfilter([1.0], [1.0, -keep], drawn, axis=1, zi=np.full((paths, 1), keep * start))[0]
+    )
+
+
+def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray:
+    """Return paths of a local level whose steps also hold the mean step of their month, shrunk to the drift.
+
+    Parameters
+    ----------
+    days : ndarray of datetime64[D], shape (steps,)
+        Stamps of the steps ahead.
+    """
+    seasons = _seasons(past.days)
+    means = _season_steps(past, seasons[1:])
+    clean = past.steps - means[seasons[1:]]
+    level = np.concatenate([[0.0], np.cumsum(clean)])
+    decay = _best_decay(level)
+    smooth = lfilter([decay], [1.0, decay - 1.0], level, zi=[(1.0 - decay) * level[0]])[0]
+    errors = level[1:] - smooth[:-1]
+    rng_positions = drawn_positions(len(errors), paths, steps, seed=seed)
+    drawn = (errors - errors.mean())[rng_positions]
+    # An error moves the level by its decayed part, and the value itself by all of it.
+    moved = np.cumsum(decay * drawn, axis=1)
+    values = smooth[-1] - level[-1] + moved + (1.0 - decay) * drawn
+    return np.asarray(past.x[-1] + values + np.cumsum(means[_seasons(days)]))
+
+
+def _seasons(days: Days) -> IntArray:
+    return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.int64)
+
+
+def _season_steps(past: ScaledPast, seasons: IntArray) -> FloatArray:
+    """Mean step of each calendar month, shape (12,), shrunk to the drift by the years seen."""
+    recent = slice(-int(20 * past.calendar.steps_a_year), None)
+    steps, seasons = past.steps[recent], seasons[recent]
+    # Winsorised, so that one collapse does not become a season.
+    limit = 4.0 * float(np.median(np.abs(steps - np.median(steps)))) or np.inf
+    steps = np.clip(steps, np.median(steps) - limit, np.median(steps) + limit)
+    counts = np.bincount(seasons, minlength=12)
+    sums = np.bincount(seasons, weights=steps, minlength=12)
+    years = len(steps) / past.calendar.steps_a_year
+    means = np.divide(sums, counts, out=np.zeros(12), where=counts > 0)
+    overall = float(steps.mean())
+    spread = float(steps.var())
+    # Between-month variance beyond what noise alone would give decides how much of a season is believed.
+    between = float(np.average((means - overall) ** 2, weights=np.maximum(counts, 1e-9)))
+    noise = spread * 12.0 / max(len(steps), 1)
+    trust = max(0.0, 1.0 - noise / between) if between > 0 else 0.0
+    trust *= years / (years + _SEASON_YEARS)
+    return np.asarray(past.drift + trust * (means - overall))
+
+
+def _best_decay(level: FloatArray) -> float:
+    """The decay of a local level with the least squared error one step ahead; 1 is a walk."""
+    scores = []
+    for decay in _LEVELS:
+        smooth = lfilter([decay], [1.0, decay - 1.0], level, zi=[(1.0 - decay) * level[0]])[0]
+        scores.append(float(((level[1:] - smooth[:-1])[len(level) // 10 :] ** 2).mean()))
+    return _LEVELS[int(np.argmin(scores))]

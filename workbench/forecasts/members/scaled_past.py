@@ -1,0 +1,118 @@
+"""The past of a series on the scale on which its steps are alike, and what all members read from it: volatility, drift, season."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.signal import lfilter
+
+from workbench.forecasts.series.series_history import Days, History
+from workbench.forecasts.series_paths import Calendar
+from workbench.science.arrays import FloatArray
+
+#: Fewer values than this say nothing of a distribution of steps.
+FEWEST = 24
+#: Decay of the fast and the slow average of squared steps, by whether steps are about a day long.
+_DECAYS = {True: (0.94, 0.985), False: (0.8, 0.95)}
+#: Share of a deviation of variance that is left after a step.
+_PERSISTENCE = {True: 0.985, False: 0.9}
+#: Years for which the mean of the past counts as much as a drift of 0: a Sharpe ratio is seldom above 0.4, so its prior is 6 years' worth.
+_DRIFT_YEARS = 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScaledPast:
+    """Values on their scale: logarithms where steps grow with the level, else as they are.
+
+    Parameters
+    ----------
+    x : ndarray, shape (n,)
+        Oldest first.
+    days : ndarray of datetime64[D], shape (n,)
+    calendar : Calendar
+    logarithmic : bool
+    """
+
+    x: FloatArray
+    days: Days
+    calendar: Calendar
+    logarithmic: bool
+
+    @classmethod
+    def of(cls, history: History, calendar: Calendar) -> "ScaledPast":
+        """Return the past of a history on its scale."""
+        values = history.values
+        logarithmic = _steps_grow_with_level(values)
+        return cls(
+            x=np.log(values) if logarithmic else values.astype(np.float64),
+            days=history.days,
+            calendar=calendar,
+            logarithmic=logarithmic,
+        )
+
+    def until(self, count: int) -> "ScaledPast":
+        """Return what was known when the series had ``count`` values, on the same scale."""
+        return ScaledPast(
+            x=self.x[:count], days=self.days[:count], calendar=self.calendar, logarithmic=self.logarithmic
+        )
+
+    def unscaled(self, x: FloatArray) -> FloatArray:
+        """Return numbers of this scale in the unit of the series."""
+        return np.exp(x) if self.logarithmic else x
+
+    @property
+    def daily(self) -> bool:
+        """Whether a step is a day or a session."""
+        return self.calendar.steps_a_year > 100
+
+    @property
+    def steps(self) -> FloatArray:
+        """Changes from one value to the next, shape (n - 1,)."""
+        return np.diff(self.x)
+
+    @property
+    def drift(self) -> float:
+        """Mean step, shrunk to 0 by the years that it was seen for."""
+        years = (len(self.x) - 1) / self.calendar.steps_a_year
+        return float(self.steps.mean()) * years / (years + _DRIFT_YEARS)
+
+    def variances(self) -> tuple[FloatArray, float]:
+        """Return the variance expected of the step after each value (shape (n,)), and the one that it returns to.
+
+        The mean of a fast and a slow exponential average of squared steps, shrunk to the long run. The long run is the mean of
+        all of the past and of its median, which a single crash does not move.
+        """
+        squares = (self.steps - self.steps.mean()) ** 2
+        mean = float(squares.mean())
+        # The median of the square of a standard normal number is 0.455.
+        long_run = 0.5 * mean + 0.5 * min(mean, float(np.median(squares)) / 0.455)
+        if long_run <= 0.0:
+            long_run = mean
+        start = float(squares[:60].mean())
+        averages = [
+            lfilter([1 - decay], [1, -decay], squares, zi=[decay * start])[0] for decay in _DECAYS[self.daily]
+        ]
+        now = 0.9 * (0.5 * averages[0] + 0.5 * averages[1]) + 0.1 * long_run
+        return np.concatenate([[start], now]), long_run
+
+    def ahead(self, now: FloatArray | float, long_run: float, steps: int) -> FloatArray:
+        """Return the variance expected of each step ahead, from the one expected of the next: shape (..., steps)."""
+        power = _PERSISTENCE[self.daily] ** np.arange(steps)
+        return np.asarray(long_run + (np.asarray(now)[..., None] - long_run) * power)
+
+
+def _steps_grow_with_level(values: FloatArray) -> bool:
+    """Whether steps are more alike as shares of the value than as amounts (never where a value is 0 or below)."""
+    if (values <= 0).any() or len(values) < 3:
+        return False
+    level = np.log(values[:-1])
+    if np.ptp(level) == 0.0:
+        return True
+    amounts, shares = np.abs(np.diff(values)), np.abs(np.diff(np.log(values)))
+    if not amounts.any():
+        return True
+    return abs(_correlation(shares, level)) <= abs(_correlation(amounts, level))
+
+
+def _correlation(a: FloatArray, b: FloatArray) -> float:
+    spread = float(a.std() * b.std())
+    return float(((a - a.mean()) * (b - b.mean())).mean()) / spread if spread else 0.0

@@ -1,0 +1,152 @@
+"""Members that draw past shocks anew, at the volatility expected ahead: filtered historical simulation and its kin.
+
+Barone-Adesi, Giannopoulos and Vosper (1999). Shocks are drawn in stretches, so that what is left of their clustering stays, and
+from the same dates for every member (and for several series that are drawn together).
+"""
+
+import numpy as np
+
+from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.science.arrays import FloatArray, IntArray
+
+#: Mean length of the stretches in which shocks are drawn.
+_STRETCH = 10
+#: Windows behind volatility's own past: a week, a month, half a year of sessions (Corsi 2009); of slower series a quarter, a year, three.
+_HAR = {True: (5, 22, 126), False: (3, 12, 36)}
+
+
+def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArray:
+    """Return positions among ``count`` shocks, shape (paths, steps): stretches of the past whose length varies (stationary bootstrap)."""
+    rng = np.random.default_rng(seed)
+    fresh = rng.random((paths, steps)) < 1.0 / _STRETCH
+    fresh[:, 0] = True
+    starts = np.where(fresh, rng.integers(0, count, (paths, steps)), 0)
+    begun = np.maximum.accumulate(np.where(fresh, np.arange(steps), 0), axis=1)
+    return np.asarray((np.take_along_axis(starts, begun, axis=1) + np.arange(steps) - begun) % count)
+
+
+def standard_shocks(past: ScaledPast, variances: FloatArray) -> FloatArray:
+    """Return past steps over the volatility that was expected of them; mean 0, variance 1, shape (n - 1,)."""
+    centred = past.steps - past.steps.mean()
+    shocks = centred / np.sqrt(np.maximum(variances[:-1], 1e-300))
+    spread = float(shocks.std())
+    return np.asarray((shocks - shocks.mean()) / spread) if spread > 0 else shocks
+
+
+def filtered_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return paths of past shocks at the shrunken fast and slow averages of volatility, shape (paths, steps)."""
+    variances, long_run = past.variances()
+    return at_volatility(past, past.ahead(variances[-1], long_run, steps), variances, paths=paths, seed=seed)
+
+
+def at_volatility(
+    past: ScaledPast, ahead: FloatArray, variances: FloatArray, *, paths: int, seed: int
+) -> FloatArray:
+    """Return paths of past shocks at these variances of the steps ahead, shape (steps,) or (paths, steps)."""
+    steps = ahead.shape[-1]
+    shocks = standard_shocks(past, variances)
+    drawn = shocks[drawn_positions(len(shocks), paths, steps, seed=seed)]
+    return np.asarray(past.x[-1] + np.cumsum(past.drift + drawn * np.sqrt(ahead), axis=1))
+
+
+def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return paths whose volatility over the whole horizon is regressed on its own week, month and half year.
+
+    The errors of the regression are drawn too: how far volatility itself may move gives the paths their heavy tails.
+    """
+    squares = (past.steps - past.steps.mean()) ** 2
+    floor = 1e-4 * float(squares.mean()) or 1e-300
+    sums = np.concatenate([[0.0], np.cumsum(squares)])
+    longest = _HAR[past.daily][-1]
+    ends = np.arange(longest, len(squares) + 1)
+
+    def mean_log(size: int, stop: IntArray) -> FloatArray:
+        return np.asarray(np.log(np.maximum((sums[stop] - sums[stop - size]) / size, floor)))
+
+    design = np.column_stack([np.ones(len(ends)), *(mean_log(size, ends) for size in _HAR[past.daily])])
+    count = len(ends) - steps
+    variances, long_run = past.variances()
+    if count < 4 * design.shape[1]:
+        return at_volatility(
+            past, past.ahead(variances[-1], long_run, steps), variances, paths=paths, seed=seed
+        )
+    target = mean_log(steps, ends[:count] + steps)
+    rows = design[:count]
+    # Ridge towards equal weights of the three that sum to 0.6, worth ten separate windows of the horizon.
+    prior = np.array([0.4 * float(target.mean()), 0.2, 0.2, 0.2])
+    weight = np.diag([1.0, *rows[:, 1:].var(axis=0)]) * 10.0 * steps
+    beta = np.linalg.solve(rows.T @ rows + weight, rows.T @ target + weight @ prior)
+    errors = target - rows @ beta
+    rng = np.random.default_rng(seed + 1)
+    log_variance = design[-1] @ beta + rng.choice(errors, paths)
+    ahead = np.exp(log_variance)[:, None] * np.ones(steps)
+    return at_volatility(past, ahead, variances, paths=paths, seed=seed)
+
+
+def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: int, seed: int) -> FloatArray:
+    """Return paths at the volatility that options imply, corrected for what it overstated so far.
+
+    Parameters
+    ----------
+    implied : ndarray, shape (k,)
+        Annualised volatility of the next month in percent (the VIX), on the last ``k`` days of the series.
+    """
+    variances, long_run = past.variances()
+    daily = (implied / 100.0) ** 2 / past.calendar.steps_a_year
+    squares = (past.steps - past.steps.mean()) ** 2
+    known = len(daily) - 1
+    # Implied variance pays a premium: over what was realised the next step, shrunk to the 20 % of the literature by two years' worth.
+    over = 500.0
+    ratio = (float(squares[len(squares) - known :].sum()) + 0.8 * over * float(daily.mean())) / (
+        float(daily[:-1].sum()) + over * float(daily.mean())
+    )
+    ahead = past.ahead(float(daily[-1]) * ratio, long_run, steps)
+    return at_volatility(past, ahead, variances, paths=paths, seed=seed)
+
+
+def walk_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return paths of a walk without drift: past steps as they were, drawn singly."""
+    rng = np.random.default_rng(seed)
+    centred = past.steps - past.steps.mean()
+    return np.asarray(past.x[-1] + np.cumsum(rng.choice(centred, (paths, steps)), axis=1))
+
+
+def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return what followed like states of the past: windows drawn by their likeness to now, at today's volatility.
+
+    A state is the level, the trailing half year (of slower series: year) in units of its volatility, and the volatility.
+    """
+    variances, long_run = past.variances()
+    back = 126 if past.daily else 12
+    deviations = np.sqrt(np.maximum(variances, 1e-300))
+    trailing = np.zeros(len(past.x))
+    trailing[back:] = (past.x[back:] - past.x[:-back]) / (deviations[back:] * np.sqrt(back))
+    # Level within what it has been in the last ten years, so that a price that grows has like states too.
+    window = int(10 * past.calendar.steps_a_year)
+    level = past.x - _trailing_mean(past.x, window)
+    state = np.column_stack([level, trailing, np.log(deviations)])
+    starts = np.arange(min(back, len(past.x) // 4), len(past.x) - steps)
+    if len(starts) < FEW_WINDOWS * steps:
+        return walk_paths(past, steps, paths=paths, seed=seed)
+    spread = state[starts].std(axis=0)
+    gaps = (state[starts] - state[-1]) / np.where(spread > 0, spread, 1.0)
+    weights = np.exp(-0.5 * np.minimum((gaps**2).mean(axis=1) / 0.5**2, 50.0)) + 0.02
+    rng = np.random.default_rng(seed)
+    chosen = rng.choice(starts, paths, p=weights / weights.sum())
+    ratio = np.sqrt(
+        past.ahead(variances[-1], long_run, steps).mean()
+        / past.ahead(variances[chosen], long_run, steps).mean(axis=1)
+    )
+    moves = past.x[chosen[:, None] + np.arange(1, steps + 1)] - past.x[chosen][:, None]
+    return np.asarray(past.x[-1] + moves * ratio[:, None])
+
+
+#: Separate windows that a past needs before its like states are drawn from.
+FEW_WINDOWS = 4
+
+
+def _trailing_mean(x: FloatArray, window: int) -> FloatArray:
+    sums = np.concatenate([[0.0], np.cumsum(x)])
+    ends = np.arange(1, len(x) + 1)
+    starts = np.maximum(0, ends - window)
+    return np.asarray((sums[ends] - sums[starts]) / (ends - starts))

@@ -1,0 +1,56 @@
+"""How many separate windows overlapping or persistent outcomes count as: the number behind every band of a past share."""
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import stdtrit
+
+#: Lags are summed up to the first at which the correlation has died away to this.
+_DIED_AWAY = 0.05
+#: Quantile of the normal law that bands of a share are drawn with (central 90 %).
+_NORMAL = 1.6449
+
+
+def separate_windows(outcomes: ArrayLike, overlap: float) -> float:
+    """Return how many independent outcomes have the same sampling error in their mean, at least 1.
+
+    Windows that overlap are one reason why outcomes go together; that a level lasts is another, and for a volatility or a
+    spread the larger one: weekly outcomes of "above 15" are far fewer than the weeks. Both are in the outcomes' own autocorrelation.
+
+    Parameters
+    ----------
+    outcomes : array_like of 0 and 1, shape (n,)
+        Of windows at equal distances, oldest first; any gaps left out.
+    overlap : float
+        Length of a window in those distances; the number is at most ``n / overlap``.
+
+    Notes
+    -----
+    ``n`` over one plus twice the sum of the autocorrelations, up to the first that has died away. Each is raised by the bias that
+    taking the sample's own mean off gives it (solved by three rounds), and the number lowered until a normal band is as wide as
+    Student's: then the central 90 % holds the true share in 84 to 95 % of simulated histories of 24 years, for returns, a
+    level with a half-life of two months, and one of nine (tests/forecasts/test_separate_windows.py).
+
+    Examples
+    --------
+    >>> round(separate_windows([0, 1] * 50, 1.0))
+    98
+    >>> round(separate_windows([0] * 50 + [1] * 50, 1.0))
+    1
+    """
+    y = np.asarray(outcomes, dtype=np.float64)
+    count = len(y)
+    length = max(overlap, 1.0)
+    centred = y - y.mean() if count else y
+    variance = float(centred @ centred)
+    if variance == 0.0:
+        return max(count / length, 1.0)
+    # By the Fourier transform, since the sum over all lags of a thousand weeks is wanted for hundreds of claims.
+    power = np.abs(np.fft.rfft(centred, 2 * count)) ** 2
+    correlation = np.fft.irfft(power)[1 : max(count // 2, 2)] / variance
+    times = 1.0
+    for _ in range(3):
+        raised = correlation + times / count
+        over = np.flatnonzero(raised < _DIED_AWAY)
+        times = 1.0 + 2.0 * float(raised[: over[0] if len(over) else None].sum())
+    number = count / max(times, length)
+    return float(max(number * (_NORMAL / stdtrit(max(number - 1.0, 1.0), 0.95)) ** 2, 1.0))

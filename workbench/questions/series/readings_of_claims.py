@@ -1,0 +1,57 @@
+"""A claim of the grammar as a reading of its series' paths: the forecaster and the resolver look at one and the same thing."""
+
+from dataclasses import replace
+
+from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
+from workbench.forecasts.reading import Comparison, Reading, Statistic
+from workbench.questions.claims import Claim, amount
+
+_COMPARISONS: dict[tuple[str, bool], Comparison] = {
+    ("above", True): "above",
+    ("above", False): "at_least",
+    ("below", True): "below",
+    ("below", False): "at_most",
+}
+
+
+def claim_reading(claim: Claim) -> Reading:
+    """Return the reading of a claim whose side and level are settled (`workbench.questions.decision.settle`).
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> touch = Claim(pattern="touch", series="WTI", level=80.0, side="above", end=date(2018, 12, 31))
+    >>> reading = claim_reading(touch)
+    >>> reading.statistic, reading.comparison, reading.level
+    ('highest', 'at_least', 80.0)
+    """
+    names = (claim.series, claim.other) if claim.other else (claim.series,)
+    value = Reading(
+        series=names,
+        comparison=_COMPARISONS[claim.side, claim.strict],
+        level=0.0,
+        start=claim.start,
+        end=claim.end,
+        combination="ratio" if claim.other else None,
+    )
+    match claim.pattern:
+        case "compare":
+            return replace(value, transformation="change")
+        case "relative":
+            return replace(value, transformation="growth")
+        case "level":
+            return replace(value, level=amount(claim), start=None)
+        case "change":
+            return replace(value, transformation="growth", level=amount(claim))
+        case "average":
+            beyond = (claim.level or 0.0) * (1 if claim.side == "above" else -1)
+            return replace(value, transformation="average_gap", lag=AVERAGE_DAYS, level=beyond, start=None)
+        case "range":
+            upper = float("inf") if claim.upper is None else claim.upper
+            return replace(value, comparison="between", level=amount(claim), upper=upper, start=None)
+        case "volatility":
+            return replace(value, statistic="volatility", level=amount(claim))
+    extreme: Statistic = "highest" if claim.side == "above" else "lowest"
+    reached: Comparison = "at_least" if claim.side == "above" else "at_most"
+    on_the_way = replace(value, statistic=extreme, comparison=reached, level=amount(claim), never=claim.never)
+    return on_the_way if claim.pattern == "touch" else replace(on_the_way, transformation="growth")
