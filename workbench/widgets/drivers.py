@@ -121,8 +121,8 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self.reference.observe(lambda change: refer(change["new"] or 0.0), names=["value"])
         self.target = field("reach, such as 50%", "wb-short")
         self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
-        self.pair = field("two leaves, such as P1, P2.1", "wb-pair")
-        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two leaves")
+        self.pair = field("two drivers, such as P1, P2.1", "wb-pair")
+        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two drivers")
         row = [self.reference, self.target, self.ask, self.pair, self.plot]
         super().__init__(
             [box(ipywidgets.HBox, row, "wb-keeping"), self.answer], layout=look(ipywidgets.Layout)

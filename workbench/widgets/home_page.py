@@ -96,7 +96,7 @@ def own_sources_html(at_hand: SourcesAtHand | None) -> str:
 REVIEW_DUE = "review due"
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
-    "asks for nothing": "none",
+    "no approval": "none",
     "asks before each cell": "cells",
     "asks before each data call": "calls",
     "asks before each page": "pages",
@@ -141,7 +141,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.value = reached[0] if reached else OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
-        self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.grounder = choice(["default grounder", *plugin_names(GROUNDERS)], "grounder")
         self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
@@ -152,7 +152,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
         )
         self.plan = action(
-            "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
+            "Plan", self._plan, tooltip="break the claim into drivers; no evidence is collected yet"
         )
         self.plan.disabled = True
         for checked in (self.claim, self.cutoff, self.model):
@@ -260,7 +260,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         if (approve := _APPROVALS[str(self.approve.value)]) != "none":
             words += ["--approve", approve]
         self.plan.disabled = True
-        self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
+        self.line.value = panels.note(
+            "Planning: the claim is broken into drivers. No evidence is collected yet."
+        )
         try:
             run_id = plan_elsewhere(
                 self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words

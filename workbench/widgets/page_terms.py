@@ -5,7 +5,7 @@ from workbench.errors import Command, Setting, WorkbenchError, shell_terms
 #: Command -> what does the same on the page.
 BUTTONS = {
     "export": "the button Download",
-    "reground": "the button Ground again",
+    "reground": "the button Collect evidence again",
     "resume": "the button Resume",
     "runs": "the page All runs",
     "scenarios": "the button Close, beside the scenarios",

@@ -84,7 +84,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._badges: list[Badge] = []
         self._band: Band | None = None
         self._behind = False
-        self._left = box(ipywidgets.VBox, [pane("Propositions", [self.tree], "wb-left")], "wb-column-left")
+        self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self._right = box(
             ipywidgets.VBox,
             [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],

@@ -90,7 +90,7 @@ class SurroundingPanes:
         self.table.on_select = self.detail.on_select = select
         self.proof = html()
         self.assuming = AssumptionForm(session)
-        self.change = Fold("Change this proposition", self._make_form)
+        self.change = Fold("Change this driver", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
         self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
         self.refitting = RefittingForm(self._show_refits)
