@@ -33,6 +33,7 @@ from proxies.errors import (
     SourceRejected,
 )
 from proxies.fetch.raw_store import RawStore
+from proxies.fetch.read_back import is_beyond
 from proxies.fetch.single_flight import SingleFlight
 from proxies.fetch.source import Source
 from proxies.fetch.transport import Transport
@@ -188,8 +189,15 @@ class Broker:
                 raise
             if isinstance(step, Answer):
                 return step
-            raw = await self._raw.get(endpoint, step.params, job.cutoff)
             sent.append({"endpoint": endpoint.path, **step.params})
+            try:
+                raw = await self._raw.get(endpoint, step.params, job.cutoff)
+            except SourceRejected:
+                if not is_beyond(endpoint, step.params):
+                    raise
+                # past the last page that the vendor documents an error says that there are no more pages
+                bodies.append(b"[]")
+                continue
             bodies.append(raw.body)
             fetched_at = raw.fetched_at
             size += len(raw.body)

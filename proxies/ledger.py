@@ -38,6 +38,8 @@ class _Unread:
 
 
 UNREAD: Any = _Unread()
+#: How paths begin that read the catalogue itself and no source.
+CATALOGUE = "catalogue/"
 
 
 class Answer:

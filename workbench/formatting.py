@@ -56,3 +56,25 @@ def outcome_words(p: float) -> str:
 def decimals(value: float | None, digits: int = 3) -> str:
     """Return a figure with so many decimals, a dash for none; a filter of HTML templates."""
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def single_line(text: str) -> str:
+    """Return a text on one line, each stretch of white space one blank."""
+    return " ".join(text.split())
+
+
+def first_named(names: Sequence[str], most: int) -> str:
+    """Return the first names of a list, and how many more there are.
+
+    >>> first_named(["a", "b", "c"], 2), first_named(["a"], 2)
+    ('a, b and 1 more', 'a')
+    """
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
+def notebook_text(value: object) -> str:
+    """Return a source or output of a stored notebook, which keeps it as one text or as lines; "" for anything else."""
+    if isinstance(value, list):
+        return "".join(part for part in value if isinstance(part, str))
+    return value if isinstance(value, str) else ""

@@ -10,14 +10,15 @@ from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.endpoint_search import Match, search_of
 from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.errors import ParameterInvalid
+from proxies.ledger import CATALOGUE
 
 MOST_PATHS = 25
 MOST_MATCHES = 12
 MOST_CHARACTERS = 500
 #: Paths that read the catalogue itself, and the parameter each takes.
 READING: Mapping[str, tuple[str, str]] = {
-    "catalogue/search": ("words", f"a text of at most {MOST_CHARACTERS} characters"),
-    "catalogue/doc": ("paths", "a list of endpoint paths"),
+    f"{CATALOGUE}search": ("words", f"a text of at most {MOST_CHARACTERS} characters"),
+    f"{CATALOGUE}doc": ("paths", "a list of endpoint paths"),
 }
 _SHOWN = 4
 _MOST_LISTED = 20

@@ -235,6 +235,8 @@ class Page:
     param: str = ""
     size: str = ""
     most: int = 0
+    # the largest value of ``param`` that the vendor documents, 0 if it documents none: a list may go on behind it
+    last: int = 0
     cursor: str = ""
 
 

@@ -1,26 +1,28 @@
-"""Fetching more pages than asked for, so that filtering does not leave the caller with nothing (overfetch).
+"""Fetching other pages than asked for, so that filtering does not leave the caller with nothing (overfetch).
 
-An old cutoff and newest-first rows would otherwise give few rows or none. The pager asks until as many rows have
-survived as were wanted, within bounds, and then hands out exactly the page that was asked.
+An old cutoff and newest-first rows would otherwise give few rows or none. A pager says which pages are needed until as many
+rows have survived as were wanted, and then hands out exactly the page that was asked.
 """
 
-from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan
+from proxies.asof.policies.first_days import MOST_HITS
 from proxies.asof.row_filter import Filtered
 from proxies.asof.rows import in_order
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ParameterInvalid
+from proxies.fetch.read_back import ReadBack, not_reached, reader_of_stamps
 from proxies.fetch.stretches import Stretches
 
-MOST_PAGES = 25
 #: A parameter of ours, not sent: the source puts the whole list together, or so many rows of it.
 WHOLE = "whole"
-_WIDE = 1000
+_WIDE, _WIDEST = 1000, 100_000
+# rows handed out of a list whose size the caller leaves open: the vendors' own defaults would be filled by late rows
+_DEFAULT = 250
 
 
 @dataclass(slots=True)
@@ -49,96 +51,57 @@ class SinglePage:
 
 
 @dataclass(slots=True)
-class GrowingPage:
-    """A list endpoint with a size only: ask for many, hand out as many as were wanted."""
+class LargestPage:
+    """A list endpoint with a size only: asked for in the largest page, of which as many rows are handed out as were wanted.
+
+    If the page is full and too few rows survive it is asked for ten times as large: nobody documents for sure how many rows
+    a vendor gives, and its answer shows it.
+    """
 
     params: Mapping[str, Any]
-    size: str
+    endpoint: Endpoint
     wanted: int
     most: int
+    widest: int
     _size: int = 0
+    _held: int = -1
     _filtered: Filtered | None = None
-    _full: bool = True
+    _cut: bool = True
 
     def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next try: a size that grows until enough rows survive."""
-        if self._filtered is not None and (len(self._filtered.data) >= self.wanted or not self._full):
+        """The parameters of the next try, or None when enough rows survived or there are no more."""
+        if self._filtered is not None and (
+            len(self._filtered.data) >= self.wanted or not self._cut or self._size >= self.widest
+        ):
             return None
-        if self._size >= self.most:
-            return None
-        self._size = min(self.most, max(self.wanted, self._size * 10 or min(self.wanted * 4, _WIDE)))
-        return {**self.params, self.size: self._size}
+        self._size = min(self.widest, self._size * 10) if self._size else self.most
+        return {**self.params, self.endpoint.page.size: self._size}
 
     def add(self, payload: Any, filtered: Filtered) -> None:
-        """Add a try; fewer rows than asked means that there are no more."""
-        self._filtered = filtered
-        self._full = isinstance(payload, list) and len(payload) >= self._size
+        """Add a try; one that gives no more rows than the one before shows the vendor's own limit."""
+        held = len(payload) if isinstance(payload, list) else 0
+        # a shorter answer than was asked is whole, unless it is as long as the answer to a smaller try
+        self._cut = held == self._size or held == self._held
+        if held == self._held:
+            self._size = self.widest
+        self._filtered, self._held = filtered, held
 
     def result(self) -> Filtered:
-        """The first rows, as many as wanted."""
+        """The first rows, as many as wanted.
+
+        Raises
+        ------
+        CutoffRefused
+            The list does not reach back to them.
+        """
         assert self._filtered is not None, "a page was taken"
-        # a larger try holds undated rows beyond the last one handed out; how large it was follows from late rows
+        rows = self._filtered.data
+        if len(rows) < self.wanted and self._cut and not (rows and "capped" in self.endpoint.as_of.open_to):
+            raise not_reached(self.endpoint, some=bool(rows))
+        # a larger page holds undated rows beyond the last one handed out; how large it was follows from late rows
         undated = tuple(place for place in self._filtered.undated if place < self.wanted)
-        data = self._filtered.data[: self.wanted]
+        data = rows[: self.wanted]
         return replace(self._filtered, data=data, undated=undated, visible=len(data))
-
-
-@dataclass(slots=True)
-class Pages:
-    """A paged list: go on until the asked page of the surviving rows is full."""
-
-    params: Mapping[str, Any]
-    param: str
-    size: str
-    first: int
-    wanted: int
-    skip: int
-    step: int
-    _page: int = 0
-    _rows: list[Any] = field(default_factory=list)
-    _dropped: Counter[str] = field(default_factory=Counter)
-    _undated: list[int] = field(default_factory=list)
-    _notes: tuple[str, ...] = ()
-    _ended: bool = False
-    _last: Any = None
-
-    def next(self) -> Mapping[str, Any] | None:
-        """The parameters of the next page, or None when the asked rows are there."""
-        if self._ended or len(self._rows) >= self.skip + self.wanted or self._page >= MOST_PAGES:
-            return None
-        params = {**self.params, self.param: self.first + self._page * self.step}
-        if self.size:
-            params[self.size] = self.wanted
-        self._page += 1
-        return params
-
-    def add(self, payload: Any, filtered: Filtered) -> None:
-        """Add a page; an empty one ends the search, and so does one that repeats (the upstream has no pages)."""
-        if payload == self._last and self._page > 1:
-            self._ended = True
-            return
-        self._last = payload
-        self._ended = not isinstance(payload, list) or not payload
-        self._undated += [len(self._rows) + place for place in filtered.undated]
-        self._rows += filtered.data if isinstance(filtered.data, list) else []
-        self._dropped += filtered.dropped
-        self._notes = filtered.notes
-
-    def result(self) -> Filtered:
-        """The asked page of the surviving rows."""
-        notes = self._notes
-        if not self._ended and len(self._rows) < self.skip + self.wanted:
-            notes = (*notes, "not every page was looked through: there may be more rows")
-        end = self.skip + self.wanted
-        data = self._rows[self.skip : end]
-        return Filtered(
-            data=data,
-            visible=len(data),
-            dropped=self._dropped,
-            # where pages end follows from late rows, so that only what lies before the last row handed out counts
-            undated=tuple(place for place in self._undated if self.skip <= place < end),
-            notes=notes,
-        )
 
 
 @dataclass(slots=True, kw_only=True)
@@ -177,7 +140,7 @@ class WholeList(SinglePage):
 
 def pager(
     request: ApiRequest, cutoff: Cutoff, plan: Plan
-) -> SinglePage | GrowingPage | Pages | Stretches | WholeList:
+) -> SinglePage | LargestPage | ReadBack | Stretches | WholeList:
     """How the pages of a request are fetched."""
     endpoint, page = request.endpoint, request.endpoint.page
     listed = endpoint.rows == "[]"
@@ -194,16 +157,29 @@ def pager(
         return WholeList.of(plan.params, endpoint, int(request.params.get(page.size) or default), int(cursor))
     if cutoff.live or "overfetch" not in endpoint.as_of.guards or not listed:
         return SinglePage(plan.params)
-    if page.style == "limit" and page.size and request.params.get(page.size) is not None:
-        wanted = max(0, int(request.params[page.size]))
-        return GrowingPage(plan.params, page.size, wanted, max(wanted, page.most or _WIDE))
+    size = endpoint.params.get(page.size)
+    wish = request.params.get(page.size)
+    # a window that ends at the cutoff is sent upstream: the vendor's default holds no later rows
+    if page.style == "limit" and size is not None and (wish is not None or window is None):
+        default, most, widest = _DEFAULT, page.most or _WIDE, _WIDEST
+        if endpoint.as_of.first:
+            # each hit of a search costs a look-up of its first day
+            default = most = widest = MOST_HITS
+        wanted = default if wish is None else max(0, int(wish))
+        return LargestPage(plan.params, endpoint, wanted, max(wanted, most), max(wanted, widest))
     if page.style in ("page", "offset") and page.param:
-        default = endpoint.params[page.size].default if page.size in endpoint.params else None
-        wanted = max(1, int(request.params.get(page.size) or default or 100))
+        wanted = max(1, int(wish or (size and size.default) or 100))
         first = max(0, int(request.params.get(page.param) or 0))
-        skip = first * wanted if page.style == "page" else first
-        step = 1 if page.style == "page" else wanted
         # always from the vendor's first page: rows that are left out move all later ones, so that page n of what may be
         # shown does not begin where the vendor's page n does
-        return Pages(plan.params, page.param, page.size, 0, wanted, skip, step)
+        return ReadBack(
+            params=plan.params,
+            endpoint=endpoint,
+            instant=reader_of_stamps(request),
+            cutoff=cutoff,
+            page_rows=(page.most or wanted) if size else 0,
+            by_rows=page.style == "offset",
+            skip=first * wanted if page.style == "page" else first,
+            wanted=wanted,
+        )
     return SinglePage(plan.params)

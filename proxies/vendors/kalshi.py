@@ -3,9 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 import orjson
 
+from proxies.asof.clock import parse_instant
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
@@ -24,7 +26,10 @@ _MARKETS = "historical/markets"
 _CANDLES = ("kalshi/event-candlesticks", "kalshi/batch-candlesticks")
 _LISTS = {"kalshi/markets": "markets", "kalshi/events": "events", "kalshi/trades": "trades"}
 _FILTERS = ("series_ticker", "event_ticker", "tickers")
-_MOST_PAGES = 50
+#: Before the archive no time can be asked for: its pages are read to the end.
+_MOST_PAGES = 100
+_CREATED = "max_created_ts"
+UTC = ZoneInfo("UTC")
 _PAGE = {"markets": 1000, "events": 200, "trades": 1000}
 
 
@@ -98,10 +103,17 @@ class KalshiSource(HttpSource):
             events = await self._pages(endpoint, params, endpoint.url, key)
             old = await self._pages(endpoint, _series(params), _MARKETS, "markets")
             return {"events": _with_markets(events, old, str(params["series_ticker"]))}
-        rows = await self._pages(endpoint, params, endpoint.url, key, enough)
+        # the exchange knows when a market was created: an hourly series has fifty pages of later ones in a year. Lists that
+        # are chosen by event or ticker are short, and are not asked by time beside it
+        created = params.get(_CREATED)
+        plain = {name: value for name, value in params.items() if name != _CREATED}
+        live = params if params.get("series_ticker") else plain
+        rows = await self._pages(endpoint, live, endpoint.url, key, enough)
         if enough is None or len(rows) < enough:
             left = None if enough is None else enough - len(rows)
-            rows += await self._pages(endpoint, params, _ARCHIVE[endpoint.path], key, left)
+            rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, left)
+        if created is not None:
+            rows = [row for row in rows if not _is_later(row.get("created_time"), int(created))]
         name = "trade_id" if key == "trades" else "ticker"
         # a market is in one of the tiers, and for a moment in both
         return {key: list({str(row.get(name)): row for row in reversed(rows)}.values())}
@@ -174,6 +186,12 @@ class KalshiSource(HttpSource):
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages here: name an event_ticker or tickers"
         )
+
+
+def _is_later(stamp: Any, second: int) -> bool:
+    """Whether a market says that it was created after a second; the archive cannot be asked for earlier ones alone."""
+    moment = parse_instant(stamp, UTC) if isinstance(stamp, str) else None
+    return moment is not None and moment.timestamp() > second
 
 
 def _by_market(payload: Any) -> dict[str, Any]:

@@ -107,12 +107,21 @@ def _columns_of(payload: Any) -> Any:
 
 def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     count = len(columns["accessionNumber"])
-    whole = {name: columns[name] for name in _COLUMNS if name in columns and len(columns[name]) == count}
-    accepted = columns.get("acceptanceDateTime") or [None] * count
+    # every row has every field: which of EDGAR's files a filing stands in follows from how many were filed since
+    unknown = [None] * count
+    whole = {name: _filing_column(columns.get(name), unknown) for name in _COLUMNS}
+    accepted = _filing_column(columns.get("acceptanceDateTime"), unknown)
     return [
         {**{name: values[place] for name, values in whole.items()}, "accepted": _accepted(accepted[place])}
         for place in range(count)
     ]
+
+
+def _filing_column(values: Any, unknown: list[Any]) -> list[Any]:
+    """A column of a file, or as many unknown values if it is missing or of another length; empty texts are unknown."""
+    if not isinstance(values, list) or len(values) != len(unknown):
+        return unknown
+    return [None if value == "" else value for value in values]
 
 
 def _accepted(stamp: Any) -> str | None:

@@ -65,10 +65,11 @@ async def run(
     pages: Any = PAGES,
     *,
     question: str = "S&P up by September?",
+    ends: bool = False,
 ) -> Ran:
     """The leaf of a case, grounded from beginning to end; a kernel is made only where it runs cells."""
     box = Sandbox() if case.cells else NoSandbox()
-    with ExaOnLoopback(pages, question) as web:
+    with ExaOnLoopback(pages, question, ends=ends) as web:
         store = Store(home, durable=False)
         run_id = open_run(store)
         model = ScriptedModel(script)

@@ -9,12 +9,15 @@ import itertools
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import nbformat
 import orjson
 import pytest
 
+from proxies.asof import policies
+from proxies.asof.policies import POLICIES
 from tests.agents.grounded_runs import Dying, Ran, differences, run
 from tests.agents.grounder_cases import CASES
 from tests.fakes.loop_run import (
@@ -37,7 +40,7 @@ from workbench.agents.evidence.thought_records import thought_faults
 from workbench.agents.registry import agent_names
 from workbench.engine.proof_check import proof_context
 from workbench.engine.record.fold import load_state
-from workbench.models.base import ModelRequest
+from workbench.models.base import ModelRequest, to_json
 from workbench.plug_points import GROUNDERS, package_of
 from workbench.store import ApiLedger, Store
 
@@ -89,6 +92,31 @@ async def test_all_that_was_asked_is_on_the_ledgers(name: str, wholes: Wholes) -
     held = [row.answer.meta["content_hash"] for row in ApiLedger(ran.store).rows(run_id, LEAF) if row.answer]
     if CASES[name].loops or name in ("statistical", "market", "auto"):
         assert held and any(content_hash in stored for content_hash in held)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.long] if case.cells else []) for name, case in CASES.items()],
+)
+async def test_a_model_hears_the_same_in_a_world_that_ends_at_the_cutoff(
+    name: str, wholes: Wholes, tmp_path: Path
+) -> None:
+    goes_on, case = await wholes(name), CASES[name]
+    ends = await run(tmp_path, case, case.script, ends=True)
+    try:
+        assert [to_json(each) for each in ends.model.requests] == [
+            to_json(each) for each in goes_on.model.requests
+        ]
+        assert (ends.p, ends.report) == (goes_on.p, goes_on.report)
+    finally:
+        ends.store.close()
+    if case.reads_web:  # a control: with the broker's filter of dates off the worlds differ
+        with pytest.MonkeyPatch.context() as patch:
+            off = {**POLICIES, "search_date_filter": POLICIES["static"]}
+            patch.setattr(policies, "POLICIES", MappingProxyType(off))
+            leaking = await run(tmp_path / "off", case, case.script)
+        assert LATE in leaking.model.everything
+        leaking.store.close()
 
 
 @ALL

@@ -66,12 +66,20 @@ _DAY, _CUTOFF_SECOND = 86400, int(datetime.fromisoformat("2018-06-30T04:00:00+00
 
 
 class ExaOnLoopback(Upstream):
-    """Answers every search with the same pages, whatever their dates; an address, with that page; and one market of Kalshi's."""
+    """Answers every search with the same pages, whatever their dates; an address, with that page; and one market of Kalshi's.
+
+    ``ends``: a world in which nothing has happened yet after the cutoff.
+    """
 
     def __init__(
-        self, pages: Sequence[Mapping[str, Any]] = PAGES, question: str = "S&P up by September?"
+        self,
+        pages: Sequence[Mapping[str, Any]] = PAGES,
+        question: str = "S&P up by September?",
+        *,
+        ends: bool = False,
     ) -> None:
-        self.pages = list(pages)
+        self.ends = ends
+        self.pages = [each for each in pages if not (ends and each["publishedDate"] > f"{CUTOFF}T04:00")]
         self.question = question
         super().__init__(self._results)
 
@@ -87,6 +95,7 @@ class ExaOnLoopback(Upstream):
                     "yes_ask": {"close_dollars": p},
                 }
                 for day, p in ((-2, "0.5000"), (-1, early), (1, late))
+                if day < 0 or not self.ends
             ]
             return Sent({"ticker": MARKET, "candlesticks": rows})
         market = {
@@ -95,7 +104,7 @@ class ExaOnLoopback(Upstream):
             "open_time": "2018-01-01T00:00:00Z",
             "created_time": "2018-01-01T00:00:00Z",
             "close_time": "2018-09-28T00:00:00Z",
-            "result": "yes",
+            "result": "" if self.ends else "yes",
         }
         return Sent({"market": market, "markets": [market], "cursor": ""})
 

@@ -25,6 +25,7 @@ class Wiki:
 
     pages: dict[str, list[Edit]] = field(default_factory=dict)
     seen: list[Seen] = field(default_factory=list)
+    log: list[dict[str, Any]] = field(default_factory=list)
 
     def edit(self, title: str, at: str, text: str, comment: str = "") -> None:
         self.pages.setdefault(title, []).append(Edit(at, text, comment))
@@ -35,6 +36,8 @@ class Wiki:
         history.append(Edit(at, history[-1].text, said))
         self.pages[new] = history
         self.edit(old, at, f"#REDIRECT [[{new}]]", said)
+        moved = {"title": old, "timestamp": at, "params": {"target_ns": 0, "target_title": new}}
+        self.log.append({"logid": 700 + len(self.log), "type": "move", "action": "move", **moved})
 
     def __call__(self, seen: Seen) -> Sent:
         self.seen.append(seen)
@@ -42,6 +45,13 @@ class Wiki:
         if query.get("list") == "search":
             hits = [{"title": title, "pageid": n + 1} for n, title in enumerate(self.pages)]
             return Sent({"query": {"search": hits}})
+        if query.get("list") == "logevents":
+            title = query["letitle"].replace("_", " ")
+            title = title[:1].upper() + title[1:]
+            moves = [
+                row for row in self.log if row["title"] == title and row["timestamp"] >= query["lestart"]
+            ]
+            return Sent({"query": {"logevents": moves}})
         if "pageids" in query:
             title = list(self.pages)[int(query["pageids"]) - 1]
         else:
@@ -63,12 +73,13 @@ class Wiki:
             if (not newer and edit.at[:19] <= start)
             or (newer and edit.at[:19] >= query.get("rvstart", "0")[:19])
         ]
+        first = int(query.get("rvcontinue", 0))
+        most = first + int(query.get("rvlimit", 50))
+        more = {"continue": {"rvcontinue": str(most)}} if most < len(listed) and newer else {}
         wanted = query["rvprop"].split("|")
-        rows = [
-            self._row(number, edit, wanted)
-            for number, edit in enumerate(listed[: int(query.get("rvlimit", 50))])
-        ]
-        return self._said({"title": title, "pageid": 1, **({"revisions": rows} if rows else {})})
+        rows = [self._row(number, edit, wanted) for number, edit in enumerate(listed[first:most])]
+        said = self._said({"title": title, "pageid": 1, **({"revisions": rows} if rows else {})})
+        return Sent({**said.body, **more})
 
     def _row(self, number: int, edit: Edit, wanted: list[str]) -> dict[str, Any]:
         every = {"revid": number + 1, "timestamp": edit.at, "size": len(edit.text), "comment": edit.comment}

@@ -7,6 +7,24 @@ from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_facts import writer_of
 from tests.fakes.upstream_tokens import Tokens
 
+#: A candle's prices as the live tier writes them.
+PRICES = {
+    "yes_bid": {f"{name}_dollars": "0.4000" for name in ("open", "low", "high", "close")},
+    "yes_ask": {f"{name}_dollars": "0.4300" for name in ("open", "low", "high", "close")},
+    "price": {f"{name}_dollars": "0.4150" for name in ("open", "low", "high", "close", "mean", "previous")},
+}
+
+
+def archived(candle: dict[str, Any]) -> dict[str, Any]:
+    """A candle as the archive writes it: the same figures, under names without the suffixes."""
+    out: dict[str, Any] = {}
+    for name, value in candle.items():
+        inner = isinstance(value, dict)
+        out[name.removesuffix("_fp")] = (
+            {k.removesuffix("_dollars"): v for k, v in value.items()} if inner else value
+        )
+    return out
+
 
 class MarketAnswers(Tokens):
     """Markets, candles, trades."""
@@ -25,6 +43,8 @@ class MarketAnswers(Tokens):
         here = archive == (self.ended is not None)
         if "candlesticks" in self.path:
             rows = self.rows(writer, token_field="volume_fp") if here else []
+            rows = [{**row, **PRICES} for row in rows]
+            rows = [archived(row) for row in rows] if archive else rows
             ticker = "A" if self.path == "kalshi/event-candlesticks" else "FED-24JAN-T5.25"
             if archive and rest.endswith("/markets"):
                 return Sent({"markets": [{"ticker": ticker}] if here else [], "cursor": ""})

@@ -420,9 +420,9 @@ async def test_a_settled_markets_archive_answers_without_saying_so(broker_of: Ca
             end_ts=1701000000,
             period_interval=60,
         )
-        assert answer.data == {"ticker": "T", "candlesticks": [candle]} and "historical" not in str(
-            answer.meta
-        )
+        (told,) = answer.data["candlesticks"]
+        assert (told["end_period_ts"], told["volume_fp"]) == (1700000000, "1.00")
+        assert "historical" not in str(answer.meta)
 
 
 async def test_a_large_answer_does_not_hold_up_the_loop(broker: Broker, vendor: Upstream) -> None:

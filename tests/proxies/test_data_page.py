@@ -27,6 +27,8 @@ PLAIN = (
     "| held out |",
     "| tuned on |",
     "| `",
+    "<!-- over-refusal",
+    "<!-- end of over-refusal",
 )
 NAME = re.compile(r"<!-- tests: (.*?) -->")
 

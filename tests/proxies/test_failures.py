@@ -257,7 +257,9 @@ async def test_b4_one_bad_figure_or_byte_costs_itself_and_not_the_answer(
     with Upstream(lambda seen: Sent(body)) as vendor:
         ask = asker(fmp_broker(broker_of, vendor), cutoff)
         answer = await ask(SPLITS, symbol="A")
-        assert len(answer.data) == count and answer.data[1]["numerator"] == read
+        # without a limit a list is told in 250 rows under a cutoff
+        assert len(answer.data) == (count if cutoff == "live" else min(count, 250))
+        assert answer.data[1]["numerator"] == read
         assert answer.data[2]["numerator"] == 2
 
 

@@ -6,12 +6,10 @@ from typing import Any
 import pytest
 
 from proxies.catalogue import load_catalogue
-from proxies.errors import Refused
 from tests.fakes.upstream_yahoo_company import company
 from tests.proxies.closed_leaks.test_yahoo_shares import lines_of
 from tests.proxies.leaks.desk import STATEMENT, Desk
 from tests.proxies.test_market_state import Market, T, stamp, statuses
-from tests.proxies.test_wikipedia import wiki
 
 MEMBERS = "fmp/indexes/constituents/sp500-constituent"
 LINES = {"symbol": "AAPL", "type": "annualTotalRevenue", "period1": 1546300800, "period2": 1609459200}
@@ -69,15 +67,6 @@ async def test_earnings_days_bear_no_shares_and_are_believed_to_be_restated() ->
 
     assert [await actual(ratio, restates=True) for ratio in (1, 4)] == [3.04, 3.04]
     assert await actual(4, restates=False) == 12.16
-
-
-async def test_a_page_whose_old_title_was_deleted_after_a_move_is_not_found_under_it() -> None:
-    deleted = wiki()
-    answer = await Desk(deleted)("wikipedia/page", cutoff="2022-06-01", title="Bank A")
-    assert answer.data["wikitext"] == "A bank."
-    del deleted.pages["Bank A"]
-    with pytest.raises(Refused):
-        await Desk(deleted)("wikipedia/page", cutoff="2022-06-01", title="Bank A")
 
 
 async def test_a_company_that_left_an_index_under_a_name_the_record_does_not_link_is_missing() -> None:

@@ -179,8 +179,8 @@ def test_what_cannot_be_gathered_is_named_and_not_on_record(home: Path) -> None:
     assert refused.returncode == 2 and "reads no text" in refused.stderr
 
 
-def test_a_model_searches_ranks_and_sums_up_within_the_budget(home: Path, vendors: dict[str, str]) -> None:
-    asked: list[str] = []
+def reader(asked: list[str]) -> Any:
+    """A model that searches, keeps what it is shown and ranks it; its questions are written down."""
 
     def reply(path: str, body: dict[str, Any], headers: dict[str, str]) -> tuple[int, Any, dict[str, str]]:
         text = body["messages"][-1]["content"]
@@ -196,7 +196,12 @@ def test_a_model_searches_ranks_and_sums_up_within_the_budget(home: Path, vendor
         document = {"id": "x", "object": "chat.completion", "created": 1, "model": "x", "usage": usage}
         return 200, {**document, "choices": [choice]}, {}
 
-    with serving_json(reply) as url:
+    return reply
+
+
+def test_a_model_searches_ranks_and_sums_up_within_the_budget(home: Path, vendors: dict[str, str]) -> None:
+    asked: list[str] = []
+    with serving_json(reader(asked)) as url:
         words = ("--model", "openai/x", "--api-base", url, "--price", "openai/x=1,2")
         env = {**vendors, "OPENAI_API_KEY": "sk-none"}
         plan = gather(home, env, *words, "--plan-only")
@@ -214,6 +219,31 @@ def test_a_model_searches_ranks_and_sums_up_within_the_budget(home: Path, vendor
         assert before < again and gather(home, env, *words)["to_gather"] == 0 and len(asked) == again
     shown = run_cli(home, "questions", "contexts", "q/fed").stdout
     assert "ranked by openai/x" in shown and "1. Prices (2024-05-10): Two. 3. x" in shown
+
+
+def heard(home: Path, pages: list[WebPage], later: str) -> list[str]:
+    """What a model is sent while contexts are gathered, in a world of these pages; ``later`` was added to the question."""
+    question = {**QUESTIONS["questions"][0], "background": f"The Fed meets in September.{later}"}  # type: ignore[index,dict-item]
+    home.mkdir()
+    (home / "q.json").write_text(json.dumps({**QUESTIONS, "questions": [question]}))
+    asked: list[str] = []
+    with Upstream(FakeWeb(pages).answer) as upstream, serving_json(reader(asked)) as url:
+        env = {"WORKBENCH_UPSTREAM_BRAVE": f"{upstream.url}/brave", "BRAVE_API_KEY": "v3nd0rk3yv3nd0rk3y", "OPENAI_API_KEY": "sk-none"}  # fmt: skip
+        assert run_cli(home, "questions", "import", "q.json").returncode == 0
+        (data,) = {path.parent for path in home.rglob("workbench.db*")}
+        (data / "quote.key").write_text("6f" * 16)  # so that the two homes make the same marks
+        gather(home, env, "--model", "openai/x", "--api-base", url)
+    return asked
+
+
+def test_a_model_that_gathers_is_sent_the_same_in_a_world_that_ends_at_the_cutoff(tmp_path: Path) -> None:
+    early = [page for page in PAGES if page.published < "2024-06"]
+    edit = " [Edited on September 19, 2024] It was cut."
+    ends, goes_on = heard(tmp_path / "a", early, ""), heard(tmp_path / "b", PAGES, edit)
+    assert ends == goes_on and len(ends) >= 3
+    # a control: what was known before the cutoff is told
+    known = [*early, WebPage("https://x.org/early", "Fed news", "2024-05-21", "It will be cut.")]
+    assert heard(tmp_path / "c", known, "") != ends
 
 
 async def test_a_market_is_quoted_as_it_stood() -> None:

@@ -8,9 +8,8 @@ from typing import Any
 
 from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
-from proxies.catalogue.docs import READING
 from proxies.errors import ProxyError
-from proxies.ledger import LedgerRow
+from proxies.ledger import CATALOGUE, LedgerRow
 from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
 from workbench.engine.record.state import RunState
@@ -118,7 +117,11 @@ def clamped_when_made(records: Records) -> list[Answer]:
 
 def _answered_as_asked(rows: list[LedgerRow]) -> list[Answer]:
     """A fault where an answer is as of another instant than its call; nothing where all fit."""
-    off = [row for row in rows if row.answer is not None and row.path not in READING and not _fits(row)]
+    off = [
+        row
+        for row in rows
+        if row.answer is not None and not row.path.startswith(CATALOGUE) and not _fits(row)
+    ]
     if not off:
         return []
     as_of = off[0].answer.meta.get("as_of") if off[0].answer is not None else None

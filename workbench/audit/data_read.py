@@ -8,7 +8,9 @@ from typing import Any
 
 import orjson
 
+from proxies.ledger import CATALOGUE
 from workbench.engine.record.state import RunState, TrialState
+from workbench.formatting import first_named
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store, StoreCorrupt
 
@@ -55,17 +57,12 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
     by_words: dict[str, list[NodeId]] = {}
     for node, words in without_data.items():
         by_words.setdefault(words, []).append(node)
-    return [f"READ NO DATA: {_named(nodes)}: {words}" for words, nodes in by_words.items()]
+    return [f"READ NO DATA: {first_named(nodes, _NAMED)}: {words}" for words, nodes in by_words.items()]
 
 
 def findings(without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
     """Return what a run's JSON documents say of these leaves under ``findings``."""
     return [{"node": node, "check": DATA_READ, "words": words} for node, words in without_data.items()]
-
-
-def _named(nodes: list[NodeId]) -> str:
-    more = f" and {len(nodes) - _NAMED} more" if len(nodes) > _NAMED else ""
-    return f"{', '.join(nodes[:_NAMED])}{more}"
 
 
 def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
@@ -89,12 +86,9 @@ def _rows(
 
 
 def _answers(store: Store, run_id: str) -> dict[tuple[NodeId, int, int], list[bool]]:
-    # The catalogue takes 60 ms to import, and every command imports the views, which import this.
-    from proxies.catalogue.docs import READING
-
     calls: dict[tuple[NodeId, int, int], list[bool]] = {}
     for node, trial, attempt, path, answer, size in ApiLedger(store).answers(run_id):
-        if path not in READING:
+        if not path.startswith(CATALOGUE):
             brought = answer is not None and (size > _EMPTY_AT_MOST or _holds_rows(store, answer))
             calls.setdefault((node, trial, attempt), []).append(brought)
     return calls

@@ -10,6 +10,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import later_texts
+from workbench.formatting import first_named
 from workbench.prompts import PromptSet
 from workbench.prompts.prompt_set import PREVIOUS
 from workbench.resources import ResourceStop, is_resource_error, resource_line
@@ -54,8 +55,7 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
         replies += own
         if trial and own:
             again.append(place)
-    more = f" and {len(missing) - _LISTED} more" if len(missing) > _LISTED else ""
-    why = f"was begun with prompts that are kept no more ({', '.join(missing[:_LISTED])}{more})"
+    why = f"was begun with prompts that are kept no more ({first_named(missing, _LISTED)})"
     return Rebuy(run_id=state.run_id, why=why, calls=len(replies), usd=price(replies), trials=tuple(again))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from pydantic_core import PydanticSerializationError, core_schema, to_json
 
 from workbench.errors import UsageError
+from workbench.formatting import single_line
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.ids import NodeId, require_id
 
@@ -77,7 +78,7 @@ def read_strict(kind: Callable[..., T], data: object, *, what: str, context: Any
     try:
         text = to_json(data, inf_nan_mode="constants")
     except (PydanticSerializationError, ValueError, RecursionError) as error:
-        raise TreeFormatError(f"{what} is not plain JSON: {_one_line(str(error))}") from None
+        raise TreeFormatError(f"{what} is not plain JSON: {single_line(str(error))}") from None
     try:
         value: T = _adapter(kind).validate_json(text, context=context)
         return value
@@ -102,7 +103,7 @@ def _complaint(error: ValidationError, what: str) -> UsageError:
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, UsageError):
         # The same error object with the place in front: a fresh one may need other arguments than a line of text.
-        cause.args = (_one_line(f"{of}: {cause}"),)
+        cause.args = (single_line(f"{of}: {cause}"),)
         return cause
     value = first["input"]
     match first["type"]:
@@ -115,7 +116,7 @@ def _complaint(error: ValidationError, what: str) -> UsageError:
         case _:
             belongs = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
             line = f"{of} must be {belongs}, not {_shown(value)}"
-    return TreeFormatError(_one_line(line))
+    return TreeFormatError(single_line(line))
 
 
 def _shown(value: object) -> str:
@@ -124,7 +125,3 @@ def _shown(value: object) -> str:
     if isinstance(value, list):
         return "a list"
     return repr(value)[:80]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

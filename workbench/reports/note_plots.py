@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from workbench.formatting import notebook_text
+
 #: Plots of one leaf; a proof with more has them in its notebook.
 MOST_PLOTS = 3
 _LARGEST_FILE = 60_000_000  # bytes of a notebook
@@ -63,7 +65,7 @@ def _pictures(path: Path) -> Iterator[tuple[str, str]]:
     words = ""
     for cell in _dicts(notebook.get("cells") if isinstance(notebook, dict) else None):
         if cell.get("cell_type") == "markdown":
-            words = _caption(_joined(cell.get("source")))
+            words = _caption(notebook_text(cell.get("source")))
             continue
         metadata = cell.get("metadata")
         tags = metadata.get("tags") if isinstance(metadata, dict) else None
@@ -73,7 +75,7 @@ def _pictures(path: Path) -> Iterator[tuple[str, str]]:
             bundle = output.get("data")
             for kind in ("image/png", "image/jpeg"):
                 if isinstance(bundle, dict) and kind in bundle:
-                    yield _joined(bundle[kind]), words
+                    yield notebook_text(bundle[kind]), words
                     break
 
 
@@ -109,12 +111,6 @@ def _caption(source: str) -> str:
     lines = [line.strip() for line in source.splitlines() if line.strip()]
     headings = [_NUMBER.sub("", line.lstrip("#").strip()) for line in lines if line.startswith("#")]
     return next(iter([line for line in lines if not line.startswith("#")] or headings), "")
-
-
-def _joined(value: Any) -> str:
-    if isinstance(value, list):
-        return "".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""
 
 
 def _dicts(value: Any) -> list[Mapping[str, Any]]:

@@ -13,6 +13,7 @@ from workbench.audit.data_checks import late_prompts
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.hindsight import hindsight
 from workbench.engine.record.fold import load_state
+from workbench.formatting import first_named
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.arms.run_arms import EngineArm
@@ -137,7 +138,7 @@ def _arm_findings(plan: StudyPlan) -> list[str]:
             for line in sorted(lines)[:3]:
                 late.setdefault(line, []).append(name)
     # Of thirty arms with one model the sentence is said once.
-    findings += [f"{_named(arms)}: {line}" for line, arms in late.items()]
+    findings += [f"{_arm_names(arms)}: {line}" for line, arms in late.items()]
     return findings
 
 
@@ -156,11 +157,8 @@ def cut_findings(exam: StudyExam) -> list[str]:
     return findings
 
 
-def _named(arms: list[str]) -> str:
-    if len(arms) == 1:
-        return f"arm {arms[0]}"
-    more = f" and {len(arms) - _NAMED} more" if len(arms) > _NAMED else ""
-    return f"{len(arms)} arms ({', '.join(arms[:_NAMED])}{more})"
+def _arm_names(arms: list[str]) -> str:
+    return f"arm {arms[0]}" if len(arms) == 1 else f"{len(arms)} arms ({first_named(arms, _NAMED)})"
 
 
 def run_findings(store: Store, runs: list[str]) -> list[str]:

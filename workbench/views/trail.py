@@ -18,6 +18,7 @@ from workbench.audit.vintages import Vintage, vintages_of
 from workbench.engine.record.run_files import manifest_id, notebook_name
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
+from workbench.formatting import notebook_text
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt
 from workbench.whatif.stored_reports import without_records
@@ -317,7 +318,7 @@ def _code_cells(path: Path) -> list[TrailCell]:
     for cell in cells if isinstance(cells, list) else []:
         if not isinstance(cell, dict):
             continue
-        source = _joined(cell.get("source"))
+        source = notebook_text(cell.get("source"))
         if cell.get("cell_type") == "markdown":
             headings = [line.lstrip("#").strip() for line in source.splitlines() if line.startswith("#")]
             title = headings[0][:_FIRST_LINE] if headings else title
@@ -383,11 +384,5 @@ def _printed(outputs: object) -> str:
         if text is None and isinstance(data, dict):
             text = data.get("text/plain")
         if text is not None:
-            texts.append(_joined(text)[:_LONGEST_OUTPUT])
+            texts.append(notebook_text(text)[:_LONGEST_OUTPUT])
     return "\n".join(texts)
-
-
-def _joined(value: object) -> str:
-    if isinstance(value, list):
-        return "".join(part for part in value if isinstance(part, str))
-    return value if isinstance(value, str) else ""

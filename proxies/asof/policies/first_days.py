@@ -5,6 +5,7 @@ kept in the raw cache like any answer. A hit without one is left out: it may be 
 """
 
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from typing import Any
 
 from proxies.asof.clock import Cutoff
@@ -20,7 +21,9 @@ from proxies.asof.policies.base import (
 )
 from proxies.asof.rows import ShapeError, get, rewrite
 from proxies.asof.stamps import known_from
+from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import First
+from proxies.errors import CutoffRefused
 
 #: How many hits of an answer are dated; the others are left out.
 MOST_HITS = 50
@@ -35,23 +38,36 @@ def require_first_days(request: ApiRequest, cutoff: Cutoff, payload: Any, contex
     ------
     AskAgain
         Some are not at hand yet.
+    CutoffRefused
+        There are more hits than are looked up, and all that were began later.
     """
     first = request.endpoint.as_of.first
     if first is None or cutoff.live:
         return
-    names: dict[str, None] = {}
+    hits: dict[str, None] = {}
 
     def note(row: Any) -> Any:
         value = get(row, first.of)
-        if isinstance(value, str) and value and len(names) < MOST_HITS:
-            names[value] = None
+        if isinstance(value, str) and value:
+            hits[value] = None
         return row
 
     assert request.endpoint.rows is not None, "the loader checks that strip_fields has rows"
     rewrite(payload, request.endpoint.rows, note)
+    names = list(islice(hits, MOST_HITS))
     missing = [name for name in names if _name(name) not in context.lookups]
     if missing:
         raise AskAgain(context.sent, [_lookup(first, name, cutoff) for name in missing])
+    judge = by_first_day(request, cutoff, context)
+    if len(hits) > MOST_HITS and all(judge.reason(dict.fromkeys([first.of], name)) for name in names):
+        raise too_many_hits(request.endpoint)
+
+
+def too_many_hits(endpoint: Endpoint) -> CutoffRefused:
+    """The refusal of a search of whose hits none that is looked up was there at the cutoff, while others may have been."""
+    return CutoffRefused(
+        f"{endpoint.path} finds more than is looked up, and nothing of its first hits was there at the cutoff: use narrower words"
+    )
 
 
 def _name(value: str) -> str:

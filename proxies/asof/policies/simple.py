@@ -82,7 +82,7 @@ def _in_spell(request: ApiRequest, cutoff: Cutoff) -> Judge:
 
 
 STATIC = Policy(prepare=pass_on, judge=pass_rows)
-STRIP_FIELDS = Policy(prepare=pass_on, judge=_dated_if_stamped)
+STRIP_FIELDS = Policy(prepare=clamp, judge=_dated_if_stamped)
 SNAPSHOT_REFUSED = Policy(prepare=refuse_snapshot, judge=pass_rows)
 FILTER_ROWS = Policy(prepare=clamp, judge=_filter)
 PUBLICATION_DATE = Policy(prepare=clamp, judge=lambda request, cutoff, context: by_stamp(request, cutoff))

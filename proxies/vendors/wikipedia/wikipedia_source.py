@@ -1,8 +1,9 @@
 """Wikipedia's action API: the names it wants, errors under status 200, redirects of then, the first day of pages that a search gives.
 
 The service would follow redirects as they are today. Here they are followed as they stood: a revision of the asked time
-that is a redirect names its target. A title that bears no revision of that time may be what a later move left behind;
-the move is on record as its first edit, and the page's history went along to the new title.
+that is a redirect names its target. Where the page that bore a title then stands today is told by the log of moves, which
+bears days and goes by the title that was left: pages that swapped titles, and titles that were deleted since, are found.
+Where the log tells nothing, the first edit under an old title may; the page's history went along to the new title.
 """
 
 import re
@@ -23,8 +24,10 @@ from proxies.vendors.base import HttpSource
 _AS_IT_STOOD = ("wikipedia/page", "wikipedia/sections", "wikipedia/revisions")
 # two pages that redirect to each other would lead on for ever
 _MOST_HOPS = 5
-# lists of 500 edits: twenty thousand since the cutoff, which few pages have
-_MOST_LISTS = 40
+# a page that was moved more often since the cutoff is not followed further
+_MOST_MOVES = 20
+# lists of 500 edits: a hundred thousand since the cutoff, which no page has
+_MOST_LISTS = 200
 _UTC = ZoneInfo("UTC")
 _REDIRECT = re.compile(r"\s*#REDIRECT\s*:?\s*\[\[\s*:?([^\]|#<>{}\n]{1,255})", re.IGNORECASE)
 _MOVE = re.compile(r"moved (?:page )?\[\[:?([^\]|]{1,255})\]\] to \[\[:?([^\]|]{1,255})\]\]")
@@ -76,28 +79,73 @@ class WikipediaSource(HttpSource):
         title, shown = str(params["title"]), None
         payload: Any = None
         for _ in range(_MOST_HOPS):
+            place, then = await self._stands_today(endpoint, title, params.get(TITLE_AT))
             payload, _ = await self.exchange(
-                endpoint, self.http_request(endpoint, {**params, "title": title})
+                endpoint, self.http_request(endpoint, {**params, "title": place})
             )
             page = next(iter(_pages(payload)), None)
             if page is None:
                 return payload
             name = page.get("title")
-            page["title"] = shown = shown or name
+            page["title"] = shown = shown or then or name
             if page.get("revisions"):
                 # a page that was moved since is shown under its title of then, a redirect under its target
-                following = await self._redirect(endpoint, params, title, page["revisions"][0])
+                following = await self._redirect(endpoint, params, place, page["revisions"][0])
                 if following is None:
-                    known = await self._bore(endpoint, page, title, name, params)
+                    known = then is not None or await self._bore(endpoint, page, place, name, params)
                     # asked for under a later title it reads like a page that never was
                     return payload if known else {"query": {"pages": [{"title": shown, "missing": True}]}}
                 shown = None
-            else:
+            elif then is None:
                 following = await self._moved_to(endpoint, title)
+            else:
+                following = None
             if following is None:
                 return payload
             title = following
         return payload
+
+    async def _stands_today(self, endpoint: Endpoint, title: str, moment: Any) -> tuple[str, str | None]:
+        """The title today of the page that bore a title at a moment, and the latter as the log writes it.
+
+        The log of moves is followed from title to title; None in the second place: it tells of no move since.
+        """
+        place, then, since, last = title, None, moment, -1
+        for _ in range(_MOST_MOVES if moment is not None else 0):
+            # where moves follow each other within a second their numbers tell which came later
+            moves = [
+                row
+                for row in await self._moves_from(endpoint, place, str(since))
+                if (
+                    str(row.get("timestamp")) > str(since)
+                    if then is None
+                    else int(row.get("logid") or 0) > last
+                )
+            ]
+            if not moves:
+                break
+            then = then or _spaced(str(moves[0]["title"]))
+            place = _spaced(moves[0]["params"]["target_title"])
+            since, last = moves[0]["timestamp"], int(moves[0].get("logid") or 0)
+        return place, then
+
+    async def _moves_from(self, endpoint: Endpoint, title: str, since: str) -> list[Any]:
+        """The moves away from a title from a moment on, oldest first, as far as the log shows where they led."""
+        query = {
+            **self._shared(endpoint), "list": "logevents", "letype": "move", "letitle": title, "ledir": "newer", "lestart": since,
+            "leprop": "ids|title|timestamp|details", "lelimit": "50",
+        }  # fmt: skip
+        url = self.build(endpoint, {}).url
+        payload, _ = await self.exchange(endpoint, HttpRequest(method="GET", url=url, query=query))
+        rows = (payload.get("query") or {}).get("logevents") if isinstance(payload, dict) else None
+        return [
+            row
+            for row in rows or ()
+            if isinstance(row, dict)
+            and isinstance(row.get("params"), dict)
+            and isinstance(row["params"].get("target_title"), str)
+            and isinstance(row.get("title"), str)
+        ]
 
     async def _redirect(
         self, endpoint: Endpoint, params: Mapping[str, Any], title: str, newest: Mapping[str, Any]
@@ -176,9 +224,12 @@ class WikipediaSource(HttpSource):
         revisions = [revision for page in _pages(payload) for revision in page.get("revisions") or []]
         return revisions[0] if revisions and isinstance(revisions[0], dict) else {}
 
+    def _shared(self, endpoint: Endpoint) -> dict[str, str]:
+        names = ("format", "formatversion", "maxlag", "action")
+        return {k: str(v) for k, v in endpoint.fixed.items() if k in names}
+
     def _plain(self, endpoint: Endpoint) -> dict[str, str]:
-        shared = ("format", "formatversion", "maxlag", "action")
-        return {**{k: str(v) for k, v in endpoint.fixed.items() if k in shared}, "prop": "revisions"}
+        return {**self._shared(endpoint), "prop": "revisions"}
 
     async def _first(self, endpoint: Endpoint, hit: Mapping[str, Any]) -> str | None:
         query = {

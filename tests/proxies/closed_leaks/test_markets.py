@@ -186,7 +186,7 @@ async def test_a11_candles_of_a_market_that_went_to_the_archive_read_as_before(p
         read(await Desk(exchange(gone))(path, "2024-06-01", **asked))
         for gone in (set[str](), {"T1"}, {"T0", "T2"}, {"T0", "T1", "T2"})
     ]
-    assert told == [told[0]] * 4 and '"volume":1' in told[0]
+    assert told == [told[0]] * 4 and '"volume_fp":"1.00"' in told[0]
 
 
 async def test_a11_the_archives_own_candles_are_refused_since_an_answer_tells_that_a_market_settled() -> None:

@@ -44,7 +44,7 @@ async def test_a23_a_range_past_the_cutoff_is_clamped_not_shifted() -> None:
 async def test_a24_dates_are_sent_only_where_the_endpoint_takes_them() -> None:
     desk = Desk([])
     await desk("fmp/statements/financial-statements/balance-sheet-statement", symbol="A")
-    assert desk.seen[0].query == {"symbol": "A"}
+    assert desk.seen[0].query == {"symbol": "A", "limit": "1000"}
 
 
 async def test_a25_a_small_limit_at_an_old_cutoff_still_gets_its_rows() -> None:

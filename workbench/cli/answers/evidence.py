@@ -19,7 +19,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
-from workbench.formatting import percent
+from workbench.formatting import first_named, percent
 from workbench.signing_keys import signed_line
 from workbench.views import run_documents as documents
 from workbench.views.trail import raw_answer
@@ -106,7 +106,7 @@ def drift_line(report: Mapping[str, Any]) -> str:
 
 def not_anchored_line(nodes: list[str]) -> str:
     """Return the line that names the leaves whose journals could have been rewritten without being noticed."""
-    shown = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
+    shown = first_named(nodes, 6)
     return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
 

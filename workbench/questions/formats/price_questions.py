@@ -71,8 +71,8 @@ def read_price_history(
             if (value := number_of(row["close"])) is not None
         )
         # The start's own close is not known at its cutoff; the horizon's own close is what counts there.
-        first = _price(prices, begin - timedelta(days=1))
-        last = _price(prices, end)
+        first = _price_on(prices, begin - timedelta(days=1))
+        last = _price_on(prices, end)
         if first is None:
             return f"no price in the {_STALE} days before {begin}"
         if last is None:
@@ -106,7 +106,7 @@ def _with_measures(question: Question, rows: Sequence[Mapping[str, str]], begin:
     )
 
 
-def _price(prices: Sequence[tuple[str, float]], day: date) -> float | None:
+def _price_on(prices: Sequence[tuple[str, float]], day: date) -> float | None:
     """The last close on or before a day, None if it is stale."""
     known = [(when, value) for when, value in prices if when <= day.isoformat()]
     if not known or (day - date.fromisoformat(known[-1][0])).days >= _STALE:

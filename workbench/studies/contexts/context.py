@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.agents.base import MAX_CONTEXT
+from workbench.formatting import single_line
 from workbench.propositions.strict_json import STRICT, read_strict
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.format_registry import read_text
@@ -97,7 +98,7 @@ def context_text(
     """
     market = [line for name, quote in (quotes or {}).items() if (line := _market_line(name, quote, instant))]
     lines = [
-        _one_line(f"{rank}. {source.title} ({source.published or 'no date'}): {source.summary}")
+        single_line(f"{rank}. {source.title} ({source.published or 'no date'}): {source.summary}")
         for rank, source in enumerate(sources[:MOST_SOURCES], 1)
     ]
     room = MAX_CONTEXT - len("\n".join(market)) - len(lines) - 1
@@ -114,11 +115,9 @@ def _market_line(name: str, quote: Quote, instant: str) -> str:
         if value is not None
     ]
     when = quote.instant[:16] or instant
-    return _one_line(f"Market{f' at {when}' if when else ''}, {name}: {', '.join(prices)}") if prices else ""
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+    return (
+        single_line(f"Market{f' at {when}' if when else ''}, {name}: {', '.join(prices)}") if prices else ""
+    )
 
 
 def read_contexts(path: Path) -> dict[str, str]:

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any, Literal, NoReturn
 
 from workbench.errors import UsageError
+from workbench.formatting import single_line
 from workbench.plug_points import RULES, AmbiguousPlugin, UnknownPlugin, load_plugin, package_of, plugin_names
 from workbench.propositions import NodeId, Polarity, Rule, RuleLimits, Tree, TreeError
 from workbench.synthesis.errors import RuleFormatError, UnknownChild, UnknownRule
@@ -88,7 +89,7 @@ def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"
         # what pydantic and the tree's own checks call a format error is the rule's here
         raise (RuleFormatError(str(error)) if isinstance(error, TreeError) else error) from None
     except Exception as error:  # a stranger's from_json may raise anything; one run must not take others down
-        raise RuleFormatError(_one_line(f"the rule {name!r} cannot be read: {_shown(error)}")) from error
+        raise RuleFormatError(single_line(f"the rule {name!r} cannot be read: {_shown(error)}")) from error
 
 
 def tree_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"] = "refuse") -> Tree:
@@ -198,7 +199,7 @@ def _load(name: str) -> type[Rule]:
         raise UnknownRule(str(error)) from None
     except Exception as error:  # importing a stranger's module may raise anything
         raise UnknownRule(
-            _one_line(
+            single_line(
                 f"the rule {name!r} of the package {package_of(RULES, name)} does not load: {_shown(error)}"
             )
         ) from error
@@ -211,7 +212,3 @@ def _load(name: str) -> type[Rule]:
 
 def _shown(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]
-
-
-def _one_line(text: str) -> str:
-    return " ".join(text.split())

@@ -1,0 +1,143 @@
+"""Kalshi's two tiers in their documented forms: whichever of them answers, an agent reads the same bytes."""
+
+from typing import Any
+
+import pytest
+
+from proxies.vendors import codecs
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_world_markets import archived
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import read
+
+DAY, START = 86400, 1704067200  # 2024-01-01
+WINDOW = {"start_ts": START, "end_ts": START + 9 * DAY, "period_interval": 1440}
+NONE = Sent({"error": {"code": "not_found"}}, 404)
+ASKED: dict[str, dict[str, Any]] = {
+    "kalshi/candlesticks": {"series_ticker": "FED", "ticker": "FED-T1", **WINDOW},
+    "kalshi/event-candlesticks": {"series_ticker": "FED", "ticker": "FED", **WINDOW},
+    "kalshi/batch-candlesticks": {"market_tickers": "FED-T1", **WINDOW},
+    "kalshi/trades": {"ticker": "FED-T1"},
+    "kalshi/market": {"ticker": "FED-T1"},
+    "kalshi/markets": {"series_ticker": "FED"},
+    "kalshi/events": {"series_ticker": "FED"},
+    "kalshi/event": {"event_ticker": "FED"},
+}
+
+
+def candle(day: int, *, traded: bool = True) -> dict[str, Any]:
+    """A candle of the live tier; without a trade its prices are null."""
+    offer = {f"{name}_dollars": "0.4000" for name in ("open", "low", "high", "close")}
+    names = ("open", "low", "high", "close", "mean", "previous")
+    return {
+        "end_period_ts": START + day * DAY, "yes_bid": offer, "yes_ask": {**offer, "close_dollars": "0.4350"},
+        "price": {f"{name}_dollars": "0.415000" if traded else None for name in names},
+        "volume_fp": "10.00" if traded else "0.00", "open_interest_fp": "55.50",
+    }  # fmt: skip
+
+
+def cents(row: dict[str, Any]) -> dict[str, Any]:
+    """A candle as the live tier wrote it with its earlier names beside the new ones."""
+    out: dict[str, Any] = {"volume": 10, "open_interest": 55}
+    for name, value in row.items():
+        out[name] = value
+        if isinstance(value, dict):
+            plain = {k.removesuffix("_dollars"): None if v is None else 40 for k, v in value.items()}
+            out[name] = {**value, **plain, "min": 40, "max_dollars": "0.4"}
+    return out
+
+
+CANDLES = [candle(2), candle(3, traded=False)]
+MARKET = {
+    "ticker": "FED-T1", "event_ticker": "FED", "title": "t", "open_time": "2023-12-01T00:00:00Z", "close_time": "2030-01-01T00:00:00Z",
+    "created_time": "2023-11-01T00:00:00Z", "rules_primary": "r", "rules_secondary": "", "subtitle": "",
+}  # fmt: skip
+TRADE = {"trade_id": "a", "ticker": "FED-T1", "created_time": "2024-01-02T00:00:00Z", "taker_side": "yes", "yes_price_dollars": "0.4000", "no_price_dollars": "0.6000", "count_fp": "10.00"}  # fmt: skip
+OLD_TRADE = {**{k: v for k, v in TRADE.items() if "_dollars" not in k and k != "count_fp"}, "yes_price": 40, "no_price": 60, "count": 10, "price": 0.4}  # fmt: skip
+OLD_MARKET = {name: value for name, value in MARKET.items() if value != ""} | {"settlement_value_dollars": "1.0000", "result": "yes"}  # fmt: skip
+
+
+def kalshi(*, settled: bool, early: bool = False) -> Any:
+    """The exchange with one market: live, or settled and in the archive."""
+    live = [cents(row) for row in CANDLES] if early else CANDLES
+
+    def answer(seen: Seen) -> Any:
+        path = seen.path.split("kalshi/")[-1]
+        if "historical/" in path:
+            if not settled:
+                return NONE if "FED-T1" in path else {"markets": [], "trades": [], "cursor": ""}
+            if "candlesticks" in path:
+                return {"ticker": "FED-T1", "candlesticks": [archived(row) for row in CANDLES]}
+            if path.endswith("trades"):
+                return {"trades": [OLD_TRADE], "cursor": ""}
+            return {"market": OLD_MARKET} if "FED-T1" in path else {"markets": [OLD_MARKET], "cursor": ""}
+        if "events/" in path and "candlesticks" in path:
+            return {
+                "market_tickers": [] if settled else ["FED-T1"],
+                "market_candlesticks": [] if settled else [live],
+            }
+        if path.endswith("markets/candlesticks"):
+            return {"markets": [] if settled else [{"market_ticker": "FED-T1", "candlesticks": live}]}
+        if "candlesticks" in path:
+            return NONE if settled else {"ticker": "FED-T1", "candlesticks": live}
+        if path.endswith("trades"):
+            return {"trades": [] if settled else [TRADE], "cursor": ""}
+        listed = [] if settled else [MARKET]
+        if path.endswith("events"):
+            return {
+                "events": [{"event_ticker": "FED", "series_ticker": "FED", "markets": listed}],
+                "cursor": "",
+            }
+        if "events/" in path:
+            return {"event": {"event_ticker": "FED", "markets": listed}}
+        if path.endswith("markets"):
+            return {"markets": listed, "cursor": ""}
+        return NONE if settled else {"market": MARKET}
+
+    return answer
+
+
+async def told(path: str, **worlds: Any) -> str:
+    desk = Desk(kalshi(**worlds))
+    try:
+        return read(await desk(path, "2024-01-05", **ASKED[path]))
+    finally:
+        await desk.broker.aclose()
+
+
+@pytest.mark.parametrize("path", ASKED)
+async def test_live_or_archived_an_agent_reads_the_same(path: str) -> None:
+    one, other, early = [
+        await told(path, settled=False),
+        await told(path, settled=True),
+        await told(path, settled=False, early=True),
+    ]
+    assert one == other == early and "FED-T1" in one
+    assert "candle" not in path or ('"close_dollars":"0.4350"' in one and '"open_interest_fp":"55.50"' in one)
+
+
+@pytest.mark.parametrize("path", sorted(set(ASKED) - {"kalshi/events"}))
+async def test_without_the_one_form_the_tier_shows(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = {**codecs.CODECS, "kalshi": codecs.CODECS[""]}
+    monkeypatch.setattr("proxies.answers.CODECS", plain)
+    assert await told(path, settled=False) != await told(path, settled=True)
+
+
+async def test_a_market_that_was_created_later_is_not_asked_for_nor_told() -> None:
+    later = {**MARKET, "ticker": "FED-T2", "created_time": "2024-02-01T00:00:00Z"}
+    plain = kalshi(settled=False)
+
+    def answer(seen: Seen) -> Any:
+        sent = plain(seen)
+        return {"markets": [later], "cursor": ""} if "historical/markets" in seen.path else sent
+
+    desk = Desk(answer)
+    assert [
+        row["ticker"]
+        for row in (await desk("kalshi/markets", "2024-01-05", series_ticker="FED")).data["markets"]
+    ] == ["FED-T1"]
+    live, archive = (seen.query for seen in desk.seen)
+    assert live["max_created_ts"] == "1704430800" and "max_created_ts" not in archive
+    desk = Desk(answer)
+    await desk("kalshi/markets", "2024-01-05", tickers="FED-T1")
+    assert all("max_created_ts" not in seen.query for seen in desk.seen)

@@ -1,0 +1,197 @@
+"""Over-refusal is a fault too: what every endpoint answers at cutoffs near and far, of vendors with full histories.
+
+``python -m tests.proxies.test_over_refusal`` writes the table of docs/data.md anew.
+"""
+
+import functools
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies import answers
+from proxies.asof.clock import Cutoff
+from proxies.catalogue import Endpoint, load_catalogue
+from proxies.fetch import paging
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_world import SINGLE, World
+from tests.proxies.worlds import NOW, REST, close_loop, in_loop, params_of, tell
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
+START, END = (
+    "<!-- over-refusal: python -m tests.proxies.test_over_refusal -->\n",
+    "\n<!-- end of over-refusal -->",
+)
+CUTOFFS = {"3 months": "2026-08-01", "2 years": "2024-11-01", "8 years": "2018-11-01"}
+#: Every vendor has something from each of these moments, newest first: sixteen years, and some days before each cutoff.
+MOMENTS = sorted(
+    [NOW - timedelta(days=17 + 122 * n) for n in range(48)]
+    + [Cutoff.parse(text).instant - timedelta(days=days, hours=7) for text in CUTOFFS.values() for days in (2, 5, 9, 100, 190, 400)],
+    reverse=True,
+)  # fmt: skip
+ROWS = 10
+#: Asked for by what names it, the vendor gives one row whatever its ``limit`` says.
+ONE_THING = ("fmp/sec-filings/company-info/sec-profile", "fmp/earnings-transcripts/earning-call-transcript")
+
+
+class Paged(World):
+    """Vendors that give a list in pages: 10 rows, or as many as are asked for, at most 50."""
+
+    def __init__(self, cutoff: datetime, endpoint: Endpoint) -> None:
+        moments = list(MOMENTS)
+        if endpoint.path in SINGLE:
+            # one thing has one moment, the first that the world is given: it began long ago
+            moments.reverse()
+        elif endpoint.as_of.first:
+            # a search ranks by its own account, and not by when its hits began
+            moments = [MOMENTS[number * 29 % len(MOMENTS)] for number in range(len(MOMENTS))]
+        super().__init__(cutoff, moments, [])
+        self.endpoint = endpoint
+
+    def answer(self, seen: Seen) -> Sent:
+        page = self.endpoint.page
+        value = int(seen.query.get(page.param, 0) or 0) if page.style in ("page", "offset") else 0
+        # the world itself knows no second page
+        plain = {name: text for name, text in seen.query.items() if name not in ("page", "offset")}
+        sent = super().answer(replace(seen, query=plain))
+        listed = page.style in ("page", "offset", "limit") and self.endpoint.rows == "[]"
+        window = self.endpoint.as_of.window
+        # the world does not look at a window: where one is sent the vendor has no later rows to give
+        listed = (
+            listed
+            and not (window and set(window.end) & seen.query.keys())
+            and self.endpoint.path not in ONE_THING
+        )
+        if (
+            not listed
+            or not isinstance(sent.body, list)
+            or not seen.path.endswith(self.endpoint.url.strip("/"))
+        ):
+            return sent
+        asked = int(seen.query.get(page.size) or ROWS) if page.size else ROWS
+        size = asked if page.style == "limit" else min(50, asked)
+        rows = sent.body[::-1] if seen.query.get("ascending") == "true" else sent.body
+        first = value if page.style == "offset" else value * size
+        return Sent(rows[first : first + size])
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one call: ``answered``, ``refused`` with its words, or ``empty`` though there are rows of before the cutoff."""
+
+    kind: str
+    words: str = ""
+
+
+def request(endpoint: Endpoint, cutoff: Cutoff, world: World) -> dict[str, Any]:
+    """The documented example, over a window that ends after the cutoff."""
+    params = params_of(endpoint, world)
+    window = endpoint.as_of.window
+    known = next(m for m in MOMENTS if m < cutoff.instant - timedelta(days=3))
+    if endpoint.as_of.policy == "request_point" and window is not None:
+        params[window.at] = known.date().isoformat()
+    if endpoint.as_of.policy == "window_end" and window is not None:
+        params[window.text] = "today 12-m"
+    if "release" in params:
+        params["release"] = known.strftime("%Y-%m")
+    return params
+
+
+@functools.cache
+def verdict(path: str, cutoff_text: str) -> Verdict:
+    endpoint, cutoff = load_catalogue().resolve(path), Cutoff.parse(cutoff_text)
+    world = Paged(cutoff.instant, endpoint)
+    outcome = in_loop(tell(endpoint, cutoff, world, request(endpoint, cutoff, world)))
+    if outcome.answer is None:
+        return Verdict("refused", str(outcome.refused))
+    text = outcome.text()
+    told = not world.early or any(token in text for token in world.early)
+    return Verdict("answered" if told else "empty")
+
+
+def verdicts(endpoint: Endpoint) -> list[Verdict]:
+    return [verdict(endpoint.path, text) for text in CUTOFFS.values()]
+
+
+def instead(endpoint: Endpoint) -> str:
+    return f"`{endpoint.as_of.instead}`" if endpoint.as_of.instead else "nothing dated"
+
+
+def table() -> str:
+    """What each source answers, then what is refused."""
+    lines = [
+        "| source | endpoints | "
+        + " | ".join(f"answered {name} back" for name in CUTOFFS)
+        + " | refused | with `--max-residual low` |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
+    ]
+    for name in [*dict.fromkeys(endpoint.source.name for endpoint in REST), ""]:
+        own = [endpoint for endpoint in REST if name in ("", endpoint.source.name)]
+        answered = [
+            sum(verdicts(endpoint)[n].kind == "answered" for endpoint in own) for n in range(len(CUTOFFS))
+        ]
+        refused = sum(verdicts(endpoint)[0].kind == "refused" for endpoint in own)
+        low = sum(e.as_of.residual in ("none", "low") and verdicts(e)[0].kind == "answered" for e in own)
+        cells = [f"`{name}`" if name else "`all`", len(own), *answered, refused, low]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    lines += ["", "| `refused` | why | instead |", "| --- | --- | --- |"]
+    for endpoint in REST:
+        words = dict.fromkeys(v.words for v in verdicts(endpoint) if v.kind == "refused")
+        if words:
+            present = endpoint.as_of.policy == "snapshot_refused"
+            instead = f"`{endpoint.as_of.instead}`" if endpoint.as_of.instead else "nothing dated"
+            lines.append(
+                f"| `{endpoint.path}` | {'tells the present only' if present else '; '.join(words)} | {instead} |"
+            )
+    return "\n".join(lines)
+
+
+def printed(text: str) -> str:
+    """The table that the page holds."""
+    _, found, rest = text.partition(START)
+    assert found, "docs/data.md has the marks of the table"
+    return rest.partition(END)[0]
+
+
+def test_no_endpoint_is_empty_though_there_are_rows_of_before_the_cutoff() -> None:
+    empty = [
+        (e.path, text)
+        for e in REST
+        for text, v in zip(CUTOFFS, verdicts(e), strict=True)
+        if v.kind == "empty"
+    ]
+    assert not empty
+
+
+def test_what_is_refused_says_why_and_what_to_ask_for_instead() -> None:
+    for endpoint in REST:
+        for said in verdicts(endpoint):
+            assert said.kind != "refused" or (
+                "use " in said.words or "there is no dated form" in said.words
+            ), endpoint.path
+
+
+def test_the_page_prints_the_table() -> None:
+    assert printed(DOCS.read_text(encoding="utf-8")) == table(), (
+        "write it anew: python -m tests.proxies.test_over_refusal"
+    )
+
+
+@pytest.mark.parametrize(
+    "path", ["fmp/statements/ratios/ratios", "fmp/insider-trades/search/insider-trading/search"]
+)
+def test_without_reading_back_an_endpoint_would_be_empty(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params))
+    kinds = [verdict.__wrapped__(path, text).kind for text in CUTOFFS.values()]
+    assert kinds[-1] == "empty" and kinds[0] == "answered"
+
+
+if __name__ == "__main__":
+    try:
+        head, _, rest = DOCS.read_text(encoding="utf-8").partition(START)
+        DOCS.write_text(head + START + table() + END + rest.partition(END)[2], encoding="utf-8")
+    finally:
+        close_loop()

@@ -1,0 +1,328 @@
+"""Lists that begin with what is newest, read back to the cutoff however much came later: found, or refused, never empty."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.row_filter import Filtered
+from proxies.catalogue import load_catalogue
+from proxies.errors import CutoffRefused
+from proxies.fetch import read_back
+from tests.fakes.upstream import Seen, Sent
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import read
+
+CUTOFF = "2019-06-30"
+END = datetime(2019, 6, 30, tzinfo=UTC)
+INSIDERS = "fmp/insider-trades/search/insider-trading/search"
+RATINGS = "fmp/analyst/ratings/ratings-historical"
+TRADES = "polymarket/trades"
+MARKETS = "polymarket/markets"
+#: A list's path, its parameters, and the fields of the row that came out at a moment.
+LISTS: dict[str, tuple[dict[str, Any], Callable[[datetime, int], dict[str, Any]]]] = {
+    INSIDERS: ({"symbol": "X"}, lambda at, n: {"symbol": "X", "filingDate": f"{at:%Y-%m-%d}", "reportingName": f"r{n}"}),
+    "fmp/company/mergers/mergers-acquisitions-latest": ({}, lambda at, n: {"symbol": f"S{n}", "acceptedDate": f"{at:%Y-%m-%d %H:%M:%S}"}),
+    "fmp/form-13f/holder/institutional-ownership/holder-performance-summary": ({"cik": "1"}, lambda at, n: {"cik": "1", "date": f"{at:%Y-%m-%d}", "portfolioSize": n}),
+    TRADES: ({"market": "0x1"}, lambda at, n: {"timestamp": int(at.timestamp()), "price": 0.5, "asset": str(n)}),
+    MARKETS: ({"tag_id": 2}, lambda at, n: {"id": str(n), "question": f"q{n}", "createdAt": f"{at:%Y-%m-%dT%H:%M:%SZ}"}),
+    "polymarket/events": ({"tag_id": 2}, lambda at, n: {"id": str(n), "title": f"t{n}", "createdAt": f"{at:%Y-%m-%dT%H:%M:%SZ}", "markets": []}),
+}  # fmt: skip
+
+
+class Computed:
+    """A list that holds no rows: each is computed from its place, newest first. Numbers count from the oldest."""
+
+    def __init__(self, early: int, late: int, every: timedelta = timedelta(days=1)) -> None:
+        self.early, self.late, self.every = early, late, every
+
+    def rows(self, path: str, first: int, last: int) -> list[Any]:
+        row = LISTS[path][1]
+        total = self.early + self.late
+        return [self._row(row, place) for place in range(max(0, first), min(last, total))]
+
+    def _row(self, row: Callable[[datetime, int], dict[str, Any]], place: int) -> Any:
+        number = self.early + self.late - 1 - place
+        if number < self.early:
+            return row(END - timedelta(days=120) - (self.early - 1 - number) * timedelta(hours=7), number)
+        return row(END + timedelta(days=2) + (number - self.early) * self.every, number)
+
+
+def vendor(
+    world: Computed,
+    path: str,
+    *,
+    most: int = 10**9,
+    last: int = 10**9,
+    beyond: str = "error",
+    orders: bool = True,
+) -> Any:
+    """A vendor of a list in pages of at most ``most`` rows; past page or offset ``last`` it errs, is empty, or repeats.
+
+    With ``orders`` it takes the order that Polymarket documents.
+    """
+
+    def answer(seen: Seen) -> Any:
+        size = min(int(seen.query.get("limit", 100)), most)
+        value = int(seen.query.get("page") or seen.query.get("offset") or 0)
+        if value > last:
+            if beyond == "error":
+                return Sent({"error": "max historical activity offset exceeded"}, 400)
+            if beyond == "empty":
+                return []
+            value = last
+        first = value if "offset" in seen.query else value * size
+        if seen.query.get("ascending") == "true" and orders:
+            end = world.early + world.late - first
+            return world.rows(path, end - size, end)[::-1]
+        return world.rows(path, first, first + size)
+
+    return answer
+
+
+async def told(handler: Any, path: str, **params: Any) -> tuple[str, int]:
+    """What an agent reads, and from how many requests."""
+    desk = Desk(handler)
+    try:
+        text = read(await desk(path, CUTOFF, **{**LISTS[path][0], **params}))
+    except CutoffRefused as error:
+        text = f"refused: {error}"
+    finally:
+        await desk.broker.aclose()
+    return text, len(desk.seen)
+
+
+@pytest.mark.parametrize("late", [30, 140, 2600, 10**6])
+@pytest.mark.parametrize("path", LISTS)
+async def test_however_many_rows_came_later_a_list_tells_the_same(path: str, late: int) -> None:
+    params = {} if "13f" in path else {"limit": 10}
+    hour = timedelta(hours=1)
+    one, _ = await told(vendor(Computed(60, 0), path), path, **params)
+    other, requests = await told(vendor(Computed(60, late, hour), path), path, **params)
+    assert one == other and not one.startswith("refused") and '"n' not in one[:1]
+    assert requests <= 2 + read_back.MOST_SEARCHED and len(one) > 300
+
+
+async def test_a_vendor_that_ignores_the_order_it_documents_is_read_back_too() -> None:
+    one, _ = await told(vendor(Computed(60, 0), MARKETS), MARKETS, limit=60)
+    other, _ = await told(vendor(Computed(60, 2600), MARKETS, orders=False), MARKETS, limit=60)
+    assert one == other and one.count("createdAt") == 60
+
+
+@pytest.mark.parametrize("late", [0, 3, 260, 2600])
+async def test_later_pages_of_a_list_follow_each_other_whatever_came_later(late: int) -> None:
+    names = []
+    for page in range(4):
+        desk = Desk(vendor(Computed(700, late), INSIDERS))
+        answer = await desk(INSIDERS, CUTOFF, symbol="X", limit=200, page=page)
+        names += [row["reportingName"] for row in answer.data]
+    assert names == [f"r{n}" for n in range(699, -1, -1)]
+
+
+PAGES = 2**20
+PACES: dict[str, Callable[[float], float]] = {
+    "even": lambda n: n,
+    "slowing": lambda n: (n * PAGES) ** 0.5,
+    "bursts": lambda n: n // 2**16 * 2**16 + n * 1e-6,
+    "quickening": lambda n: 2 ** (n / PAGES * 12),
+}
+
+
+@pytest.mark.parametrize("pace", PACES)
+def test_a_list_of_a_million_pages_is_read_back_however_unevenly_its_rows_came(pace: str) -> None:
+    """With an even pace from few requests, and never from more than the bound."""
+    least = {"even": 12}.get(pace, read_back.MOST_SEARCHED)
+    now, came = END.timestamp(), PACES[pace]
+    for edge in (1, 2, 9, 40, 1000, 30_000, PAGES // 3, PAGES - 17):
+
+        def page(number: int, edge: int = edge) -> list[float]:
+            if number >= edge:
+                return [now - number * 10 - n for n in range(10)]
+            return [now + 1 + (came(edge) - came(number + n / 10)) * 60 for n in range(10)]
+
+        rows, requests = from_pages(page)
+        assert rows == [now - edge * 10] and requests <= least
+
+
+def from_pages(page: Callable[[int], list[float]], wanted: int = 1) -> tuple[list[float], int]:
+    """The rows told of a list of seconds in pages, and from how many requests."""
+    reader = read_back.ReadBack(
+        params={}, endpoint=load_catalogue().resolve(INSIDERS), instant=lambda row: row, cutoff=Cutoff.parse("2019-06-30T00:00:00Z"),
+        page_rows=0, by_rows=False, skip=0, wanted=wanted,
+    )  # fmt: skip
+    requests = 0
+    while (params := reader.next()) is not None:
+        rows, requests = page(params["page"]), requests + 1
+        reader.add(rows, Filtered(data=[second for second in rows if second <= END.timestamp()]))
+    return list(reader.result().data), requests
+
+
+def test_rows_out_of_order_on_pages_that_a_search_would_pass_over_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    day, end = 86400.0, END.timestamp()
+
+    def page(number: int) -> list[float]:
+        # on every third page a row stands twelve days too early: on pages 5 and 8 it is of before the cutoff
+        newest = end + (10 - number) * 2 * day
+        return [newest, newest - (12 if number % 3 == 2 or not number else 1) * day] if number < 40 else []
+
+    assert from_pages(page, 2)[0] == [end - 2 * day, end - 8 * day]
+    monkeypatch.setattr(read_back.ReadBack, "_check_order", lambda self: None)
+    assert from_pages(page, 2)[0] != [end - 2 * day, end - 8 * day]
+
+
+@pytest.mark.parametrize("beyond", ["error", "empty", "repeats"])
+@pytest.mark.parametrize("path", [INSIDERS, TRADES])
+async def test_a_list_that_the_vendor_cuts_before_the_cutoff_is_refused_and_never_empty(
+    path: str, beyond: str
+) -> None:
+    last = load_catalogue().resolve(path).page.last
+    full = await told(vendor(Computed(60, 10**5), path, last=last, beyond=beyond), path, limit=10)
+    assert full[0].startswith("refused") and "does not mean that there was nothing" in full[0]
+    # with the cutoff inside what the vendor gives it answers
+    near = await told(vendor(Computed(60, 2000), path, last=last, beyond=beyond), path, limit=10)
+    assert (
+        not near[0].startswith("refused")
+        and near[0] == (await told(vendor(Computed(60, 0), path), path, limit=10))[0]
+    )
+    # and where nothing was known before the cutoff that is what is told
+    none = await told(vendor(Computed(0, 2010), path, last=last, beyond=beyond), path, limit=10)
+    assert none[0].startswith("[]") and "no rows" in none[0]
+
+
+async def test_so_many_rows_as_the_vendor_does_not_reach_are_refused_and_fewer_are_told() -> None:
+    world = vendor(Computed(600, 100 * 250), INSIDERS, last=100, beyond="empty")
+    text, _ = await told(world, INSIDERS, limit=600)
+    assert text.startswith("refused") and "ask for fewer" in text
+    assert not (await told(world, INSIDERS, limit=200))[0].startswith("refused")
+
+
+async def test_a_vendor_that_gives_smaller_pages_than_asked_is_read_without_gaps() -> None:
+    for path in (INSIDERS, TRADES):
+        one = await told(vendor(Computed(300, 0), path, most=100), path, limit=250)
+        other = await told(vendor(Computed(300, 777), path, most=100), path, limit=250)
+        assert one[0] == other[0] and one[0].count("{") >= 250
+
+
+async def test_a_list_in_no_order_is_walked_and_refused_if_it_does_not_end() -> None:
+    world = Computed(60, 5000)
+
+    def shuffled(total: int) -> Any:
+        def answer(seen: Seen) -> Any:
+            first = int(seen.query["page"]) * 250
+            places = [(place * 2503) % total for place in range(first, min(first + 250, total))]
+            return [
+                row
+                for place in places
+                for row in world.rows(INSIDERS, 5060 - total + place, 5061 - total + place)
+            ]
+
+        return answer
+
+    text, requests = await told(shuffled(3000), INSIDERS, limit=250)
+    assert not text.startswith("refused") and text.count("reportingName") == 60 and requests <= 14
+    world = Computed(60, 50_000)
+    world_all = world.early + world.late
+
+    def endless(seen: Seen) -> Any:
+        first = int(seen.query["page"]) * 250
+        places = [(place * 25_033) % world_all for place in range(first, first + 250)]
+        return [row for place in places for row in world.rows(INSIDERS, place, place + 1)]
+
+    text, requests = await told(endless, INSIDERS, limit=250)
+    assert text.startswith("refused") and requests <= 2 * read_back.MOST_READ
+
+
+async def test_a_little_disorder_moves_the_edge_and_loses_no_row() -> None:
+    """Ordered by the day of filing, judged by the minute of acceptance: some rows stand a few days out of order."""
+    path = "fmp/company/mergers/mergers-acquisitions-latest"
+
+    def rows(late: int) -> list[Any]:
+        out = []
+        for n in range(late + 400):
+            moment = END + timedelta(days=late - n, hours=-80 if (n - late) % 5 == 0 else 0)
+            out.append({"symbol": f"E{n - late}", "acceptedDate": f"{moment:%Y-%m-%d %H:%M:%S}"})
+        return out
+
+    def answers(listed: Sequence[Any]) -> Any:
+        return lambda seen: listed[int(seen.query["page"]) * 1000 :][:1000]
+
+    texts = []
+    for late in (4, 1003, 2500, 7300):
+        texts.append(await told(answers(rows(late)), path, limit=200))
+    assert len({text for text, _ in texts}) == 1 and max(n for _, n in texts) <= 8
+
+
+@pytest.mark.parametrize("late", [0, 35, 1100, 2600])
+async def test_a_list_of_one_page_is_asked_for_whole(late: int) -> None:
+    rows = [
+        {"symbol": "X", "date": f"{END + timedelta(days=late - n):%Y-%m-%d}", "rating": "A"}
+        for n in range(late + 40)
+    ]
+    for params in ({"limit": 5}, {}):
+        desk = Desk(lambda seen: rows[: int(seen.query["limit"])])
+        asked: dict[str, Any] = {"symbol": "X", **params}
+        answer = await desk(RATINGS, CUTOFF, **asked)
+        assert len(answer.data) == (5 if params else 39) and answer.data[0]["date"] == "2019-06-29"
+        assert len(desk.seen) == (1 if late < 960 else 2)
+
+
+async def test_a_list_of_one_page_that_the_vendor_cuts_is_refused() -> None:
+    rows = [
+        {"symbol": "X", "date": f"{END + timedelta(days=2600 - n):%Y-%m-%d}", "rating": "A"}
+        for n in range(4000)
+    ]
+    desk = Desk(lambda seen: rows[: min(1000, int(seen.query["limit"]))])
+    with pytest.raises(CutoffRefused, match="does not reach back"):
+        await desk(RATINGS, CUTOFF, symbol="X", limit=5)
+    assert (await desk(RATINGS, "2025-06-30", symbol="X", limit=5)).data
+
+
+async def test_without_its_guard_a_list_that_the_vendor_cuts_would_read_as_empty(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(read_back.ReadBack, "_is_cut", lambda self, some: False)
+    text, _ = await told(vendor(Computed(60, 10**5), INSIDERS, last=100, beyond="empty"), INSIDERS, limit=10)
+    assert text.startswith("[]")
+
+
+def test_every_list_that_pages_back_says_how_far() -> None:
+    """A list that begins with its newest rows has a stamp to search by, a largest page, and a reader."""
+    paged = [
+        e for e in load_catalogue() if "overfetch" in e.as_of.guards and e.page.style in ("page", "offset")
+    ]
+    assert len(paged) > 15
+    for endpoint in paged:
+        assert endpoint.as_of.stamp is not None and endpoint.rows == "[]", endpoint.path
+        assert endpoint.page.size in endpoint.params or not endpoint.page.size
+
+
+@pytest.mark.parametrize("path", ["fmp/search/search-name", "fmp/search/search-isin"])
+async def test_a_search_whose_first_hits_all_began_later_is_refused_and_not_empty(path: str) -> None:
+    def searched(hits: int, born: int) -> Any:
+        def answer(seen: Seen) -> Any:
+            if seen.path.endswith("profile"):
+                number = int(seen.query["symbol"][1:])
+                return [
+                    {
+                        "symbol": seen.query["symbol"],
+                        "ipoDate": "2010-01-04" if number >= born else "2022-01-04",
+                    }
+                ]
+            listed = [{"symbol": f"S{n}", "isin": "x", "name": "n"} for n in range(hits)]
+            return listed[: int(seen.query.get("limit", 100))]
+
+        return answer
+
+    param = {"query": "apple"} if "name" in path else {"isin": "US0378331005"}
+    for hits, born, told in ((80, 80, None), (20, 20, 0), (80, 45, 5)):
+        desk = Desk(searched(hits, born))
+        asked: dict[str, Any] = dict(param)
+        if told is None:
+            with pytest.raises(CutoffRefused, match="narrower words"):
+                await desk(path, CUTOFF, **asked)
+        else:
+            assert len((await desk(path, CUTOFF, **asked)).data) == told
