@@ -1,4 +1,4 @@
-"""How large the house is and how it hangs together: files and lines by room, circles of imports, upward arrows, start times.
+"""How large the house is and how it hangs together: files and lines by room, circles of imports, upward arrows, options, start times.
 
     python -m benchmarks.size [--against FOLDER] [--rounds 7]
 
@@ -197,16 +197,48 @@ def modules_loaded(root: Path) -> int:
     return int(done.stdout.split()[-1])
 
 
+COUNT_OPTIONS = """
+import typer
+from workbench.cli.main import app
+shown = every = commands = 0
+def count(command, listed):
+    global shown, every, commands
+    children = getattr(command, "commands", None)
+    if children is not None:
+        for name in list(children):
+            count(children[name], listed and not children[name].hidden)
+        return
+    options = [param for param in command.params if param.param_type_name == "option"]
+    commands += listed
+    every += len(options)
+    shown += sum(not param.hidden for param in options) if listed else 0
+count(typer.main.get_command(app), True)
+print(commands, shown, every)
+"""
+
+
+def options(root: Path) -> tuple[int, int, int]:
+    """Commands that the helps list, the options that they list, and all options that are taken, older spellings included."""
+    done = subprocess.run(
+        [root / ".venv/bin/python", "-c", COUNT_OPTIONS], capture_output=True, text=True, check=True, cwd=root
+    )
+    commands, shown, every = map(int, done.stdout.split())
+    return commands, shown, every
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, with its .venv")
     parser.add_argument("--rounds", type=int, default=7)
-    options = parse(parser, rounds=1)
-    roots = [ROOT, *([options.against.resolve()] if options.against else [])]
+    arguments = parse(parser, rounds=1)
+    roots = [ROOT, *([arguments.against.resolve()] if arguments.against else [])]
     for root in roots:
         print(f"== {'this checkout' if root == ROOT else 'the other'}")
         report(root)
-    if options.smoke or not all((root / ".venv/bin/workbench").exists() for root in roots):
+        if (root / ".venv/bin/python").exists():
+            commands, shown, every = options(root)
+            print(f"commands listed {commands}; options listed {shown}, taken {every}")
+    if arguments.smoke or not all((root / ".venv/bin/workbench").exists() for root in roots):
         return
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -217,7 +249,7 @@ def main() -> None:
         print("modules that --version loads: " + ", ".join(str(modules_loaded(root)) for root in roots))
         for name, words in COMMANDS.items():
             times: list[list[float]] = [[] for _ in roots]
-            for number in range(options.rounds + 1):  # the first writes bytecode
+            for number in range(arguments.rounds + 1):  # the first writes bytecode
                 for at, root in enumerate(roots):
                     times[at] += [processor_seconds(root, words, home)][: 1 if number else 0]
             middle = [statistics.median(each) for each in times]

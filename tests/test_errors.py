@@ -13,7 +13,7 @@ import pytest
 import workbench as wb
 from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
 from workbench.cli.main import COMMANDS
-from workbench.errors import Setting, UsageError, command, option_text
+from workbench.errors import Option, UsageError, command, option_text
 from workbench.store import Store, UnknownRun
 from workbench.widgets.page_terms import BUTTONS, FIELDS, on_page, page_terms
 
@@ -36,16 +36,14 @@ def spelt(source: str) -> list[str]:
 
 
 def test_no_error_outside_the_command_line_spells_a_command() -> None:
-    # the last two read what the command line's options give; they name the option that was typed
     faces = ("cli", "magics.py")
-    typed = {"run_edits.py", "edit_request.py"}
     files = [
         path
         for path in sorted((ROOT / "workbench").rglob("*.py"))
-        if path.relative_to(ROOT / "workbench").parts[0] not in faces and path.name not in typed
+        if path.relative_to(ROOT / "workbench").parts[0] not in faces
     ]
     lines = [f"{path.relative_to(ROOT)}: {text}" for path in files for text in spelt(path.read_text("utf-8"))]
-    assert lines == [], "say it with workbench.errors.command(...) or Setting(...)"
+    assert lines == [], "say it with workbench.errors.command(...) or Option(...)"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_a_command_in_an_error_is_seen(source: str, seen: bool) -> None:
 
 def test_one_error_in_the_terms_of_three_faces() -> None:
     error = UsageError(
-        "P1 has no value yet: ", command("resume", "R1"), " grounds it; or ", Setting("budget_usd", "5")
+        "P1 has no value yet: ", command("resume", "R1"), " grounds it; or ", Option("budget_usd", "5")
     )
     assert str(error) == "P1 has no value yet: `workbench resume R1` grounds it; or --budget-usd 5"
     error.terms = python_terms
@@ -82,8 +80,8 @@ def test_one_error_in_the_terms_of_three_faces() -> None:
         (command("import", "a.zip", review=True), "analysis.take_review('a.zip')"),
         (command("resume", "R", yes=True), "wb.resume('R', rebuy=True)"),
         (command("keys new"), "`workbench keys new` in a shell"),
-        (Setting("trust_cluster", True), "trust_cluster=True"),
-        (Setting("rule"), "rule="),
+        (Option("trust_cluster", True), "trust_cluster=True"),
+        (Option("rule"), "rule="),
     ],
 )
 def test_a_remedy_in_python(remedy: Any, python: str) -> None:
@@ -92,7 +90,7 @@ def test_a_remedy_in_python(remedy: Any, python: str) -> None:
 
 def test_what_the_page_lacks_is_said_as_what_to_type() -> None:
     assert page_terms(command("keys new")) == "`workbench keys new` on the command line"
-    assert page_terms(Setting("payoff")) == "`--payoff` on the command line"
+    assert page_terms(Option("payoff")) == "`--payoff` on the command line"
     assert option_text("to", "a b") == "--to 'a b'"
 
 

@@ -10,7 +10,7 @@ WorkbenchError
 The rooms below have trees of their own (``proxies.errors``, ``sandbox.errors``): a failure of the data, of the
 sandbox and of the model are never the same type.
 
-What mends an error is data in it, a `Command` or a `Setting` among the strings of its message. Each face words them in its
+What mends an error is data in it, a `Command` or a `Option` among the strings of its message. Each face words them in its
 own terms: `workbench resume RUN` on the command line, ``wb.resume("RUN")`` in Python, a button on the page.
 """
 
@@ -30,7 +30,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Option:
     """A setting of the refused call that mends an error, and what to write for it (True: a switch)."""
 
     name: str
@@ -38,7 +38,7 @@ class Setting:
 
 
 #: Words a remedy as one face says it.
-Terms: TypeAlias = Callable[[Command | Setting], str]
+Terms: TypeAlias = Callable[[Command | Option], str]
 
 
 def command(name: str, /, *arguments: str, **options: Any) -> Command:
@@ -52,9 +52,9 @@ def option_text(name: str, value: Any = "") -> str:
     return f"--{name.replace('_', '-')}{shown}"
 
 
-def shell_terms(remedy: Command | Setting) -> str:
+def shell_terms(remedy: Command | Option) -> str:
     """Return what to type in a shell."""
-    if isinstance(remedy, Setting):
+    if isinstance(remedy, Option):
         return option_text(remedy.name, remedy.value)
     return f"`{' '.join(['workbench', remedy.name, *remedy.arguments, *(option_text(*pair) for pair in remedy.options)])}`"
 
@@ -68,13 +68,13 @@ class WorkbenchError(Exception):
 
     def __str__(self) -> str:
         return "".join(
-            self.terms(part) if isinstance(part, Command | Setting) else str(part) for part in self.args
+            self.terms(part) if isinstance(part, Command | Option) else str(part) for part in self.args
         )
 
     @property
-    def remedies(self) -> tuple[Command | Setting, ...]:
+    def remedies(self) -> tuple[Command | Option, ...]:
         """What mends it, in the order of the message."""
-        return tuple(part for part in self.args if isinstance(part, Command | Setting))
+        return tuple(part for part in self.args if isinstance(part, Command | Option))
 
 
 class UsageError(WorkbenchError):

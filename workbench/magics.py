@@ -25,9 +25,10 @@ from workbench.api import (
     open_run,
 )
 from workbench.blocking import run_blocking
+from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.errors import UsageError
-from workbench.whatif.run_edits import EditTexts
-from workbench.whatif.typed_values import parse_probability
+from workbench.requests import fields_of
+from workbench.whatif.edit_request import WhatIfRequest
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
@@ -57,35 +58,38 @@ def _parsed(parser: _Parser, line: str) -> dict[str, Any]:
         parser.error(str(error))
 
 
-def _proposition_parser() -> _Parser:
+def proposition_parser() -> _Parser:
+    """Return what reads the line of ``%%proposition``: the settings that have an option of their own, and ``--set`` for all."""
     parser = _parser("%%proposition")
     parser.add_argument("--cutoff", required=True)
-    for name in ("--model", "--api-base", "--grounder", "--rule", "--isolation"):
-        parser.add_argument(name, default=argparse.SUPPRESS)
-    parser.add_argument("--preset", default="product")
-    for name in ("--max-leaves", "--depth", "--trials"):
-        parser.add_argument(name, type=int, default=argparse.SUPPRESS)
-    parser.add_argument("--budget-usd", type=float, default=argparse.SUPPRESS)
     parser.add_argument("--plan-only", action="store_true")
+    parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="named")
+    for each in settings_by_name().values():
+        option = setting_of(each).option
+        if option and each.shape == "flag":
+            parser.add_argument(option, dest=each.name, action="store_true", default=argparse.SUPPRESS)
+        elif option and each.shape == "value":
+            kind = each.bare if each.bare in (int, float) else str
+            parser.add_argument(option, dest=each.name, type=kind, default=argparse.SUPPRESS)
     return parser
 
 
-def _what_if_parser() -> _Parser:
+def what_if_parser(model: type[WhatIfRequest] = WhatIfRequest) -> _Parser:
+    """Return what reads the line of ``%whatif``: an argument for each field of the request, by the field's name."""
     parser = _parser("%whatif")
-    parser.add_argument("values", nargs="*", metavar="NODE=P")
-    for name in ("--add", "--remove", "--restate", "--polarity", "--weight", "--rule", "--pin", "--unpin"):
-        parser.add_argument(name, action="append", default=[])
-    parser.add_argument("--full", action="store_true")
-    parser.add_argument("--scenario")
-    for name in ("--author", "--reason", "--rationale"):
-        parser.add_argument(name, default="")
-    parser.add_argument("--expires")
-    parser.add_argument("--probability", type=_share)
+    for each in fields_of(model):
+        if each.name == "values":
+            parser.add_argument("values", nargs="*", metavar=each.metavar)
+            continue
+        match each.shape:
+            case "flag":
+                how: dict[str, Any] = {"action": "store_true"}
+            case "value":
+                how = {}
+            case _:
+                how = {"action": "append"}
+        parser.add_argument(each.option, dest=each.name, help=each.says.text, **how)
     return parser
-
-
-def _share(text: str) -> float:
-    return parse_probability(text)
 
 
 def load_ipython_extension(shell: Any) -> None:
@@ -96,26 +100,15 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
-        options = _parsed(_proposition_parser(), line)
+        options = _parsed(proposition_parser(), line)
+        options = merged(options, read_settings(options.pop("named")))
         # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
         shell.user_ns["analysis"] = analysis
         return analysis
 
     def what_if(line: str) -> "WhatIfView":
-        options = _parsed(_what_if_parser(), line)
-        request = EditTexts(
-            settings=options.pop("values"),
-            adds=options.pop("add"),
-            removes=options.pop("remove"),
-            restatements=options.pop("restate"),
-            weights=options.pop("weight"),
-            rules=options.pop("rule"),
-            polarities=options.pop("polarity"),
-            pins=options.pop("pin"),
-            unpins=options.pop("unpin"),
-        ).request()
-        return present().what_if_of(request, **options)
+        return present().what_if_of(WhatIfRequest.typed(**_parsed(what_if_parser(), line)))
 
     def proof(line: str) -> "Proof":
         parser = _parser("%proof")

@@ -75,7 +75,8 @@ def test_a_message_that_names_an_option_nobody_has_is_noticed() -> None:
 def test_what_a_stopped_run_is_told_to_use_is_there_when_it_is_resumed() -> None:
     """Budgets, prices, servers: what stopped a run can be changed by `resume` itself."""
     own_web = ROOT / "workbench/engine/access/own_web.py"  # a person's `search`, no run
-    budget = set((ROOT / "workbench/engine").rglob("*.py")) - _STARTERS - {own_web}
+    declared = ROOT / "workbench/engine/run_settings.py"  # where options are declared, and no message
+    budget = set((ROOT / "workbench/engine").rglob("*.py")) - _STARTERS - {own_web, declared}
     wanted = set().union(*(named(path.read_text(encoding="utf-8")) for path in budget))
     assert {"--budget-usd", "--budget-tokens", "--budget-calls", "--price", "--api-base"} <= wanted
     # What a leaf that was cut off says.

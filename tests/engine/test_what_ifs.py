@@ -32,8 +32,9 @@ from workbench.store import events as ev
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.views.wording import edit_words
 from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.edit_request import EditRequest, parse_override
 from workbench.whatif.full_resynthesis import full_what_if, plan_full, price_line
-from workbench.whatif.run_edits import EditTexts, parse_override, what_if
+from workbench.whatif.run_edits import what_if
 from workbench.whatif.run_refits import refit_nodes, refit_run
 from workbench.whatif.run_sensitivity import leaf_sources, leaf_trials, run_sensitivity, trial_costs
 from workbench.whatif.saved_scenarios import SavedScenarios, change_scenario, save_scenario
@@ -67,16 +68,16 @@ def ruled(state: RunState, rule: str) -> RunState:
 
 
 def test_typed_edits_are_made_in_a_fixed_order() -> None:
-    texts = EditTexts(
-        settings=["P2.1=0.4"],
-        adds=["P2=It rains = often"],
-        removes=["P3"],
-        pins=["P1"],
-        unpins=["P2"],
-        restatements=["P1.1=Other words"],
+    texts = EditRequest.typed(
+        values=["P2.1=0.4"],
+        add=["P2=It rains = often"],
+        remove=["P3"],
+        pin=["P1"],
+        unpin=["P2"],
+        restate=["P1.1=Other words"],
         same_meaning=True,
     )
-    assert texts.request().edits(demo_tree()) == (
+    assert texts.edits(demo_tree()) == (
         Unpin(node="P2"),
         Restate(node="P1.1", statement="Other words", keep_belief=True),
         AddChild(node="P2", statement="It rains = often"),
@@ -84,9 +85,9 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
         Pin(node="P1"),
         SetValue(node="P2.1", p=0.4),
     )
-    for wrong in (EditTexts(adds=["P2"]), EditTexts(restatements=["=text"]), EditTexts(settings=["P1=2"])):
+    for wrong in ({"add": ["P2"]}, {"restate": ["=text"]}, {"values": ["P1=2"]}):
         with pytest.raises(UsageError, match="write "):
-            wrong.request()
+            EditRequest.typed(**wrong)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +101,7 @@ def test_typed_edits_are_made_in_a_fixed_order() -> None:
 def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
     text: str, node: str, polarity: Polarity | None, statement: str
 ) -> None:
-    assert EditTexts(adds=[text]).request().edits(demo_tree()) == (
+    assert EditRequest.typed(add=[text]).edits(demo_tree()) == (
         AddChild(node=node, statement=statement, polarity=polarity),
     )
 
@@ -110,12 +111,12 @@ def test_an_added_proposition_may_say_how_it_bears_on_its_parent(
 )
 def test_a_polarity_that_is_none_is_one_line(text: str) -> None:
     with pytest.raises(UsageError, match="PARENT, Negative=STATEMENT"):
-        EditTexts(adds=[text]).request().edits(demo_tree())
+        EditRequest.typed(add=[text]).edits(demo_tree())
 
 
 def test_a_polarity_is_an_edit_of_its_own(store: Store) -> None:
     state = load_state(store, RUN)
-    edits = EditTexts(polarities=["P2=negative"], weights=["P3=0.4"]).request().edits(state.tree)
+    edits = EditRequest.typed(polarities=["P2=negative"], weights=["P3=0.4"]).edits(state.tree)
     assert isinstance(edits[0], SetPolarity) and edits[0].polarity is Polarity.NEGATIVE
     after = what_if(state, edits).whatif
     rule = after.tree["P0"].rule
@@ -128,12 +129,12 @@ def test_a_polarity_is_an_edit_of_its_own(store: Store) -> None:
     assert "turned at P2" in remark.line and edit_words(state.tree, edits[0]) == "P2 speaks against P0"
     for wrong in ("P2", "P2=maybe", "=Negative"):
         with pytest.raises(UsageError, match="NODE=Positive or NODE=Negative"):
-            EditTexts(polarities=[wrong]).request()
+            EditRequest.typed(polarities=[wrong])
 
 
 async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_polarity(store: Store) -> None:
     state = ruled(load_state(store, RUN), "linear")
-    texts = EditTexts(adds=["P1, Negative=Oil rises"], settings=["P1.3=0.2"]).request().edits(demo_tree())
+    texts = EditRequest.typed(add=["P1, Negative=Oil rises"], values=["P1.3=0.2"]).edits(demo_tree())
     assert what_if(state, texts).whatif.tree["P1"].polarities["P1.3"] is Polarity.NEGATIVE
     weights = {"P1.1": 0.5, "P1.2": 0.4}
     base = sum(weight * LEAVES[child][0] for child, weight in weights.items())
@@ -155,17 +156,17 @@ async def test_the_synthesizer_may_not_weigh_an_added_proposition_against_its_po
 
 def test_a_pin_holds_the_value_of_before_the_settings(store: Store) -> None:
     state = load_state(store, RUN)
-    result = what_if(state, EditTexts(settings=["P2.1=0.0"], pins=["P2"]).request().edits(demo_tree()))
+    result = what_if(state, EditRequest.typed(values=["P2.1=0.0"], pin=["P2"]).edits(demo_tree()))
     assert result.whatif.after == state.tree.root.p
     assert result.whatif.tree["P2"].pinned
 
 
 def test_an_added_proposition_without_a_value_is_named(store: Store) -> None:
-    result = what_if(load_state(store, RUN), EditTexts(adds=["P2=It rains"]).request().edits(demo_tree()))
+    result = what_if(load_state(store, RUN), EditRequest.typed(add=["P2=It rains"]).edits(demo_tree()))
     assert result.whatif.after is None and result.valueless == ("P2.4",)
     valued = what_if(
         load_state(store, RUN),
-        EditTexts(adds=["P2=It rains"], settings=["P2.4=0.9"]).request().edits(demo_tree()),
+        EditRequest.typed(add=["P2=It rains"], values=["P2.4=0.9"]).edits(demo_tree()),
     )
     assert (
         valued.whatif.after == load_state(store, RUN).tree.root.p
@@ -358,7 +359,7 @@ async def test_a_full_what_if_of_a_vanilla_node_keeps_the_value_that_was_stated(
 
 
 async def test_a_restated_leaf_needs_a_value_before_anything_is_asked(store: Store) -> None:
-    edits = EditTexts(restatements=["P2.1=Quite another matter"]).request().edits(demo_tree())
+    edits = EditRequest.typed(restate=["P2.1=Quite another matter"]).edits(demo_tree())
     with pytest.raises(UsageError, match=r"P2\.1 has no value.*--set P2\.1=P"):
         await full_what_if(ruled(load_state(store, RUN), "linear"), edits, desk(store))
 

@@ -40,6 +40,8 @@ class FmpAnswers(Tokens):
         if rest.startswith("historical-price-eod/") and helping:
             day = (ny(self.cutoff).date() - 3 * DAY).isoformat()
             return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
+        if rest == "splits" and not self.path.endswith(rest):
+            return Sent([])
         if self.path in JOINED:
             return Sent(self._joined())
         if "/constituents/" in self.path:
@@ -57,6 +59,8 @@ class FmpAnswers(Tokens):
                 {**row, "ceo": self.later(), "description": self.later(), "updatedAt": self.later()}
                 for row in rows
             ]
+        if self.path.endswith("-list"):
+            rows = [{"symbol": f"S{n}", **row} for n, row in enumerate(rows)]
         if self.path.endswith("-snapshot"):
             rows = [row for row in rows if row.get("date") == seen.query["date"]]
             self.early &= {str(row.get(name)) for row in rows}
@@ -123,7 +127,13 @@ class FmpAnswers(Tokens):
         """A list without dates: kept fields are timeless, what else the vendor sends is of today."""
         name = self.token_field()
         return [
-            {name: self.token("early", n), "price": self.later(), "marketCap": self.later()} for n in range(3)
+            {
+                **dict.fromkeys(self.fields, f"S{n}"),
+                name: self.token("early", n),
+                "price": self.later(),
+                "marketCap": self.later(),
+            }
+            for n in range(3)
         ]
 
     def _periods(self) -> Iterable[tuple[int, datetime, date]]:

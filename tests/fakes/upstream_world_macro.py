@@ -134,9 +134,10 @@ class MacroAnswers(Tokens):
                     {
                         key: {
                             "docs": [
-                                {"code": "A", "name": self.token("early", 0), "indexed_at": self.later()}
+                                {"code": code, "name": self.token("early", n), "indexed_at": self.later()}
+                                for n, code in enumerate("AB")
                             ],
-                            "num_found": 1,
+                            "num_found": 2,
                         }
                     }
                 )
@@ -168,6 +169,7 @@ class MacroAnswers(Tokens):
         doc = {
             "@frequency": "monthly",
             "series_code": "S",
+            "series_name": "A series",
             "period": starts,
             "period_start_day": starts,
             "value": values,

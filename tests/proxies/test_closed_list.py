@@ -1,64 +1,126 @@
-"""What no filter can see: the closed list of undated changes, by the catalogue, as docs/endpoints.md prints it."""
+"""The closed list: for every endpoint each undated change is made, and shows just where the catalogue's `open_to` says so.
 
+docs/endpoints.md prints the list. Changes are made from the row's own fields (undated_changes.py); what a later split does to
+figures that were rounded after it is made by the companies of test_law_of_splits.py.
+"""
+
+import random
+import re
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from proxies import answers
+from proxies.asof import guards
+from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.errors import CutoffRefused
+from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen
+from tests.fakes.upstream_world import JUNK
 from tests.proxies.leaks.desk import Desk
-from tests.proxies.two_worlds import read
-from tests.proxies.worlds import (
-    ASKED,
-)
+from tests.proxies.test_law_of_splits import SCALED, split_tells
+from tests.proxies.two_worlds import MEMBERS, in_both
+from tests.proxies.undated_changes import ALL, KEPT, can_be_made, goes_by_ticker, possible, shows, told
+from tests.proxies.worlds import ASKED, CUTOFFS
 
-
-def goes_by_ticker(endpoint: Endpoint) -> bool:
-    """Whether shares and funds are asked for, or told, by ticker; futures traders' positions go by contract, SEC EDGAR by number."""
-    if endpoint.source.name not in ("fmp", "yfinance", "msd") or "commitment-of-traders" in endpoint.path:
-        return False
-    bears = {"symbol", "removedTicker"} & set(endpoint.fields) and endpoint.as_of.policy != "static"
-    return bool({"symbol", "symbols", "ticker"} & set(endpoint.params) or bears)
+pytestmark = pytest.mark.usefixtures("one_loop")
+CUT = Cutoff.parse("2021-03-15")
 
 
 @pytest.mark.parametrize("endpoint", ASKED, ids=lambda e: e.path)
-def test_an_endpoint_names_the_undated_changes_that_its_guards_cannot_see(endpoint: Endpoint) -> None:
-    as_of = endpoint.as_of
-    assert not as_of.open_to or as_of.residual in ("medium", "high")
-    for sign, change in (
-        ("restated" in as_of.guards, "restated"),
-        ("survivorship" in as_of.guards, "removed"),
-        ("content_check" in as_of.guards, "restated"),
-        (as_of.adjust not in ("", "drop", "state"), "rescaled"),
-        (as_of.policy == "static", "added"),
-        (as_of.first is not None, "renamed"),
-    ):
-        assert not sign or change in as_of.open_to, change
-    # a list that is open to new names of all kinds is open to new tickers
-    assert not goes_by_ticker(endpoint) or {"ticker", "renamed"} & set(as_of.open_to)
+def test_an_endpoint_lists_just_the_undated_changes_that_show(endpoint: Endpoint) -> None:
+    before, _ = told(endpoint, CUT, None)
+    assert "early" in before or endpoint.path == "fred/series/series/vintagedates", (
+        "there is something to tell"
+    )
+    listed = set(endpoint.as_of.open_to) - ({"rescaled"} if endpoint in SCALED else set())
+    assert listed == {
+        change for change in ALL if possible(change, endpoint) and shows(endpoint, CUT, change, before)
+    }
+    assert not endpoint.as_of.open_to or endpoint.as_of.residual in ("medium", "high")
 
 
-async def test_an_undated_change_of_an_endpoint_on_the_list_shows_and_the_list_says_so() -> None:
-    """The list is honest: what stands on it really cannot be seen, one example of each kind that can be made here."""
+@pytest.mark.parametrize("endpoint", SCALED, ids=lambda e: e.path)
+def test_an_endpoint_lists_rescaled_just_where_figures_rounded_after_a_later_split_show(
+    endpoint: Endpoint,
+) -> None:
+    assert ("rescaled" in endpoint.as_of.open_to) == split_tells(endpoint, 3, cents=True)
 
-    async def differ(path: str, one: Any, other: Any, **params: Any) -> bool:
-        told = [read(await Desk(body)(path, "2024-06-01", **params)) for body in (one, other)]
-        return told[0] != told[1]
 
-    row = {"symbol": "A", "date": "2023-12-31", "acceptedDate": "2024-02-01 10:00:00", "totalAssets": 5}
-    balance = "fmp/statements/financial-statements/balance-sheet-statement"
-    assert await differ(balance, [row], [{**row, "totalAssets": 6}], symbol="A")
-    lists = [{"symbol": "X"}]
-    assert await differ("fmp/index-list", lists, [*lists, {"symbol": "Y"}])
-    hit = {"title": "t", "url": "u", "publishedDate": "2024-01-01T00:00:00Z", "text": "Old."}
-    assert await differ("exa/search/search", {"results": [hit]}, {"results": []}, query="q")
-    for path, change in (
-        (balance, "restated"),
-        ("fmp/index-list", "added"),
-        ("exa/search/search", "removed"),
-    ):
-        assert change in load_catalogue().resolve(path).as_of.open_to
+@pytest.mark.parametrize("path, changes, why", KEPT, ids=lambda part: part if isinstance(part, str) else "")
+def test_a_vendors_word_is_taken_only_for_a_change_that_would_show(path: str, changes: Any, why: str) -> None:
+    """A word that excuses nothing goes from the table."""
+    endpoints = [endpoint for endpoint in ASKED if re.match(path, endpoint.path)]
+    for change in changes:
+        assert any(
+            can_be_made(change, endpoint) and told(endpoint, CUT, change)[0] != told(endpoint, CUT, None)[0]
+            for endpoint in endpoints
+        ), f"{path}: {change} shows nowhere"
+
+
+#: A guard by which a change makes no difference, the endpoint that has it, and what stands there without it.
+GUARDS: dict[str, tuple[str, Any, Any, str, Any]] = {
+    "a list sorted by name": ("fmp/indexes/indexes/index-list", "ranked", answers, "in_order", lambda data, path, names: data),
+    "fields of today": ("fmp/company/profile/profile", "renamed", guards, "keep_only", lambda row, keep: row),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", sorted(GUARDS))
+def test_without_its_guard_a_change_shows(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, change, place, name, off = GUARDS[guard]
+    endpoint = load_catalogue().resolve(path)
+    assert can_be_made(change, endpoint) and not shows(endpoint, CUT, change, told(endpoint, CUT, None)[0])
+    monkeypatch.setattr(place, name, off)
+    assert shows(endpoint, CUT, change, told(endpoint, CUT, None)[0])
+
+
+def test_without_their_codec_the_order_of_freds_tags_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    endpoint = load_catalogue().resolve("fred/tags/tags")
+    assert not shows(endpoint, CUT, "ranked", told(endpoint, CUT, None)[0])
+    monkeypatch.setattr(answers, "CODECS", {**CODECS, "tags": CODECS[""]})
+    assert shows(endpoint, CUT, "ranked", told(endpoint, CUT, None)[0])
+
+
+def random_pair(draw: random.Random) -> tuple[str, str, str]:
+    """Two worlds of a random endpoint and cutoff: one goes on, or has an undated change that is not on the endpoint's list."""
+    endpoint = draw.choice(ASKED)
+    instant = datetime(2017, 1, 1, tzinfo=UTC) + timedelta(minutes=draw.randrange(9 * 365 * 1440))
+    text = draw.choice([instant.isoformat(), instant.date().isoformat(), draw.choice(CUTOFFS)])
+    unlisted = [c for c in ALL if possible(c, endpoint) and c not in (*endpoint.as_of.open_to, "rescaled")]
+    if unlisted and draw.random() < 0.5:
+        change, cutoff = draw.choice(unlisted), Cutoff.parse(text)
+        return (
+            f"{endpoint.path} at {text}: {change}",
+            told(endpoint, cutoff, None)[0],
+            told(endpoint, cutoff, change)[0],
+        )
+    if endpoint.path.startswith(MEMBERS):
+        return endpoint.path, "", ""
+    offsets = [
+        draw.choice([draw.randint(-2880, 2880), draw.randint(-2_000_000, 2_000_000)])
+        for _ in range(draw.randint(0, 7))
+    ]
+    junk = draw.sample(JUNK, draw.randint(0, 4))
+    chances = (
+        draw.random() < 0.5,
+        draw.random() < 0.5,
+        draw.random() < 0.5,
+        draw.choice(["", "", "live", "2026-10-01"]),
+    )
+    one, other = in_both(endpoint, text, offsets, junk, chances)
+    return f"{endpoint.path} at {text}: {offsets} {junk} {chances}", one, other
+
+
+@pytest.mark.parametrize(
+    "pairs", [60, pytest.param(10_000, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+)
+def test_random_pairs_of_worlds_read_the_same_but_for_what_is_listed(pairs: int) -> None:
+    draw = random.Random(pairs)
+    for _ in range(pairs):
+        what, one, other = random_pair(draw)
+        assert one == other, what
 
 
 TRANSCRIPTS = "fmp/earnings-transcripts/earning-call-transcript-dates"

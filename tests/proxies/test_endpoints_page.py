@@ -4,6 +4,7 @@ from itertools import groupby
 from pathlib import Path
 
 from proxies.catalogue import Endpoint, load_catalogue
+from tests.proxies.undated_changes import KEPT
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "endpoints.md"
 #: Names of undated changes in the catalogue's ``open_to``, and their words on the page.
@@ -18,6 +19,11 @@ HEAD = """\
 Generated from the catalogue. A row holds the endpoints of one source that share a policy ([data.md](data.md) says what a policy
 does), the risk that later knowledge is left in an answer (`--max-residual` refuses by it), and what the vendor can change
 without a date, which no filter can see. `workbench api-doc PATH` prints the page of one endpoint.
+"""
+TAKEN = """\
+## What a vendor's record rules out
+
+The suite makes every undated change for every endpoint; one that shows stands above, or its vendor's word is taken:
 """
 
 
@@ -43,7 +49,11 @@ def page() -> str:
             paths = ", ".join(f"`{path.partition('/')[2]}`" for _key, path in rows)
             parts.append(f"| {policy} | {residual} | {words} | {paths} |")
         parts.append("")
-    return "\n".join(parts)
+    parts += [TAKEN, "| endpoints (a pattern) | what is not on their list | why |", "| --- | --- | --- |"]
+    for pattern, changes, why in KEPT:
+        words = ", ".join(WORDS[change] for change in changes)
+        parts.append(f"| `{pattern.replace('|', chr(92) + '|')}` | {words} | {why} |")
+    return "\n".join([*parts, ""])
 
 
 def test_the_page_is_the_catalogue() -> None:

@@ -23,9 +23,13 @@ CUT = "2020-01-02"
 SCALED = [e for e in ASKED if e.as_of.adjust not in ("", "drop", "state")]
 
 
-def company(ratio: float) -> Callable[[Seen], Any]:
-    """Both vendors after a split of ``ratio`` for one, half a year after the cutoff; figures that rounding leaves alone."""
-    price, volume, shares = 64.0 / ratio, 6400 * ratio, 1_000_000 * ratio
+def company(ratio: float, *, cents: bool = False) -> Callable[[Seen], Any]:
+    """Both vendors after a split of ``ratio`` for one, half a year after the cutoff; figures rounded after it, or left alone."""
+
+    def rounded(value: float) -> float:
+        return round(value, 2) if cents else value
+
+    price, volume, shares = rounded(64.0 / ratio), 6400 * ratio, 1_000_000 * ratio
     split = {
         "date": int(datetime(2020, 8, 31, 13, 30, tzinfo=UTC).timestamp()),
         "numerator": ratio,
@@ -44,9 +48,9 @@ def company(ratio: float) -> Callable[[Seen], Any]:
         if tail == "non-split-adjusted":
             return [{"date": "2019-12-31", "adjClose": 64.0, "volume": 6400}]
         if tail == "dividend-adjusted":
-            return [
-                {"date": "2019-12-31", "adjClose": price * 0.75, "adjOpen": price * 0.75, "volume": volume}
-            ]
+            before = {"date": "2019-12-30", "adjClose": rounded(61.07 * 0.75 / ratio), "volume": volume}
+            traded = rounded(price * 0.75)
+            return [{"date": "2019-12-31", "adjClose": traded, "adjOpen": traded, "volume": volume}, before]
         if "historical-" in seen.path or "technical" in seen.path:
             named = dict.fromkeys(
                 (
@@ -85,7 +89,7 @@ def company(ratio: float) -> Callable[[Seen], Any]:
             "weightedAverageShsOutDil": shares,
         }
         return [
-            {**period, "acceptedDate": "2019-10-30 18:12:36", "netIncome": 8_000_000, "eps": 8 / ratio, "epsDiluted": 8 / ratio,
+            {**period, "acceptedDate": "2019-10-30 18:12:36", "netIncome": 8_000_000, "eps": rounded(8 / ratio), "epsDiluted": rounded((7.25 if cents else 8) / ratio),
              "marketCapitalization": 64_000_000, "currentRatio": 1.5, **per_share, **counts}
         ]  # fmt: skip
 
@@ -95,10 +99,10 @@ def company(ratio: float) -> Callable[[Seen], Any]:
             stamps = [int(datetime(2019, month, day, 14, 30, tzinfo=UTC).timestamp()) for month, day in days]
             quote = {"close": [price] * 3, "open": [price] * 3, "volume": [volume] * 3}
             events = {
-                "dividends": {"1": {"date": stamps[1], "amount": 0.5 / ratio}},
+                "dividends": {"1": {"date": stamps[1], "amount": rounded(0.5 / ratio)}},
                 "splits": {"2": split} if ratio != 1 else {},
             }
-            indicators = {"quote": [quote], "adjclose": [{"adjclose": [price * 0.75] * 3}]}
+            indicators = {"quote": [quote], "adjclose": [{"adjclose": [rounded(price * 0.75)] * 3}]}
             meta = {"instrumentType": "EQUITY", "exchangeTimezoneName": "America/New_York"}
             return {
                 "chart": {
@@ -110,7 +114,7 @@ def company(ratio: float) -> Callable[[Seen], Any]:
             }
         if "timeseries" in seen.path:
             lines = {
-                "annualDilutedEPS": 8 / ratio,
+                "annualDilutedEPS": rounded(8 / ratio),
                 "annualOrdinarySharesNumber": shares,
                 "annualMarketCap": 64_000_000,
             }
@@ -126,8 +130,8 @@ def company(ratio: float) -> Callable[[Seen], Any]:
             "rows": [
                 {
                     "startdatetime": "2019-10-30T20:30:00.000Z",
-                    "epsestimate": 7 / ratio,
-                    "epsactual": 8 / ratio,
+                    "epsestimate": rounded(7 / ratio),
+                    "epsactual": rounded(8 / ratio),
                 }
             ]
         }
@@ -147,8 +151,11 @@ def asked_of(endpoint: Endpoint) -> dict[str, Any]:
     return params
 
 
-def split_tells(endpoint: Endpoint, ratio: float) -> bool:
-    told = [read(in_loop(Desk(company(r))(endpoint.path, CUT, **asked_of(endpoint)))) for r in (1, ratio)]  # type: ignore[arg-type]
+def split_tells(endpoint: Endpoint, ratio: float, *, cents: bool = False) -> bool:
+    told = [
+        read(in_loop(Desk(company(r, cents=cents))(endpoint.path, CUT, **asked_of(endpoint))))
+        for r in (1, ratio)
+    ]  # type: ignore[arg-type]
     assert not told[0].startswith("[]"), "there is something to tell"
     assert endpoint.as_of.adjust != "lines" or '"raw":8.0' in told[0], "the line has its value"
     return told[0] != told[1]

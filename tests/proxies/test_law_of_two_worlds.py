@@ -15,10 +15,9 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import simple
 from proxies.asof.policies.base import pass_rows
 from proxies.catalogue import Endpoint, load_catalogue
-from tests.fakes.upstream import Sent
 from tests.fakes.upstream_world import SINGLE, World
 from tests.proxies.leaks.desk import Desk
-from tests.proxies.two_worlds import MEMBERS, ask, check, close, in_both, known, read
+from tests.proxies.two_worlds import MEMBERS, NONE, ask, check, close, in_both, known, read
 from tests.proxies.worlds import ASKED, CUTOFFS, EASY, SOAK, in_loop, params_of, shown_fields, world_broker
 
 pytestmark = pytest.mark.usefixtures("one_loop")
@@ -150,28 +149,6 @@ def test_no_answer_of_the_law_is_empty_everywhere() -> None:
         if "early" not in one:
             silent.append(endpoint.path)
     assert len(silent) < len(ALL) / 8, silent
-
-
-#: How vendors say that there is none under a name.
-NONE = {
-    "dbnomics": Sent({"errors": [{"message": "not found"}]}, 404),
-    "gt": Sent({"error": "Google Trends didn't return any results."}),
-    "brave": Sent({"type": "search"}),
-    "kalshi": Sent({"error": {"code": "not_found"}}, 404),
-    "polymarket": Sent({"type": "not found error"}, 404),
-    "gdelt": Sent({}),
-    "serper": Sent({"organic": []}),
-    "tavily": Sent({"results": []}),
-    "searxng": Sent({"results": []}),
-    "wayback": Sent([]),
-    "wayback/page": Sent(b"The Wayback Machine has not archived that URL.", 404),
-    "sec": Sent(b"<Error><Code>NoSuchKey</Code></Error>", 404),
-    "wikipedia": Sent({"query": {"pages": [{"title": "T", "missing": True}]}}),
-    "wikipedia/pageviews": Sent(
-        {"detail": "The date(s) you used are valid, but we either do not have data."}, 404
-    ),
-    "yfinance": Sent({"chart": {"result": None, "error": {"code": "Not Found"}}}, 404),
-}
 
 
 def _told(endpoint: Endpoint, cutoff: Cutoff, world: World, params: dict[str, Any]) -> str:

@@ -173,7 +173,7 @@ async def test_a_list_that_fills_later_reads_like_a_name_that_never_was() -> Non
     assert told[0].startswith("[]\n") and told == [told[0]] * 2
 
 
-@pytest.mark.parametrize("late", [0, 30, 140])
+@pytest.mark.parametrize("late", [0, 30, 140, 2600, 26_000])
 async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
     """Undated rows count only before the last row that is handed out: where pages end follows from late rows."""
     rows: list[Any] = [{"symbol": "X", "title": f"n{n}", "publishedDate": "2025-01-01 10:00:00"} for n in range(late)]  # fmt: skip
@@ -195,10 +195,12 @@ async def test_pages_full_of_later_rows_change_no_byte(late: int) -> None:
     assert (first.meta["undated"], second.meta["undated"]) == (2, 1)
     assert first.meta["notes"] == second.meta["notes"] and "rows_dropped" not in first.meta
     calls = list(desk.ledger.rows.values())
-    assert calls[0].dropped_why.get("known on or after the cutoff", 0) == late
+    # of many pages those are passed over that hold later rows alone
+    dropped = calls[0].dropped_why.get("known on or after the cutoff", 0)
+    assert dropped == late if late <= 250 else 250 <= dropped < late
 
 
-@pytest.mark.parametrize("late", [0, 3, 35])
+@pytest.mark.parametrize("late", [0, 3, 35, 2600])
 async def test_a_size_that_grows_past_later_rows_changes_no_byte(late: int) -> None:
     stamped = [f"2025-01-{1 + n % 28:02}" for n in range(late)] + [
         day

@@ -42,6 +42,26 @@ MEMBERS = "fmp/indexes/constituents/"
 Draw = tuple[bool, bool, bool, str]
 #: Totals as vendors name them.
 TOTALS = ("count", "num_found", "total", "totalResults", "totalMetrics")
+#: How vendors say that there is none under a name.
+NONE = {
+    "dbnomics": Sent({"errors": [{"message": "not found"}]}, 404),
+    "gt": Sent({"error": "Google Trends didn't return any results."}),
+    "brave": Sent({"type": "search"}),
+    "kalshi": Sent({"error": {"code": "not_found"}}, 404),
+    "polymarket": Sent({"type": "not found error"}, 404),
+    "gdelt": Sent({}),
+    "serper": Sent({"organic": []}),
+    "tavily": Sent({"results": []}),
+    "searxng": Sent({"results": []}),
+    "wayback": Sent([]),
+    "wayback/page": Sent(b"The Wayback Machine has not archived that URL.", 404),
+    "sec": Sent(b"<Error><Code>NoSuchKey</Code></Error>", 404),
+    "wikipedia": Sent({"query": {"pages": [{"title": "T", "missing": True}]}}),
+    "wikipedia/pageviews": Sent(
+        {"detail": "The date(s) you used are valid, but we either do not have data."}, 404
+    ),
+    "yfinance": Sent({"chart": {"result": None, "error": {"code": "Not Found"}}}, 404),
+}
 _HERE = Path(__file__).resolve().parents[2] / "kernels" / "analyst" / "call_api.py"
 
 

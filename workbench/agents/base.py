@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Annotated, Protocol
 
 from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, joined
 from workbench.agents.errors import BadSetting
@@ -17,6 +17,7 @@ from workbench.models.base import Asker as Asker
 from workbench.models.base import NodeRef
 from workbench.propositions import Belief, Proposition, Rule, Tree
 from workbench.propositions.strict_json import STRICT
+from workbench.requests import Setting
 
 if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
@@ -53,23 +54,41 @@ class ClaimContext:
 
     No prompt takes it: `as_of` gives what may be shown at a cutoff.
 
-    Parameters
-    ----------
-    background : str
-        Facts and definitions; shown to the analyzer and with every leaf.
-    criteria : str
-        How the claim resolves, in the words of whoever resolves it.
-    horizon : str
-        By when, if the statement does not say it.
-    crowd : float or None
-        A market's or crowd's probability at the cutoff. Shown to the analyzer and to the root alone: a leaf is about another
-        question.
     """
 
-    background: str = ""
-    criteria: str = ""
-    horizon: str = ""
-    crowd: float | None = None
+    background: Annotated[
+        str,
+        Setting(
+            panel="Claim",
+            text="What the agents should know of the claim, its facts and definitions: text, or @FILE.",
+            option="--background",
+            in_file="no",
+        ),
+    ] = ""
+    criteria: Annotated[
+        str,
+        Setting(
+            panel="Claim",
+            text="How the claim resolves, in the resolver's words: text, or @FILE.",
+            option="--criteria",
+            in_file="no",
+        ),
+    ] = ""
+    horizon: Annotated[
+        str,
+        Setting(
+            panel="Claim", text="By when, if the statement does not say it.", option="--horizon", in_file="no"
+        ),
+    ] = ""
+    crowd: Annotated[
+        float | None,
+        Setting(
+            panel="Claim",
+            text="A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.",
+            option="--crowd",
+            in_file="no",
+        ),
+    ] = None
 
     __pydantic_config__ = STRICT
 
@@ -149,75 +168,130 @@ class Brief:
 class AgentSettings:
     """Bounds on what agents may do; the defaults are the paper's where it gives one (Analytica, App. C.1).
 
-    Parameters
-    ----------
-    max_leaves : int
-        The analyzer stops after the round in which the tree has this many leaves; a round that would make more than
-        twice as many is sent back.
-    max_analyzer_rounds : int
-        Rounds after which the tree is taken as it is.
-    max_proof_steps : int
-        Notebook steps of a leaf, after which it must conclude.
-    debug_max_retries : int
-        Corrections of one failing cell, after which the proof fails.
-    max_exception_retry : int
-        Further asks after a reply that cannot be read, in one exchange.
-    extra_ask_share : float or None
-        Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. None: no such bound.
-    max_interrupt_times : int
-        Documentation requests inside one step.
-    abs_intercept_max : float
-        Largest constant of a linear rule (``RuleLimits.intercept_max``), inclusive.
-    stated_p_tolerance : float
-        Largest distance of a stated from the computed probability, inclusive.
-    stand_by : bool
-        Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after
-        it was shown what they come to; False sends such replies back, as the paper does.
-    require_pa : bool
-        Whether a logic formula must name the assumption PA, as the paper's own code demands.
-    truncate_debug : bool
-        Leave a finished debugging episode out of later requests of the leaf; False keeps the dialogue whole.
-    output_chars : int
-        Characters of one cell's output that the model reads back.
-    step_output_chars : int
-        Characters of all outputs of one step that the model reads back.
-    elide_tokens : int
-        Old outputs and pictures are shortened together, each time they come to this many tokens.
-    crowded_share : float
-        The leaf must conclude once its dialogue fills this share of the model's context.
-    temperature : float or None
-        Sampling temperature to ask for; None leaves it to the model.
-    critic : bool
-        Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.
-    max_tokens : int or None
-        Longest reply to ask for, in tokens; None leaves it to the model.
-    effort : str or None
-        How hard a reasoning model should think (``low``, ``medium``, ``high``); None leaves it to the model.
-    rule_seed : int
-        Seed of the random rule's weights.
+    None leaves temperature, effort and length of a reply to the model.
     """
 
-    max_leaves: int = 10
-    max_analyzer_rounds: int = 100
-    max_proof_steps: int = 20
-    debug_max_retries: int = 5
-    max_exception_retry: int = 3
-    max_interrupt_times: int = 5
-    abs_intercept_max: float = 0.1
-    stated_p_tolerance: float = 0.02
-    stand_by: bool = True
-    require_pa: bool = False
-    truncate_debug: bool = False
-    output_chars: int = 6000
-    step_output_chars: int = 48_000
-    elide_tokens: int = 30_000
-    crowded_share: float = 0.8
-    extra_ask_share: float | None = 0.5
-    temperature: float | None = None
-    critic: bool = True
-    max_tokens: int | None = None
-    effort: str | None = None
-    rule_seed: int = 0
+    max_leaves: Annotated[
+        int,
+        Setting(
+            panel="Tree",
+            text="The analyzer stops after the round that reaches this many; a round that would make more than twice as many is sent back.",
+            option="--max-leaves",
+            in_file="any",
+        ),
+    ] = 10
+    max_analyzer_rounds: Annotated[
+        int, Setting(panel="Tree", text="Rounds after which the tree is taken as it is.")
+    ] = 100
+    max_proof_steps: Annotated[
+        int,
+        Setting(
+            panel="Leaves",
+            text="Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.",
+            option="--max-steps",
+            resume=True,
+            word="max_steps",
+        ),
+    ] = 20
+    debug_max_retries: Annotated[
+        int, Setting(panel="Leaves", text="Corrections of one failing cell, after which the proof fails.")
+    ] = 5
+    max_exception_retry: Annotated[
+        int, Setting(panel="Model", text="Further asks after a reply that cannot be read, in one exchange.")
+    ] = 3
+    max_interrupt_times: Annotated[
+        int, Setting(panel="Leaves", text="Documentation requests inside one step.")
+    ] = 5
+    abs_intercept_max: Annotated[
+        float, Setting(panel="Tree", text="Largest constant of a linear rule, inclusive.")
+    ] = 0.1
+    stated_p_tolerance: Annotated[
+        float,
+        Setting(panel="Tree", text="Largest distance of a stated from the computed probability, inclusive."),
+    ] = 0.02
+    stand_by: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a model may stand by a constant above its bound, and by weights that do not give the probability it states, after it was shown what they come to; false sends such replies back, as the paper does.",
+        ),
+    ] = True
+    require_pa: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a logic formula must name the assumption PA, as the paper's own code demands.",
+        ),
+    ] = False
+    truncate_debug: Annotated[
+        bool,
+        Setting(
+            panel="Leaves",
+            text="Leave a finished debugging episode out of later requests of the leaf; false keeps the dialogue whole.",
+        ),
+    ] = False
+    output_chars: Annotated[
+        int, Setting(panel="Leaves", text="Characters of one cell's output that the model reads back.")
+    ] = 6000
+    step_output_chars: Annotated[
+        int, Setting(panel="Leaves", text="Characters of all outputs of one step that the model reads back.")
+    ] = 48_000
+    elide_tokens: Annotated[
+        int,
+        Setting(
+            panel="Leaves",
+            text="Old outputs and pictures are shortened together, each time they come to this many tokens.",
+        ),
+    ] = 30_000
+    crowded_share: Annotated[
+        float,
+        Setting(
+            panel="Leaves",
+            text="The leaf must conclude once its dialogue fills this share of the model's context.",
+        ),
+    ] = 0.8
+    extra_ask_share: Annotated[
+        float | None,
+        Setting(
+            panel="Model",
+            text="Further asks of a whole dialogue, as a share of its usable replies; two are always allowed. Null: no such bound.",
+        ),
+    ] = 0.5
+    temperature: Annotated[
+        float | None,
+        Setting(
+            panel="Model",
+            text="Sampling temperature; a model that takes none goes without, and each reply says so.",
+            option="--temperature",
+            resume=True,
+        ),
+    ] = None
+    critic: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.",
+        ),
+    ] = True
+    max_tokens: Annotated[
+        int | None,
+        Setting(panel="Model", text="Longest reply, in tokens.", option="--max-tokens", resume=True),
+    ] = None
+    effort: Annotated[
+        str | None,
+        Setting(
+            panel="Model",
+            text="How hard a reasoning model thinks: low, medium, high, or what it takes.",
+            option="--effort",
+            resume=True,
+        ),
+    ] = None
+    rule_seed: Annotated[
+        int,
+        Setting(
+            panel="Tree", text="Seed of the weights of the rule random.", option="--rule-seed", in_file="any"
+        ),
+    ] = 0
 
     __pydantic_config__ = STRICT
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import Setting, UsageError, command
+from workbench.errors import Option, UsageError, command
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -66,7 +66,7 @@ def add_note(
             standing = ", ".join(state.annotations.tags) or "none"
             raise UsageError(f"run {run_id} has no tag {absent[0]!r:.60}; it has: {standing}")
         if not (text.strip() or tags or untagged):
-            raise UsageError("nothing to note: write a text, or ", Setting("tag", "NAME"))
+            raise UsageError("nothing to note: write a text, or ", Option("tag", "NAME"))
         event = ev.NoteAdded(
             node=node,
             text=_checked_text(text, "a note") if text.strip() else "",
@@ -106,7 +106,7 @@ def sign_off(
         raise UsageError(f"a verdict is accept or return, not {verdict!r:.40}")
     name = checked_line(author, "an author")
     if not name:
-        raise UsageError("a sign-off needs a name: ", Setting("author", "NAME"))
+        raise UsageError("a sign-off needs a name: ", Option("author", "NAME"))
     unknown = [key for key in done if key not in (*CHECKLIST, "all")]
     if unknown:
         raise UsageError(f"{unknown[0]!r:.40} is not on the checklist: {', '.join(CHECKLIST)}, or all")
@@ -115,9 +115,9 @@ def sign_off(
     if verdict == "accept" and left:
         raise UsageError(
             f"to accept, every point is done: {', '.join(left)} is missing (",
-            Setting("done", left[0]),
+            Option("done", left[0]),
             "); or ",
-            Setting("verdict", "return"),
+            Option("verdict", "return"),
         )
     with store.transaction():
         state = load_state(store, run_id)

@@ -27,7 +27,7 @@ from workbench.agents.judges import (
 )
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
-from workbench.errors import Setting, UsageError, command
+from workbench.errors import Option, UsageError, command
 from workbench.models.base import NodeRef
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -85,13 +85,13 @@ def require_judge(state: RunState, judge: str | None, *, other_family: bool) -> 
     """Return the name of the model that judges a run; raises ``UsageError`` where it cannot, or is of the family that wrote the run."""
     name = judge or state.settings.models.get("judge") or state.settings.model
     if name.startswith("offline/"):
-        raise UsageError("only a language model can judge: ", Setting("model", "PROVIDER/NAME"))
+        raise UsageError("only a language model can judge: ", Option("model", "PROVIDER/NAME"))
     own = {*state.models, *state.settings.models.values()} - {state.settings.models.get("judge", "")}
     same = sorted(model for model in own if family_of(model) == family_of(name))
     if other_family and same:
         raise UsageError(
             f"{name} is of the family of {same[0]}, which wrote the run, and would share its blind spots: ",
-            Setting("model"),
+            Option("model"),
             " of another one",
         )
     return name

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from workbench.errors import Command, Setting, WorkbenchError, shell_terms
+from workbench.errors import Command, Option, WorkbenchError, shell_terms
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -34,9 +34,9 @@ KEYWORDS = {"yes": "rebuy", "output": "path"}
 _KINDS = {"review"}
 
 
-def python_terms(remedy: Command | Setting) -> str:
+def python_terms(remedy: Command | Option) -> str:
     """Return the call, or the keyword, as it is written in Python; a command without a call as what to type in a shell."""
-    if isinstance(remedy, Setting):
+    if isinstance(remedy, Option):
         return f"{remedy.name}={_literal(remedy.value)}" if remedy.value else f"{remedy.name}="
     kinds = [f"--{name}" for name, _value in remedy.options if name in _KINDS]
     call = CALLS.get(" ".join([remedy.name, *kinds]))

@@ -12,7 +12,7 @@ from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
 from workbench.api.python_terms import methods_in_python_terms
-from workbench.api.what_if import WhatIfView, added, ask_again, sides_of
+from workbench.api.what_if import WhatIfView, ask_again
 from workbench.blocking import run_blocking
 from workbench.engine.assembly import open_gateway
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf
@@ -20,13 +20,15 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.propositions.scenario_set import Action
+from workbench.requests import described, keywords_of, takes
 from workbench.store import Store, utc_now
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views import run_documents as documents
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
-from workbench.whatif.run_edits import EditRequest, edits_on, parse_override, what_if
+from workbench.whatif.edit_request import WhatIfRequest
+from workbench.whatif.run_edits import edits_on, what_if
 from workbench.whatif.run_refits import refit_nodes
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
 from workbench.widgets.tree_widget import tree_html
@@ -93,129 +95,55 @@ class Analysis:
 
         return pd.DataFrame(self.show()["nodes"]).set_index("id")
 
-    def what_if(
-        self,
-        values: Mapping[str, float] | None = None,
-        *,
-        add: Sequence[tuple[str, str] | tuple[str, str, str]] = (),
-        remove: Sequence[str] = (),
-        pin: Sequence[str] = (),
-        unpin: Sequence[str] = (),
-        restate: Mapping[str, str] | None = None,
-        same_meaning: bool = False,
-        weights: Mapping[str, float] | None = None,
-        rules: Mapping[str, Mapping[str, Any]] | None = None,
-        reports: Mapping[str, tuple[str, str]] | None = None,
-        polarities: Mapping[str, str] | None = None,
-        full: bool = False,
-        scenario: str | None = None,
-        author: str = "",
-        reason: str = "",
-        expires: str | None = None,
-        rationale: str = "",
-        probability: float | None = None,
-        base_seq: int | None = None,
-    ) -> WhatIfView:
+    @described(WhatIfRequest, but=("values",))
+    @takes("edits", keywords_of(WhatIfRequest, but=("values",)))
+    def what_if(self, values: Mapping[str, float | str] | None = None, **edits: Any) -> WhatIfView:
         """Return what edits do to the root; the run itself is not changed, and unless ``full`` no model is asked.
 
-        They are made in the order unpin, restate, add, remove, polarities, rules, weights, pin, values, whatever the order of the
-        arguments, as by ``workbench whatif``.
+        They are made in the order unpin, restate, add, remove, polarities, reports, rules, weights, pin, values, whatever the
+        order of the arguments, as by ``workbench whatif``. A mapping is by node: ``{"P1": 0.3}``; the price of ``full`` is said
+        on stderr first.
 
         Parameters
         ----------
         values : mapping
-            Probability in [0, 1] by node; an inner node is pinned at it.
-        add : sequence of tuples
-            ``(parent, statement)``, or with ``"Negative"`` or ``"Positive"`` as a third, of new propositions.
-        remove, pin, unpin : sequence of str
-            Nodes to leave out with what is below, to hold at the value they have, to give back to the model.
-        restate : mapping
-            Other words by node; with ``same_meaning`` their values stay.
-        weights : mapping
-            Weight in [-1, 1] by node, in the rule of its parent.
-        rules : mapping
-            Rule by node with children, as its JSON: ``{"name": "linear", "intercept": 0.1, "weights": {"P1": 0.5}}``.
-        reports : mapping
-            Key factor and report by node, in place of its own.
-        polarities : mapping
-            ``"Positive"`` or ``"Negative"`` by node: how it bears on its parent, whose rule turns with it.
-        full : bool
-            Ask the synthesizer again for the ancestors; its price is said on stderr first.
-        scenario, rationale, probability, base_seq
-            Keep the edits under a name on top of what it holds already, with why and how likely it is held; ``base_seq`` is
-            the record they were made on, from ``scenarios()``.
-        author, reason, expires
-            Who holds the values that are set, why, and until when (a date or an instant).
+            Probability by node, as a number or as it is typed (``"35%"``); an inner node is pinned at it.
+        **edits
 
         Raises
         ------
         UsageError
-            Nothing is edited, an edit does not fit the tree, or the run has no root probability yet.
+            Nothing is edited, an edit cannot be read or does not fit the tree, or the run has no root probability yet.
         EditConflict
             The scenario has changed since ``base_seq``.
         """
-        request = EditRequest(
-            values=dict(values or {}),
-            adds=[added(*each) for each in add],
-            removes=names_of(remove),
-            pins=names_of(pin),
-            unpins=names_of(unpin),
-            restatements=dict(restate or {}),
-            same_meaning=same_meaning,
-            weights=dict(weights or {}),
-            rules=dict(rules or {}),
-            reports=dict(reports or {}),
-            polarities=sides_of(polarities or {}),
-        )
-        return self.what_if_of(
-            request,
-            full=full,
-            scenario=scenario,
-            author=author,
-            reason=reason,
-            expires=expires,
-            rationale=rationale,
-            probability=probability,
-            base_seq=base_seq,
-        )
+        return self.what_if_of(WhatIfRequest.read({"values": values, **edits}))
 
-    def what_if_of(
-        self,
-        request: "EditRequest",
-        *,
-        full: bool = False,
-        scenario: str | None = None,
-        author: str = "",
-        reason: str = "",
-        expires: str | None = None,
-        rationale: str = "",
-        probability: float | None = None,
-        base_seq: int | None = None,
-    ) -> "WhatIfView":
+    def what_if_of(self, request: WhatIfRequest) -> WhatIfView:
         """Return what ``what_if`` returns, of edits that were read already; ``%whatif`` calls this."""
         now = utc_now()
-        override = parse_override(author if request.values else "", reason, expires, now=now)
-        if not full and scenario is None:
+        override = request.override(now)
+        if not request.full and request.scenario is None:
             edits, _ = edits_on(self._run.state, request, None, override)
             return WhatIfView(what_if(self._run.state, edits, now=now))
         with closing(self._home_store()) as store:
             # Read anew, not from the view: the scenario may have been saved to since this analysis was opened.
             state = load_state(store, self.run_id)
-            edits, fresh = edits_on(state, request, scenario, override)
+            edits, fresh = edits_on(state, request, request.scenario, override)
             # Before saving: an edit that the tree refuses must not reach the store.
             result = what_if(state, edits, now=now)
-            if full:
+            if request.full:
                 result = ask_again(store, state, edits)
-            if scenario is not None:
+            if request.scenario is not None:
                 save_scenario(
                     store,
                     self.run_id,
-                    scenario,
+                    request.scenario,
                     (*fresh, *result.answer_edits),
-                    author=author,
-                    rationale=rationale,
-                    probability=probability,
-                    base_seq=base_seq,
+                    author=request.author,
+                    rationale=request.rationale,
+                    probability=request.probability,
+                    base_seq=request.base_seq,
                 )
         return WhatIfView(result)
 

@@ -1,16 +1,14 @@
 """A what-if as a caller has it: the edits as they are written, and their outcome."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.blocking import run_blocking
 from workbench.engine.access.look_up_records import stored_look_ups
 from workbench.engine.assembly import open_gateway
-from workbench.errors import UsageError
 from workbench.formatting import percent
-from workbench.propositions import Polarity
-from workbench.propositions.edits import AddChild, Edit
+from workbench.propositions.edits import Edit
 from workbench.store import Store
 from workbench.terminal import printable
 from workbench.views.wording import brought_lines
@@ -19,29 +17,6 @@ from workbench.whatif.run_edits import WhatIfResult
 
 if TYPE_CHECKING:
     from workbench.engine.record.state import RunState
-
-
-def added(*words: str) -> "AddChild":
-    """Return the edit of ``add=[(PARENT, STATEMENT)]``, with or without a polarity; raises ``UsageError``."""
-    try:
-        parent, statement, polarity = (*words, None) if len(words) == 2 else words
-        return AddChild(
-            node=parent, statement=statement, polarity=Polarity(polarity.capitalize()) if polarity else None
-        )
-    except (ValueError, AttributeError):
-        raise UsageError(
-            f'add={words!r:.80}: write (PARENT, STATEMENT) or (PARENT, STATEMENT, "Negative") (or "Positive")'
-        ) from None
-
-
-def sides_of(words: "Mapping[str, str]") -> "dict[str, Polarity]":
-    """Return the polarities of ``polarities={NODE: "Negative"}``; raises ``UsageError`` for another word."""
-    try:
-        return {node: Polarity(word.capitalize()) for node, word in words.items()}
-    except (ValueError, AttributeError):
-        raise UsageError(
-            f'polarities={words!r:.80}: write {{NODE: "Positive"}} or {{NODE: "Negative"}}'
-        ) from None
 
 
 def ask_again(store: Store, state: "RunState", edits: "Sequence[Edit]") -> WhatIfResult:

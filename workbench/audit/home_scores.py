@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
-from workbench.errors import Setting, UsageError, command
+from workbench.errors import Option, UsageError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
@@ -92,7 +92,7 @@ def own_document(
     """
     if by and by not in OWN_COLUMNS:
         raise UsageError(
-            Setting("own"), " ", Setting("by"), f" is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}"
+            Option("own"), " ", Option("by"), f" is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}"
         )
     rows, left_out = own_runs(store)
     if not rows:

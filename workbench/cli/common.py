@@ -37,12 +37,17 @@ DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
 RUN = typer.Argument(
     help="Run id, the beginning of one, or last.", autocompletion=lambda incomplete: run_names(incomplete)
 )
-JSON_OPTION = typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+JSON_OPTION = typer.Option(
+    "--json", help="Print one JSON document on stdout and nothing else there.", hidden=True
+)
 #: For commands that ask a model outside any run; those that work on runs have theirs in `run_options`.
-API_BASE_OPTION = typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.")
-PRICE_OPTION = typer.Option("--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.")
+API_BASE_OPTION = typer.Option("--api-base", help="Base URL of an OpenAI-compatible server.", hidden=True)
+PRICE_OPTION = typer.Option(
+    "--price", metavar="MODEL=IN,OUT", help="US dollars per million tokens.", hidden=True
+)
 ISOLATION_OPTION = typer.Option(
-    help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here."
+    help="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
+    hidden=True,
 )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,13 +24,21 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, read_prices
+from workbench.cli.run.run_options import (
+    TRUST_CLUSTER,
+    WORKERS,
+    YES,
+    read_prices,
+    takes_settings,
+    without_level,
+)
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_table
 from workbench.engine.access.own_web import own_asker
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.store import Store
+from workbench.studies.arms.run_arms import with_settings
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
 from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
@@ -49,8 +58,10 @@ Json = Annotated[bool, JSON_OPTION]
 
 @experiment.command("run")
 @command
+@takes_settings(only_set=True)
 def run(
     file: StudyFile,
+    settings: Mapping[str, Any],
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Check the file, print the cost forecast, ask nobody.")
     ] = False,
@@ -62,8 +73,9 @@ def run(
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
     place = worker_place(workers, trust_cluster=trust_cluster)
+    settings, isolation = without_level(settings, isolation)
     store = open_store()
-    plan = _plan(store, file)
+    plan = _plan(store, file, settings)
     for line in plan.cost_lines():
         say(line)
     expected, budget = plan.expected_usd(), plan.spec.budget_usd
@@ -115,10 +127,11 @@ async def _interruptible(runner: "StudyRunner") -> StudyState:
 
 @experiment.command("status")
 @command
-def status(file: StudyFile, as_json: Json = False) -> None:
+@takes_settings(only_set=True)
+def status(file: StudyFile, settings: Mapping[str, Any], as_json: Json = False) -> None:
     """How far a study is: forecasts made, missing and to come, by arm, and what they cost so far."""
     store = open_store()
-    document = status_document(store, _plan(store, file))
+    document = status_document(store, _plan(store, file, settings))
     if as_json:
         emit_json(document)
         return
@@ -134,8 +147,10 @@ def status(file: StudyFile, as_json: Json = False) -> None:
 
 @experiment.command("report")
 @command
+@takes_settings(only_set=True)
 def report(
     file: StudyFile,
+    settings: Mapping[str, Any],
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="Folder; the study's own without it.")
     ] = None,
@@ -143,7 +158,7 @@ def report(
 ) -> None:
     """Write the report of a finished study again: tables, page, notebook. Results are locked until the leak audit is done."""
     store = open_store()
-    plan = _plan(store, file)
+    plan = _plan(store, file, settings)
     folder = output or store.home / "studies" / plan.spec.name
     results = write_study(store, plan, load_study(store, plan.spec.name), folder)
     if as_json:
@@ -156,10 +171,14 @@ def report(
 
 @experiment.command("judge")
 @command
+@takes_settings(only_set=True)
 def judge(
     file: StudyFile,
     model: Annotated[str, typer.Option(help="The model that reads: provider/model.")],
-    per_arm: Annotated[int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.")] = 20,
+    settings: Mapping[str, Any],
+    per_arm: Annotated[
+        int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.", hidden=True)
+    ] = 20,
     api_base: Annotated[str | None, API_BASE_OPTION] = None,
     price: Annotated[list[str] | None, PRICE_OPTION] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
@@ -170,7 +189,7 @@ def judge(
 ) -> None:
     """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
     store = open_store()
-    plan = _plan(store, file)
+    plan = _plan(store, file, settings)
     state = load_study(store, plan.spec.name)
     if state.audited is None:
         raise UsageError(f"study {state.name} is not finished: `workbench experiment run {file}` first")
@@ -229,10 +248,10 @@ def ready(
         echo(f"{path}")
 
 
-def _plan(store: Store, file: Path) -> "StudyPlan":
+def _plan(store: Store, file: Path, settings: Mapping[str, Any]) -> "StudyPlan":
     """Read and check a study; every mistake is a line on stderr, and the exit code is the caller's."""
     try:
-        spec = read_study(file)
+        spec = with_settings(read_study(file), settings)
         state = load_study(store, spec.name) if spec.name in store.streams(SORT) else None
         return plan_study(store, spec, state)
     except StudyError as error:

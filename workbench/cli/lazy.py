@@ -2,23 +2,35 @@
 
 from collections.abc import Iterator, Mapping, MutableMapping
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
-from typing import Any
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 #: Name of a command -> where it is (``module:name`` of a function or a ``typer.Typer``) and the line that lists it.
 Table = Mapping[str, tuple[str, str]]
+#: Panels of the help, each with its commands; those under an empty name work and are not listed.
+Panels = Mapping[str, Table]
+UNLISTED = ""
 
 
-def lazy_group(table: Table) -> type[TyperGroup]:
-    """Return the class of a group with these commands, for ``typer.Typer(cls=...)``; they are listed in the table's order."""
+def lazy_group(commands: Table, panels: Panels | None = None) -> type[TyperGroup]:
+    """Return the class of a group with these commands, for ``typer.Typer(cls=...)``; they are listed in the table's order.
+
+    Parameters
+    ----------
+    commands : mapping
+    panels : mapping, optional
+        Under which panels they are listed.
+    """
+    panel_of = {name: panel for panel, table in (panels or {}).items() for name in table}
 
     class LazyGroup(_LazyGroup):
         def __init__(self, **attributes: Any) -> None:
             super().__init__(**attributes)
-            self.commands = _Commands(table)
+            self.commands = _Commands(commands, panel_of)
 
     return LazyGroup
 
@@ -49,16 +61,25 @@ class _LazyGroup(TyperGroup):
 class _Commands(MutableMapping[str, Any]):
     """Commands by name, each imported at its first use."""
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
+    def __init__(self, table: Table, panel_of: Mapping[str, str]) -> None:
+        self._table, self._panel_of = table, panel_of
         self._loaded: dict[str, Any] = {}
 
     def lines(self) -> dict[str, TyperCommand]:
-        return {name: TyperCommand(name=name, help=line) for name, (_, line) in self._table.items()}
+        return {
+            name: TyperCommand(
+                name=name,
+                help=line,
+                rich_help_panel=self._panel_of.get(name),
+                hidden=self._panel_of.get(name) == UNLISTED,
+            )
+            for name, (_, line) in self._table.items()
+        }
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            self._loaded[name] = _load(name, self._table[name][0])
+            command = self._loaded[name] = _load(name, self._table[name][0])
+            command.hidden = self._panel_of.get(name) == UNLISTED
         return self._loaded[name]
 
     def __setitem__(self, name: str, command: Any) -> None:
@@ -84,4 +105,33 @@ def _load(name: str, place: str) -> Any:
     single = len(target.registered_commands) == 1 and target.registered_callback is None
     command = typer.main.get_command(target) if single else typer.main.get_group(target)
     command.name = name
+    _complete(command)
     return command
+
+
+def _complete(command: Any) -> None:
+    """Give a command ``--yes`` where it asks nothing, and a line that names the options its help leaves out."""
+    if isinstance(command, _LazyGroup):  # its own commands are completed when they are loaded
+        return
+    for child in getattr(command, "commands", {}).values():
+        _complete(child)
+    more = [param.opts[0] for param in command.params if isinstance(param, TyperOption) and param.hidden]
+    if more and command.epilog is None:
+        command.epilog = f"More: {' '.join(more)} (`workbench help COMMAND` says what each is)"
+    if not hasattr(command, "commands") and not any("--yes" in param.opts for param in command.params):
+        command.params.append(_assent())
+
+
+@cache
+def _assent() -> Any:
+    """The option of a command that asks nothing, so that a script can say --yes everywhere."""
+    app = typer.Typer(add_completion=False)
+
+    @app.command()
+    def sample(
+        yes: Annotated[
+            bool, typer.Option("--yes", hidden=True, expose_value=False, help="Nothing is asked.")
+        ] = False,
+    ) -> None: ...
+
+    return typer.main.get_command(app).params[0]

@@ -14,84 +14,92 @@ from typing import Any
 
 import typer
 
+from workbench.cli.answers import ANNOTATE, CRITIQUE
 from workbench.cli.common import echo, say
 from workbench.cli.env_file import load_keys
-from workbench.cli.lazy import lazy_group
+from workbench.cli.lazy import UNLISTED, lazy_group
+from workbench.cli.science import SCIENCE
 from workbench.cli.signals import open_closed_streams, signals_interrupt
 from workbench.resources import is_resource_error, resource_line
 from workbench.version import __version__
 
-# In the order of `workbench --help`: making runs, asking them, taking them elsewhere, data, screens, the rest; then the groups.
+# By panel of `workbench --help`, in its order.
 # fmt: off
-COMMANDS = {
-    "analyze": ("workbench.cli.run.analyze:app", "Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."),
-    "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
-    "reground": ("workbench.cli.run.resume:reground", "Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record."),
-    "watch": ("workbench.cli.run.resume:watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
-    "stop": ("workbench.cli.run.resume:stop", "End the process that works on a run; the run can be resumed."),
-    "approve": ("workbench.cli.run.approve:approve", "List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."),
-    "runs": ("workbench.cli.run.runs:list_runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
-    "rm": ("workbench.cli.run.runs:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
-    "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
-    "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner node."),
-    "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
-    "whatif": ("workbench.cli.answers.whatif:whatif", "Edit nodes and see which ancestors move; the run itself is not changed."),
-    "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each leaf does to the root: its path weight, the root's range, its contribution."),
-    "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
-    "coherence": ("workbench.cli.answers.decide:coherence", "Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries."),
-    "grounders": ("workbench.cli.answers.judge:grounders", "Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."),
-    "judge": ("workbench.cli.answers.judge:judge", "Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."),
-    "leaks": ("workbench.cli.answers.judge:leaks", "Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."),
-    "refit": ("workbench.cli.answers.sensitivity:refit", "Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."),
-    "redteam": ("workbench.cli.answers.judge:redteam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
-    "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the leaves and print the root's distribution; no model is asked."),
-    "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."),
-    "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
-    "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
-    "resolve": ("workbench.cli.answers.annotate:resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
-    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a proposition: for a review; shown by `show`, the page and the note, covered by a sign-off."),
-    "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its propositions, and tag it; `runs --tag --search` finds it again."),
-    "sign-off": ("workbench.cli.answers.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
-    "export": ("workbench.cli.answers.export:export", "Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."),
-    "import": ("workbench.cli.answers.export:import_file", "Take in an exported run or a tree; it becomes a run of this home, marked as imported."),
-    "decide": ("workbench.cli.answers.decide:decide", "Turn the roots of runs into the probabilities of exclusive options and name the one to take."),
-    "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
-    "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
-    "call": ("workbench.cli.apis:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),
-    "search": ("workbench.cli.search:search", "Search the web as of a cutoff."),
-    "page": ("workbench.cli.search:page", "Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."),
-    "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
-    "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
-    "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."),
-    "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
-    "submit": ("workbench.cli.questions.bet:submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
-    "score": ("workbench.cli.science.score:score", "Score forecasts by question type and overall."),
-    "compare": ("workbench.cli.science.compare:compare", "Compare methods with a reference on the events both answered."),
-    "returns": ("workbench.cli.science.returns:returns", "Average return (1 breaks even) and Sharpe ratio of a dollar on every market event, and what of it was edge and luck."),
-    "paper-tables": ("workbench.cli.science.simulate:paper_tables", "Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."),
-    "exceed": ("workbench.cli.science.elicit:exceed", "Chance that the series lies above each level on each day, from data before the cutoff only."),
-    "elicit": ("workbench.cli.science.elicit:elicit", "Pool what one model answered when asked in several ways: variants, both directions, repeated votes."),
-    "simulate": ("workbench.cli.science.simulate:simulate", "Run a study on known ground: every estimate with its interval, every claim with what came out."),
-    "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
-    "keys": ("workbench.cli.answers.export:keys", "The key that signs your packages, and whose keys you trust by name."),
-    "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
-    "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
-    "tournament": ("workbench.cli.tournament:tournament", "A night over many open questions: triage, quick pass, trees for a few, coherence, a page."),
-    "calibrate": ("workbench.cli.science.calibrate:calibrate", "Calibration learned from resolved forecasts."),
-    "exam": ("workbench.cli.science.exam:exams", "Named views of a file of questions."),
-    "models": ("workbench.cli.models:models", "List the models that the keys at hand reach, or try one."),
-    "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that grounds leaves: see docs/scale.md."),
+PANELS: dict[str, dict[str, tuple[str, str]]] = {
+    "Ask": {
+        "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
+        "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
+        "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
+        "watch": ("workbench.cli.run.resume:watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
+        "stop": ("workbench.cli.run.resume:stop", "End the process that works on a run; the run can be resumed."),
+        "approve": ("workbench.cli.run.approve:approve", "List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."),
+        "models": ("workbench.cli.models:models", "List the models that the keys at hand reach, or try one."),
+    },
+    "Explore": {
+        "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
+        "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
+        "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
+        "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
+        "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the drivers and print the claim's distribution; no model is asked."),
+        "refit": ("workbench.cli.answers.sensitivity:refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
+        "reground": ("workbench.cli.run.resume:reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
+        "coherence": ("workbench.cli.answers.decide:coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
+        "decide": ("workbench.cli.answers.decide:decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
+        "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
+        "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
+    },
+    "Trust": {
+        "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
+        "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
+        "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
+        "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, notes, tags, sign-offs, and how the claim turned out."),
+        "critique": ("workbench.cli.answers:critique_group", "What other models and the records say of a finished run."),
+    },
+    "Share": {
+        "export": ("workbench.cli.answers.export:export", "Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."),
+        "import": ("workbench.cli.answers.export:import_file", "Take in an exported run or a tree; it becomes a run of this home, marked as imported."),
+        "keys": ("workbench.cli.answers.export:keys", "The key that signs your packages, and whose keys you trust by name."),
+    },
+    "Track": {
+        "runs": ("workbench.cli.run.runs:list_runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
+        "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
+        "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
+        "tournament": ("workbench.cli.tournament:tournament", "A round over many open questions: triage, quick pass, trees for a few, coherence, a page."),
+        "submit": ("workbench.cli.questions.bet:submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
+        "science": ("workbench.cli.science:science_group", "Scores, comparisons, calibration and exams over files of forecasts."),
+    },
+    "Research": {
+        "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
+        "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
+        "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
+        "call": ("workbench.cli.apis:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),
+        "search": ("workbench.cli.search:search", "Search the web as of a cutoff."),
+        "page": ("workbench.cli.search:page", "Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."),
+    },
+    "Admin": {
+        "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
+        "rm": ("workbench.cli.run.runs:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
+        "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
+        "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that collects evidence: see docs/scale.md."),
+        "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
+        "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches."),
+    },
+    # Names from before the groups; they work, and are not listed.
+    UNLISTED: {**ANNOTATE, **CRITIQUE, **SCIENCE},
 }
 # fmt: on
+COMMANDS: dict[str, tuple[str, str]] = {
+    name: line for table in PANELS.values() for name, line in table.items()
+}
 
 app = typer.Typer(
     name="workbench",
-    cls=lazy_group(COMMANDS),
+    cls=lazy_group(COMMANDS, PANELS),
     no_args_is_help=True,
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="State a claim and a knowledge cutoff; get a tree of propositions, a proof notebook per leaf, and a root that moves.",
+    help="State a claim and a cutoff; get its drivers with their evidence, and a probability that moves when you edit them.",
 )
 
 

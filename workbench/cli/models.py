@@ -63,10 +63,10 @@ def try_one(
     model: Annotated[str, typer.Argument(help="Provider/model as LiteLLM spells it.")],
     api_base: Annotated[str | None, API_BASE_OPTION] = None,
     reply_form: Annotated[str, typer.Option(help="auto, text or schema, as for analyze.")] = "auto",
-    timeout: Annotated[float, typer.Option(help="Seconds for one reply.")] = 120.0,
+    timeout: Annotated[float, typer.Option(help="Seconds for one reply.", hidden=True)] = 120.0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Ask a model for every reply form once, on one small leaf, and say whether it is fit; exit 6 if it is not.
+    """Ask a model for every reply form once, on one small driver, and say whether it is fit; exit 6 if it is not.
 
     Nothing is run and nothing is recorded; the model is asked about ten times at most.
     """

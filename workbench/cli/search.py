@@ -23,9 +23,10 @@ from workbench.cli.common import (
 from workbench.search.web_options import WebOptions
 from workbench.views import run_documents as documents
 
-_CUTOFF = typer.Option(help="Knowledge cutoff: a date, an instant with its zone, or now.")
+_CUTOFF = typer.Option(help="Cutoff: a date, an instant with its zone, or now.")
 _QUESTION = typer.Option(
-    help="The claim behind the search: the model judges with it, and addresses in it are blocked."
+    help="The claim behind the search: the model judges with it, and addresses in it are blocked.",
+    hidden=True,
 )
 _SOURCE = typer.Option(
     help="Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable."
@@ -34,7 +35,9 @@ _MODEL = typer.Option(
     help="Model that reads results and pages for later knowledge; without one rules alone do."
 )
 _AUDIT = typer.Option(
-    "--audit", help="Also what was removed, with verdict and reason. May tell what came after the cutoff."
+    "--audit",
+    help="Also what was removed, with verdict and reason. May tell what came after the cutoff.",
+    hidden=True,
 )
 
 
@@ -44,7 +47,8 @@ def search(
     cutoff: Annotated[str, _CUTOFF],
     k: Annotated[int, typer.Option("-k", "--k", help="Most results, 25 at most.")] = 10,
     engines: Annotated[
-        str | None, typer.Option(help="Engines by name, with commas; without it all that work here.")
+        str | None,
+        typer.Option(help="Engines by name, with commas; without it all that work here.", hidden=True),
     ] = None,
     question: Annotated[str | None, _QUESTION] = None,
     source: Annotated[list[str] | None, _SOURCE] = None,

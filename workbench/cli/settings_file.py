@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.engine.named_settings import names_in_files, settings_by_name
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.environment import config_folder
 from workbench.errors import UsageError
@@ -21,23 +22,12 @@ NAME = "workbench.toml"
 LARGEST_BYTES = 65_536
 
 #: What a file in the current folder may set: the claim's own options.
-CLAIM_LEVEL = frozenset(
-    {"preset", "rule", "rule_seed", "depth", "leaf_target", "max_leaves", "trials", "grounder"}
-)
+CLAIM_LEVEL = names_in_files("any")
 #: May be set there too, and only to less than the person allows.
-DOWNWARD = frozenset({"budget_usd", "budget_tokens", "budget_calls", "budget_seconds"})
-#: Everything that ``[analyze]`` knows, by the names of the options.
-ANALYZE = (
-    CLAIM_LEVEL
-    | DOWNWARD
-    | {f"leaf_{name}" for name in DOWNWARD}
-    | {
-        "analyzer", "max_steps", "model", "api_base", "fallback", "effort", "temperature", "max_tokens", "timeout", "patience", "cell_timeout",
-        "reply_form", "concurrency", "strict", "body",
-    }
-)  # fmt: skip
+DOWNWARD = names_in_files("less")
+#: Everything that ``[analyze]`` knows, by the names of the settings.
+ANALYZE = CLAIM_LEVEL | DOWNWARD | names_in_files("own")
 _SECRET = ("key", "token", "secret", "password", "authorization", "credential")
-_OPTION_OF: dict[str, str] = {"max_steps": "max_proof_steps"}
 
 
 def defaults(current: Path, *, config: Path | None = None) -> tuple[dict[str, Any], list[str]]:
@@ -105,7 +95,7 @@ def _with_foreign(
     ignored = [f"[{section}]" for section in data if section != "analyze"]
     section = data.get("analyze")
     for name, value in (section if isinstance(section, dict) else {}).items():
-        option = _OPTION_OF.get(name) or name
+        option = settings_by_name()[name].name if name in ANALYZE else name
         if name in CLAIM_LEVEL and isinstance(value, str | int) and not isinstance(value, bool):
             values[option] = value
         elif (
@@ -140,7 +130,7 @@ def _settings(own: tuple[str, dict[str, Any]], path: Path) -> dict[str, Any]:
                             name,
                             f"is no option of [analyze]: one of {', '.join(sorted(ANALYZE))}",
                         )
-                    values[_OPTION_OF.get(name) or name] = value
+                    values[settings_by_name()[name].name] = value
             case "models":
                 values["models"] = _roles(content, path, text)
             case "prices":

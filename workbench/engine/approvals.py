@@ -21,7 +21,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import Setting, UsageError
+from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
@@ -54,17 +54,17 @@ def check_answerable(settings: RunSettings, *, answered: bool, workers: bool = F
         return
     if workers:
         raise UsageError(
-            Setting("approve", settings.approve),
+            Option("approve", settings.approve),
             " needs cells in this process: leave out ",
-            Setting("workers"),
+            Option("workers"),
             ", or ",
-            Setting("approve", "none"),
+            Option("approve", "none"),
         )
     if not answered:
         raise UsageError(
-            Setting("approve", settings.approve),
+            Option("approve", settings.approve),
             " waits for a person, and nobody can answer: start it at a terminal, or from the page; ",
-            Setting("approve", "none"),
+            Option("approve", "none"),
             " does without",
         )
 

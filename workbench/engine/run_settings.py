@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
@@ -19,6 +19,7 @@ from workbench.plug_points import (
     plugin_names,
 )
 from workbench.propositions.strict_json import STRICT, read_strict
+from workbench.requests import Setting, fields_of
 from workbench.synthesis.coherence.option_sets import PAPER_THRESHOLD, PRODUCT_THRESHOLD
 
 Isolation = Literal["namespaces", "landlock", "none"]
@@ -37,88 +38,284 @@ def check_level(level: str) -> str:
 #: Limits of a run; each has a twin for one leaf, ``leaf_budget_usd`` and so on.
 LIMITS = ("budget_usd", "budget_tokens", "budget_calls", "budget_seconds")
 
-#: Bounds of the agents that ``resume`` may change; a leaf that was begun keeps its number of steps, which its prompts name.
-CHANGEABLE_BOUNDS = ("effort", "temperature", "max_tokens", "max_proof_steps")
-
-#: What ``resume`` may change: what a run spends, asks and waits for, nothing that shapes its tree or its proofs.
-CHANGEABLE = {
-    *LIMITS,
-    *(f"leaf_{name}" for name in LIMITS),
-    "model",
-    "api_base",
-    "concurrency",
-    "models",
-    "fallback",
-    "reply_form",
-    "cell_timeout",
-    "timeout",
-    "patience",
-    "prices",
-    "approve",
-    *CHANGEABLE_BOUNDS,
-}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunSettings:
-    """Everything that shapes a run besides its statement and cutoff.
+    """Everything that shapes a run besides its statement and cutoff; each setting says what it is.
 
-    ``depth`` is n of Analytica^n (paper A, section 4.4), ``leaf_target`` the number of leaves up to which leaves are
-    expanded one after another (section 5.3). ``isolation`` is the level that was asked for by name when the run was made,
-    None where nothing was asked; it is a record and never decides where kernels start. ``threshold`` is the probability above which a
-    proposition is taken as true (paper A, appendix C.1: docs/papers.md). ``max_proof_retries`` is how many attempts a leaf gets in one
-    sitting (A, C.1). The ``budget_*`` bound the whole run, all its sittings counted, the ``leaf_budget_*`` one leaf; None is no
-    limit. ``prices`` are US dollars per million input and output tokens, by model, instead of LiteLLM's; a third number is the
-    price of input out of a provider's cache. ``limits`` bounds how much a provider is asked (`workbench.models.model_options.RATES`), by its name. ``timeout`` is how many
-    seconds a model may be silent, ``patience`` how many seconds a provider may be out of reach before the run stops.
-    ``models`` gives single roles a model of their own, ``fallback`` names models that answer where one is down or declines,
-    ``reply_form`` says whether replies are asked for by JSON schema, ``cell_timeout`` is how many seconds a cell may run.
-    ``approve`` names the steps that wait for a person's word: cells, data calls, or those calls that read pages of the web.
-    ``headers`` and ``body`` go with every request to a remote model; a header's value names an environment variable
-    (``env:NAME``), so that no key is on record. ``concurrency`` is the most requests to a model at once. ``max_residual`` is
-    the most residual risk of later knowledge that an endpoint may leave, where None says what ``strict`` says. ``options``
-    are settings of one agent alone, by role
-    (``analyzer``, ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought
-    an agent or the model (role ``model``) where it is not ours, by role, and the data sources that were there (role
-    ``source NAME``). ``keyed`` names the sources whose keys were set when the run was opened (None: not on record); prompts
-    show what worked then, so that a resumed run asks what it asked. ``context`` is what the analyst said of the claim beyond
-    its statement. ``aggregation`` says what the trials of a leaf count as.
+    ``isolation`` is the level that was asked for by name when the run was made, None where nothing was asked; it is a record and
+    never decides where kernels start. ``budget_*`` bound the whole run, however often it was resumed; None is no limit.
+    ``max_residual`` None says what ``strict`` says. ``options`` are settings of one agent alone, by role (``analyzer``,
+    ``grounder``, ``synthesizer``); that agent checks them. ``packages`` says which installed package brought an agent or the
+    model (role ``model``) where it is not ours, by role, and the data sources that were there (role ``source NAME``). ``keyed``
+    names the sources whose keys were set when the run was opened (None: not on record); prompts show what worked then, so that a
+    resumed run asks what it asked.
     """
 
-    model: str = OFFLINE
-    api_base: str | None = None
-    analyzer: str = "rounds"
-    grounder: str = "notebook"
-    rule: str = "linear"
-    preset: str = "product"
-    depth: int = 1
-    leaf_target: int | None = None
-    trials: int = 1
-    concurrency: int = 20
-    budget_usd: float | None = None
-    budget_tokens: int | None = None
-    budget_calls: int | None = None
-    budget_seconds: float | None = None
-    leaf_budget_usd: float | None = None
-    leaf_budget_tokens: int | None = None
-    leaf_budget_calls: int | None = None
-    leaf_budget_seconds: float | None = None
-    prices: dict[str, list[float]] = field(default_factory=dict)
-    limits: dict[str, dict[str, float]] = field(default_factory=dict)
-    models: dict[str, str] = field(default_factory=dict)
-    fallback: list[str] = field(default_factory=list)
-    reply_form: ReplyForm = "auto"
-    headers: dict[str, str] = field(default_factory=dict)
-    body: dict[str, Any] = field(default_factory=dict)
-    cell_timeout: float | None = None
-    timeout: float | None = None
-    patience: float = 900.0
-    approve: Approve = "none"
-    isolation: Isolation | None = None
-    max_proof_retries: int = 3
-    strict: bool = False
-    max_residual: Literal["none", "low", "medium", "high"] | None = None
-    threshold: float = PRODUCT_THRESHOLD
+    model: Annotated[
+        str,
+        Setting(
+            panel="Model",
+            text="offline/analyst, or provider/model as LiteLLM spells it.",
+            option="--model",
+            resume=True,
+        ),
+    ] = OFFLINE
+    api_base: Annotated[
+        str | None,
+        Setting(
+            panel="Model", text="Base URL of an OpenAI-compatible server.", option="--api-base", resume=True
+        ),
+    ] = None
+    analyzer: Annotated[
+        str, Setting(panel="Tree", text="How the claim is broken into a tree.", option="--analyzer")
+    ] = "rounds"
+    grounder: Annotated[
+        str,
+        Setting(
+            panel="Leaves",
+            text="How evidence is collected: in notebooks, or by an agent that looks things up.",
+            option="--grounder",
+            in_file="any",
+        ),
+    ] = "notebook"
+    rule: Annotated[
+        str, Setting(panel="Tree", text="How children are combined.", option="--rule", in_file="any")
+    ] = "linear"
+    preset: Annotated[
+        str,
+        Setting(
+            panel="Tree",
+            text="Named set of defaults: product, analytica-paper, blf-paper, prophet-paper.",
+            option="--preset",
+            in_file="any",
+        ),
+    ] = "product"
+    depth: Annotated[
+        int,
+        Setting(
+            panel="Tree",
+            text="n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).",
+            option="--depth",
+            in_file="any",
+        ),
+    ] = 1
+    leaf_target: Annotated[
+        int | None,
+        Setting(
+            panel="Tree",
+            text="Expand drivers one after another up to this many (paper A, section 5.3).",
+            option="--leaf-target",
+            in_file="any",
+        ),
+    ] = None
+    trials: Annotated[
+        int,
+        Setting(panel="Leaves", text="Independent forecasts per driver.", option="--trials", in_file="any"),
+    ] = 1
+    concurrency: Annotated[
+        int,
+        Setting(panel="Model", text="Requests to the model at once.", option="--concurrency", resume=True),
+    ] = 20
+    budget_usd: Annotated[
+        float | None,
+        Setting(
+            panel="Budget",
+            text="Most US dollars the model may cost; the run stops before, resumable.",
+            option="--budget-usd",
+            resume=True,
+            in_file="less",
+        ),
+    ] = None
+    budget_tokens: Annotated[
+        int | None,
+        Setting(
+            panel="Budget",
+            text="Most tokens, input and output.",
+            option="--budget-tokens",
+            resume=True,
+            in_file="less",
+        ),
+    ] = None
+    budget_calls: Annotated[
+        int | None,
+        Setting(
+            panel="Budget",
+            text="Most requests to the model.",
+            option="--budget-calls",
+            resume=True,
+            in_file="less",
+        ),
+    ] = None
+    budget_seconds: Annotated[
+        float | None,
+        Setting(
+            panel="Budget",
+            text="Most seconds of work, however often it was resumed.",
+            option="--budget-seconds",
+            resume=True,
+            in_file="less",
+        ),
+    ] = None
+    leaf_budget_usd: Annotated[
+        float | None,
+        Setting(
+            panel="Budget",
+            text="budget_usd of one driver; one that reaches it waits, the others go on.",
+            option="--leaf-budget-usd",
+            resume=True,
+        ),
+    ] = None
+    leaf_budget_tokens: Annotated[
+        int | None,
+        Setting(
+            panel="Budget",
+            text="budget_tokens of one driver; one that reaches it waits, the others go on.",
+            option="--leaf-budget-tokens",
+            resume=True,
+        ),
+    ] = None
+    leaf_budget_calls: Annotated[
+        int | None,
+        Setting(
+            panel="Budget",
+            text="budget_calls of one driver; one that reaches it waits, the others go on.",
+            option="--leaf-budget-calls",
+            resume=True,
+        ),
+    ] = None
+    leaf_budget_seconds: Annotated[
+        float | None,
+        Setting(
+            panel="Budget",
+            text="budget_seconds of one driver; one that reaches it waits, the others go on.",
+            option="--leaf-budget-seconds",
+            resume=True,
+        ),
+    ] = None
+    prices: Annotated[
+        dict[str, list[float]],
+        Setting(
+            panel="Budget",
+            text="US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of input that comes from the provider's cache, IN without it.",
+            option="--price",
+            resume=True,
+            in_file="no",
+            form="MODEL=IN,OUT[,CACHED]",
+        ),
+    ] = field(default_factory=dict)
+    limits: Annotated[
+        dict[str, dict[str, float]],
+        Setting(
+            panel="Model",
+            text="How much a provider is asked, by its name: requests and tokens a minute.",
+            in_file="no",
+        ),
+    ] = field(default_factory=dict)
+    models: Annotated[
+        dict[str, str],
+        Setting(
+            panel="Model",
+            text="A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.",
+            option="--model-for",
+            resume=True,
+            in_file="no",
+            form="ROLE=MODEL",
+        ),
+    ] = field(default_factory=dict)
+    fallback: Annotated[
+        list[str],
+        Setting(
+            panel="Model",
+            text="A model that answers where another one is down, rejects a request or declines it. Several: in this order.",
+            option="--fallback",
+            resume=True,
+        ),
+    ] = field(default_factory=list)
+    reply_form: Annotated[
+        ReplyForm,
+        Setting(
+            panel="Model",
+            text="auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always.",
+            option="--reply-form",
+            resume=True,
+        ),
+    ] = "auto"
+    headers: Annotated[
+        dict[str, str],
+        Setting(
+            panel="Model",
+            text="Headers of every request to a remote model; a value names an environment variable (env:NAME).",
+            in_file="no",
+        ),
+    ] = field(default_factory=dict)
+    body: Annotated[
+        dict[str, Any], Setting(panel="Model", text="What goes with every request to a remote model besides.")
+    ] = field(default_factory=dict)
+    cell_timeout: Annotated[
+        float | None,
+        Setting(
+            panel="Leaves",
+            text="Seconds a notebook cell may run; 120 without it.",
+            option="--cell-timeout",
+            resume=True,
+        ),
+    ] = None
+    timeout: Annotated[
+        float | None,
+        Setting(
+            panel="Model",
+            text="Seconds a model may be silent before its answer is given up.",
+            option="--timeout",
+            resume=True,
+        ),
+    ] = None
+    patience: Annotated[
+        float,
+        Setting(
+            panel="Model",
+            text="Seconds a provider may answer nobody before the run stops, resumable.",
+            option="--patience",
+            resume=True,
+        ),
+    ] = 900.0
+    approve: Annotated[
+        Approve,
+        Setting(
+            panel="Sandbox",
+            text="cells, calls (data) or pages (of the web): each waits until a person has said yes, no or an edit; none is the default.",
+            option="--approve",
+            resume=True,
+            in_file="no",
+        ),
+    ] = "none"
+    isolation: Annotated[
+        Isolation | None,
+        Setting(
+            panel="Sandbox",
+            text="Sandbox level: namespaces, landlock, none; without it the best sealed level that works here.",
+            option="--isolation",
+            in_file="no",
+        ),
+    ] = None
+    max_proof_retries: Annotated[
+        int, Setting(panel="Leaves", text="Attempts that a driver gets before the run stops (paper A, C.1).")
+    ] = 3
+    strict: Annotated[
+        bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.", option="--strict")
+    ] = False
+    max_residual: Annotated[
+        Literal["none", "low", "medium", "high"] | None,
+        Setting(
+            panel="Data",
+            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
+            option="--max-residual",
+        ),
+    ] = None
+    threshold: Annotated[
+        float,
+        Setting(panel="Tree", text="Probability above which a driver is taken as true (paper A, C.1)."),
+    ] = PRODUCT_THRESHOLD
     agent: AgentSettings = field(default_factory=AgentSettings)
     aggregation: Aggregation = field(default_factory=Aggregation)
     options: dict[str, dict[str, Any]] = field(default_factory=dict)
@@ -255,6 +452,17 @@ class RunSettings:
             raise UsageError("the settings of the run are incomplete: they have no bounds of the agents")
         return read_strict(cls, data, what="the settings of the run")
 
+
+#: Bounds of the agents that ``resume`` may change; a leaf that was begun keeps its number of steps, which its prompts name.
+CHANGEABLE_BOUNDS = tuple(
+    each.name for each in fields_of(AgentSettings) if isinstance(each.says, Setting) and each.says.resume
+)
+
+#: What ``resume`` may change: what a run spends, asks and waits for, nothing that shapes its tree or its proofs.
+CHANGEABLE = {
+    *CHANGEABLE_BOUNDS,
+    *(each.name for each in fields_of(RunSettings) if isinstance(each.says, Setting) and each.says.resume),
+}
 
 #: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
 PRESETS: dict[str, dict[str, Any]] = {

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
@@ -15,18 +15,20 @@ from workbench.mcp.client_data import DataAccess
 from workbench.mcp.proofs import proof_document
 from workbench.mcp.proposals import Proposals
 from workbench.mcp.visible_runs import VisibleRuns
-from workbench.propositions import Polarity
-from workbench.propositions.edits import AddChild, Edit
+from workbench.propositions.edits import Edit
+from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.views import run_documents as documents
-from workbench.whatif.run_edits import EditRequest, require_grounded, what_if
+from workbench.whatif.edit_request import EditRequest
+from workbench.whatif.run_edits import require_grounded, what_if
+
+A = TypeVar("A", bound=BaseModel)
 
 RunName = Annotated[str, Field(description="Run id, the beginning of one, or `last`.", max_length=100)]
 Node = Annotated[
     str, Field(description="Id of a proposition, such as P2.1; P0 is the claim.", max_length=100)
 ]
-Probability = Annotated[float, Field(ge=0, le=1)]
 
 
 class _Arguments(BaseModel):
@@ -89,57 +91,31 @@ class VerifyArguments(RunArguments):
     node: Annotated[str | None, Field(description="One leaf; all without it.", max_length=100)] = None
 
 
-class Addition(_Arguments):
-    """A proposition to be added below another."""
-
-    parent: Node
-    statement: Annotated[str, Field(min_length=1, max_length=600)]
-    polarity: Annotated[Polarity | None, Field(description="How it bears on its parent.")] = None
-
-
-class EditArguments(RunArguments):
-    """Arguments of ``what_if``: edits are made in the order unpin, restate, add, remove, polarity, weight, pin, set."""
-
-    set: Annotated[dict[str, Probability], Field(description="Probability by node.")] = {}
-    weight: Annotated[
-        dict[str, float], Field(description="Weight by node in the rule of its parent, -1 to 1.")
-    ] = {}
-    polarity: Annotated[
-        dict[str, Polarity],
-        Field(description="How a node bears on its parent; a rule that says otherwise is turned."),
-    ] = {}
-    add: list[Addition] = []
-    remove: list[Node] = []
-    restate: Annotated[dict[str, str], Field(description="Other words by node.")] = {}
-    same_meaning: Annotated[bool, Field(description="Restated propositions keep their values.")] = False
-    pin: list[Node] = []
-    unpin: list[Node] = []
+class _PlayedOnScenario(RunArguments):
     scenario: Annotated[
         str | None, Field(description="Play them on top of this scenario.", max_length=100)
     ] = None
 
     def request(self) -> EditRequest:
         """Return the edits as the engine takes them."""
-        return EditRequest(
-            values=self.set,
-            adds=[AddChild(node=a.parent, statement=a.statement, polarity=a.polarity) for a in self.add],
-            removes=self.remove,
-            pins=self.pin,
-            unpins=self.unpin,
-            restatements=self.restate,
-            same_meaning=self.same_meaning,
-            weights=self.weight,
-            polarities=self.polarity,
-        )
+        return EditRequest.read({each.name: getattr(self, each.word) for each in fields_of(EditRequest)})
 
 
-class ProposalArguments(EditArguments):
-    """Arguments of ``propose_edit``."""
-
+class _Proposed(_PlayedOnScenario):
     scenario: Annotated[
         str, Field(min_length=1, max_length=100, description="Name of the proposal; it can be added to.")
     ]
     rationale: Annotated[str, Field(max_length=2000, description="What it supposes, and why.")] = ""
+
+
+def with_edits(base: type[A], name: str, tool: str, model: type[EditRequest] = EditRequest) -> type[A]:
+    """Return arguments that have a field for each kind of edit, by its word."""
+    kinds: dict[str, Any] = {each.word: (each.kind, each.default) for each in fields_of(model)}
+    return create_model(name, __base__=base, __doc__=f"Arguments of ``{tool}``.", **kinds)
+
+
+EditArguments = with_edits(_PlayedOnScenario, "EditArguments", "what_if")
+ProposalArguments = with_edits(_Proposed, "ProposalArguments", "propose_edit")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +195,8 @@ class Tools:
             ),
             McpTool(
                 name="what_if",
-                about="Change propositions in thought and see which others move; nothing is kept, no model is asked.",
+                about="Change propositions in thought and see which others move; nothing is kept, no model is asked."
+                " Made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.",
                 arguments=EditArguments,
                 answer=self._what_if,
             ),
@@ -288,7 +265,7 @@ class Tools:
         with closing(Store(self._home)) as store:
             return proof_document(store, self._runs.state(store, run), node, trial)
 
-    async def _what_if(self, arguments: EditArguments) -> Any:
+    async def _what_if(self, arguments: _PlayedOnScenario) -> Any:
         with closing(Store(self._home)) as store:
             return self._played(self._runs.state(store, arguments.run), arguments)[0]
 
@@ -303,17 +280,19 @@ class Tools:
             async with self._verifying:
                 return await documents.verification(store, state.run_id, arguments.node, state=state)
 
-    async def _propose_edit(self, arguments: ProposalArguments) -> Any:
+    async def _propose_edit(self, arguments: _Proposed) -> Any:
         with closing(Store(self._home)) as store:
             state = self._runs.state(store, arguments.run)
             document, fresh = self._played(state, arguments)
             self._proposals.keep(store, state, arguments.scenario, fresh, rationale=arguments.rationale)
             return {**document, "scenario": arguments.scenario}
 
-    def _played(self, state: RunState, arguments: EditArguments) -> tuple[dict[str, Any], tuple[Edit, ...]]:
+    def _played(
+        self, state: RunState, arguments: _PlayedOnScenario
+    ) -> tuple[dict[str, Any], tuple[Edit, ...]]:
         """Return the document of the edits on top of their scenario, and those that are new."""
         require_grounded(state)
-        proposes = isinstance(arguments, ProposalArguments)
+        proposes = isinstance(arguments, _Proposed)
         held = self._held(state, arguments.scenario, may_be_new=proposes)
         fresh = arguments.request().edits(play(state.tree, held).tree)
         if not fresh and (proposes or not held):

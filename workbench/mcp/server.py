@@ -157,7 +157,7 @@ def _complaint(tool: McpTool, error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(map(str, first["loc"])) or "arguments"
     names = ", ".join(tool.arguments.model_fields) or "no arguments"
-    return f"{place[:100]}: {first['msg']} ({tool.name} takes {names})"
+    return f"{place[:100]}: {first['msg'].removeprefix('Value error, ')} ({tool.name} takes {names})"
 
 
 def _failed(text: str) -> types.CallToolResult:

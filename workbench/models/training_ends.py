@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 
-from workbench.errors import Setting, UsageError
+from workbench.errors import Option, UsageError
 
 
 class UnknownTrainingEnd(UsageError):
@@ -48,7 +48,7 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
             known = ", ".join(row["match"] for row in rows)
             raise UnknownTrainingEnd(
                 f"no training cutoff is known for {model!r}; give ",
-                Setting("model_cutoff", "DATE"),
+                Option("model_cutoff", "DATE"),
                 f" (known: {known})",
             )
         text = str(matches[0]["cutoff"])

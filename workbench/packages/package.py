@@ -27,7 +27,7 @@ from workbench.engine.record.imported_run import Imported, signature_fault
 from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
-from workbench.errors import Setting, UsageError, WorkbenchError, command
+from workbench.errors import Option, UsageError, WorkbenchError, command
 from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.packages.intake import IntakeFault, copy_run, examine
@@ -92,7 +92,7 @@ def format_of(path: Path | None, to: str | None) -> str:
     form = _SUFFIXES.get(suffix, suffix)
     if form not in FORMATS:
         known = f"no export to {suffix!r:.40}: " if suffix else ""
-        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give ", Setting("to"))
+        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give ", Option("to"))
     return form
 
 
@@ -116,7 +116,7 @@ def export_run(
     where the tree does not fit it.
     """
     if sign and to != "zip":
-        raise UsageError("only a package is signed: export it with ", Setting("to", "zip"))
+        raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     state = load_state(store, run_id)
     if to in NOTE_FORMATS:
         return _note(note_of(store, state), to, environ or {}), ()

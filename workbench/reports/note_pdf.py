@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.errors import Setting, UsageError
+from workbench.errors import Option, UsageError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NOBODY = 65534
@@ -56,7 +56,7 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
     if program is None:
         raise CannotPrint(
             "no Chromium is installed here to make a PDF: export with ",
-            Setting("to", "html"),
+            Option("to", "html"),
             ", open the HTML and print it (or install chromium)",
         )
     with tempfile.TemporaryDirectory(prefix="note-", ignore_cleanup_errors=True) as name:
@@ -74,7 +74,7 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
     last = next(iter(said.strip().splitlines()[-1:]), "it said nothing")
     raise CannotPrint(
         f"{program} made no PDF ({last:.160}): export with ",
-        Setting("to", "html"),
+        Option("to", "html"),
         ", open the HTML and print it",
     )
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import Setting, UsageError, WorkbenchError, command
+from workbench.errors import Option, UsageError, WorkbenchError, command
 from workbench.store import Store
 from workbench.synthesis.coherence.exclusive import forecast_findings
 
@@ -53,7 +53,7 @@ def check_runs(
     for group in groups:
         if len(set(group)) < 2:
             raise UsageError(
-                Setting("exclusive"), " names the runs of one question, at least two: RUN,RUN,..."
+                Option("exclusive"), " names the runs of one question, at least two: RUN,RUN,..."
             )
         if len({_known(states[run_id]) for run_id in group}) > 1:
             raise UsageError(f"{', '.join(group)} were made at different cutoffs: they know different things")

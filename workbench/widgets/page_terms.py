@@ -1,6 +1,6 @@
 """Errors in the terms of the page: what mends one is a button or a field that stands on it."""
 
-from workbench.errors import Command, Setting, WorkbenchError, shell_terms
+from workbench.errors import Command, Option, WorkbenchError, shell_terms
 
 #: Command -> what does the same on the page.
 BUTTONS = {
@@ -11,7 +11,7 @@ BUTTONS = {
     "scenarios": "the button Close, beside the scenarios",
     "show": "the page All runs",
 }
-#: Setting -> the field in which it is typed.
+#: Option -> the field in which it is typed.
 FIELDS = {
     "author": 'the field "your name"',
     "budget_usd": 'the field "budget in dollars"',
@@ -21,11 +21,11 @@ FIELDS = {
 }
 
 
-def page_terms(remedy: Command | Setting) -> str:
+def page_terms(remedy: Command | Option) -> str:
     """Return the button or the field; what the page does not have as what to type on the command line."""
     if remedy.name in (BUTTONS if isinstance(remedy, Command) else FIELDS):
         words = BUTTONS[remedy.name] if isinstance(remedy, Command) else FIELDS[remedy.name]
-        value = str(remedy.value) if isinstance(remedy, Setting) else ""
+        value = str(remedy.value) if isinstance(remedy, Option) else ""
         return f"{words} ({value})" if value and not value.isupper() else words
     typed = shell_terms(remedy)
     return f"{typed if isinstance(remedy, Command) else f'`{typed}`'} on the command line"

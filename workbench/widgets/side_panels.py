@@ -13,7 +13,7 @@ from workbench.propositions.values import Override
 from workbench.store import utc_now
 from workbench.views.run_view import RunView
 from workbench.whatif.edit_remarks import edit_remarks
-from workbench.whatif.run_edits import parse_override
+from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import panels
 from workbench.widgets.annotation_forms import DownloadForm, NotesForm, ReviewPane

@@ -31,7 +31,7 @@ from workbench.agents.loop.toolset import (
     check_tools,
     source_of,
 )
-from workbench.errors import Setting
+from workbench.errors import Option
 from workbench.propositions.strict_json import STRICT
 
 MAX_DATES = 8
@@ -125,7 +125,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
             # The cutoff is the broker's and nobody's to lift; a run without one is the only one that may know everything.
             raise BadSetting(
                 "clairvoyant needs a run with ",
-                Setting("cutoff", "now"),
+                Option("cutoff", "now"),
                 ": within a cutoff nothing later can be seen",
             )
         return await guarded(task, lambda: self._ground(task))

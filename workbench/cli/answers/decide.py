@@ -32,7 +32,7 @@ def coherence(
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries.
+    """Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries.
 
     What belongs together is read from the statements; only runs with the same cutoff are compared.
     """
@@ -67,7 +67,7 @@ def decide(
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Above this a proposition counts as true; the run's preset says without it."),
+        typer.Option(help="Above this a driver counts as true; the run's preset says without it."),
     ] = None,
     question: Annotated[
         str | None,
@@ -79,8 +79,8 @@ def decide(
         Path | None,
         typer.Option("--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet."),
     ] = None,
-    method: Annotated[str, typer.Option("--method", help="Whose forecasts.")] = "",
-    pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.")] = "logit-mean",
+    method: Annotated[str, typer.Option("--method", help="Whose forecasts.", hidden=True)] = "",
+    pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)] = "logit-mean",
     payoff: Annotated[
         list[str] | None,
         typer.Option(
@@ -92,15 +92,22 @@ def decide(
         typer.Option(
             "--linked",
             help="Weigh the question together with all that are linked to it (conditional, implied, excluded); --payoff ID=VALUE then.",
+            hidden=True,
         ),
     ] = False,
-    horizon: Annotated[str, typer.Option(help="Which resolution day of a question with several.")] = "",
-    risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
-    fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
-    cap: Annotated[float, typer.Option(help="Most that is staked in all, as a share of wealth.")] = 0.1,
+    horizon: Annotated[
+        str, typer.Option(help="Which resolution day of a question with several.", hidden=True)
+    ] = "",
+    risk_aversion: Annotated[
+        float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.", hidden=True)
+    ] = 1.0,
+    fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.", hidden=True)] = 0.0,
+    cap: Annotated[
+        float, typer.Option(help="Most that is staked in all, as a share of wealth.", hidden=True)
+    ] = 0.1,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Turn the roots of runs into the probabilities of exclusive options and name the one to take.
+    """Turn the claims of runs into the probabilities of exclusive options and name the one to take.
 
     With --question the choices of a question of any kind are weighed by what they pay: both sides of its quoted asks, or
     --payoff; levels and days, which are nested, are sized together.

@@ -53,7 +53,9 @@ def new() -> None:
 
 @keys.command("show")
 @command
-def show(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False) -> None:
+def show(
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)] = False,
+) -> None:
     """Print your public key and the keys you trust, with their fingerprints."""
     own, names = own_public_key(), trusted_names()
     if as_json:
@@ -114,12 +116,17 @@ def export(
     project: Annotated[
         bool,
         typer.Option(
-            "--project", help="For bif and problog: take the nearest Bayes net where the tree is none."
+            "--project",
+            help="For bif and problog: take the nearest Bayes net where the tree is none.",
+            hidden=True,
         ),
     ] = False,
     normalise: Annotated[
         str,
-        typer.Option(help="How --project makes linear weights sum to at most 1: scale, softmax or min-max."),
+        typer.Option(
+            help="How --project makes linear weights sum to at most 1: scale, softmax or min-max.",
+            hidden=True,
+        ),
     ] = "scale",
     sign: Annotated[
         bool, typer.Option("--sign", help="For zip: sign the package with your key (`keys new` makes one).")
@@ -172,7 +179,7 @@ def export(
 @command
 def import_file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A package (.zip), or a tree in JSON or CSV.")],
-    cutoff: Annotated[str | None, typer.Option(help="Knowledge cutoff of an imported tree.")] = None,
+    cutoff: Annotated[str | None, typer.Option(help="Cutoff of an imported tree.")] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Keep a package whose evidence was altered, marked so.")
     ] = False,

@@ -35,9 +35,10 @@ def scenarios(
     ] = None,
     weigh: Annotated[str | None, typer.Option(help="NAME=P: how likely it is held, for the mix.")] = None,
     base_seq: Annotated[
-        int | None, typer.Option(help="The scenario's record this was decided on (its seq in --json).")
+        int | None,
+        typer.Option(help="The scenario's record this was decided on (its seq in --json).", hidden=True),
     ] = None,
-    author: Annotated[str, typer.Option(help="Who does it.")] = "",
+    author: Annotated[str, typer.Option(help="Who does it.", hidden=True)] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."""

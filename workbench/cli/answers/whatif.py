@@ -1,11 +1,13 @@
 """``whatif``: change a tree in thought, see what moves, and keep it as a named scenario."""
 
 import sys
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.request_options import options_of
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -13,125 +15,57 @@ from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
 from workbench.propositions import Tree
 from workbench.propositions.edits import Edit
+from workbench.requests import takes
 from workbench.store import Store, utc_now
 from workbench.views import run_documents as documents
 from workbench.views.wording import brought_lines
 from workbench.whatif import run_edits as engine
 from workbench.whatif.edit_remarks import edit_remarks
+from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import WhatIfResult
 from workbench.whatif.saved_scenarios import save_scenario
 
 
 @command
+@takes("edits", options_of(WhatIfRequest))
 def whatif(
     run: Annotated[str, RUN],
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", help="NODE=P, as often as you like; an inner node is pinned.")
-    ] = None,
-    adds: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--add",
-            help='PARENT=STATEMENT, or "PARENT, Negative=STATEMENT": a new proposition; --set gives it a value.',
-        ),
-    ] = None,
-    removes: Annotated[
-        list[str] | None, typer.Option("--remove", help="NODE: leave it out, with what is below.")
-    ] = None,
-    pins: Annotated[
-        list[str] | None, typer.Option("--pin", help="NODE: hold it at the value it has now.")
-    ] = None,
-    unpins: Annotated[
-        list[str] | None, typer.Option("--unpin", help="NODE: give it back to the model or its children.")
-    ] = None,
-    restatements: Annotated[
-        list[str] | None, typer.Option("--restate", help="NODE=TEXT: other words for a proposition.")
-    ] = None,
-    same_meaning: Annotated[
-        bool, typer.Option("--same-meaning", help="Restated propositions keep their values.")
-    ] = False,
-    polarities: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--polarity",
-            help="NODE=Negative (or Positive): how it bears on its parent, whose rule turns with it.",
-        ),
-    ] = None,
-    weights: Annotated[
-        list[str] | None,
-        typer.Option("--weight", help="NODE=W: its weight in the rule of its parent, from -1 to 1."),
-    ] = None,
-    rules: Annotated[
-        list[str] | None,
-        typer.Option("--rule", help="NODE=JSON: another rule for a proposition with children."),
-    ] = None,
+    edits: Mapping[str, Any],
     reach: Annotated[
         str | None,
         typer.Option(
-            "--reach", help="P: say what it would take for the root to be there, such as 0.5 or 50%."
+            "--reach", help="P: say what it would take for the claim to be there, such as 0.5 or 50%."
         ),
     ] = None,
-    full: Annotated[
-        bool,
-        typer.Option(
-            "--full",
-            help="Ask the synthesizer again for the ancestors, and show its rules and words beside the old.",
-        ),
-    ] = False,
     yes: Annotated[
         bool, typer.Option("--yes", help="Do not ask before paying for --full, nor before keeping its rules.")
     ] = False,
-    scenario: Annotated[
-        str | None, typer.Option(help="Keep this what-if under a name, on top of what it holds already.")
-    ] = None,
-    rationale: Annotated[str, typer.Option(help="What the scenario supposes, and why.")] = "",
-    author: Annotated[str, typer.Option(help="Who holds the set values, and whose scenario it is.")] = "",
-    reason: Annotated[str, typer.Option(help="Why the set values replace the model's.")] = "",
-    expires: Annotated[
-        str | None, typer.Option(help="Until when the set values hold: a date or an instant.")
-    ] = None,
-    probability: Annotated[
-        float | None, typer.Option(help="How likely the scenario is held, for the mix.")
-    ] = None,
-    base_seq: Annotated[
-        int | None, typer.Option(help="The scenario's record this was made on (seq of `scenarios --json`).")
-    ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Edit nodes and see which ancestors move; the run itself is not changed.
+    """Edit drivers and see which ancestors move; the run itself is not changed.
 
-    The edits of one call are made in the order unpin, restate, add, remove, polarity, rule, weight, pin, set.
+    The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
     """
     store = open_store()
     run_id = store.resolve_run(run)
     state = load_state(store, run_id)
-    texts = engine.EditTexts(
-        settings=settings or (),
-        adds=adds or (),
-        removes=removes or (),
-        pins=pins or (),
-        unpins=unpins or (),
-        restatements=restatements or (),
-        same_meaning=same_meaning,
-        weights=weights or (),
-        rules=rules or (),
-        polarities=polarities or (),
-    )
+    request = WhatIfRequest.typed(**edits)
+    full, scenario = request.full, request.scenario
     now = utc_now()
-    override = engine.parse_override(author if settings else "", reason, expires, now=now)
+    override = request.override(now)
     if reach is not None and (full or scenario is not None):
         raise UsageError("--reach only asks: leave out --full and --scenario")
-    if reach is not None and texts == engine.EditTexts():
+    if reach is not None and not request.has_edits:
         engine.require_grounded(state)
         _show_ways(state.tree, reach, as_json=as_json)
         return
-    edits, fresh = engine.edits_on(state, texts.request(), scenario, override)
-    result = engine.what_if(state, edits, now=now)
+    played, fresh = engine.edits_on(state, request, scenario, override)
+    result = engine.what_if(state, played, now=now)
     if reach is not None:
         _show_ways(result.whatif.tree, reach, as_json=as_json)
         return
     if full:
-        result = _full(store, state, edits, yes=yes)
+        result = _full(store, state, played, yes=yes)
         if not as_json:
             _compare(result)
         if scenario is not None and result.asked_again and _is_asked(yes):
@@ -143,12 +77,12 @@ def whatif(
             run_id,
             scenario,
             records,
-            author=author,
-            rationale=rationale,
-            probability=probability,
-            base_seq=base_seq,
+            author=request.author,
+            rationale=request.rationale,
+            probability=request.probability,
+            base_seq=request.base_seq,
         )
-    for remark in edit_remarks(state.tree, edits):
+    for remark in edit_remarks(state.tree, played):
         say(remark.line)
     _explain(result)
     if as_json:

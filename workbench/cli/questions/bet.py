@@ -30,7 +30,7 @@ from workbench.science.tables import read_forecasts
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 Method = Annotated[str, typer.Option("--method", help="Whose forecasts; needed where the file has several.")]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
 
 
 @command
@@ -41,13 +41,16 @@ def bet(
     pool: Pool = "logit-mean",
     risk_aversion: Annotated[float, typer.Option("--risk-aversion", help="CRRA exponent; 1 is Kelly.")] = 1.0,
     fee: Annotated[float, typer.Option(help="Dollars a share on top of the ask.")] = 0.0,
-    cap: Annotated[float, typer.Option(help="Most of the bankroll in one question.")] = 0.1,
+    cap: Annotated[float, typer.Option(help="Most of the bankroll in one question.", hidden=True)] = 0.1,
     total_cap: Annotated[
-        float, typer.Option("--total-cap", help="Most of the bankroll in all questions together.")
+        float,
+        typer.Option("--total-cap", help="Most of the bankroll in all questions together.", hidden=True),
     ] = 1.0,
     bankroll: Annotated[float, typer.Option(help="Dollars.")] = 1000.0,
-    stop_days: Annotated[int, typer.Option("--stop-days", help="No bet so many days before the close.")] = 0,
-    today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.")] = None,
+    stop_days: Annotated[
+        int, typer.Option("--stop-days", help="No bet so many days before the close.", hidden=True)
+    ] = 0,
+    today: Annotated[str | None, typer.Option(help="ISO day; today in UTC without it.", hidden=True)] = None,
     log: Annotated[
         Path | None,
         typer.Option("--log", help="Add the paper trades to this CSV file; `questions settle` reads it."),
@@ -106,7 +109,9 @@ def settle(
     edge_by: Annotated[
         str,
         typer.Option(
-            "--edge-by", help="own: by the forecast at the time; quotes: by the set's newest quotes."
+            "--edge-by",
+            help="own: by the forecast at the time; quotes: by the set's newest quotes.",
+            hidden=True,
         ),
     ] = "own",
     as_json: Annotated[bool, JSON_OPTION] = False,
@@ -139,15 +144,19 @@ def submit(
         Path | None, typer.Option("--forecasts", help="CSV: method, event_id, trial or variant, p.")
     ] = None,
     night: Annotated[
-        str | None, typer.Option("--night", help="Take forecasts and rationales from this night of the set.")
+        str | None,
+        typer.Option(
+            "--night", help="Take forecasts and rationales from this round of the set.", hidden=True
+        ),
     ] = None,
     rationales: Annotated[
-        Path | None, typer.Option("--rationales", help="JSON: question id to text; a night has its own.")
+        Path | None,
+        typer.Option("--rationales", help="JSON: question id to text; a round has its own.", hidden=True),
     ] = None,
     method: Method = "",
     pool: Pool = "logit-mean",
     organization: Annotated[str, typer.Option(help="Who forecasts.")] = "",
-    model: Annotated[str, typer.Option(help="With what.")] = "",
+    model: Annotated[str, typer.Option(help="With what.", hidden=True)] = "",
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")
     ] = False,

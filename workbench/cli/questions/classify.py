@@ -35,7 +35,9 @@ def classify(
     api_base: Annotated[str | None, API_BASE_OPTION] = None,
     price: Annotated[list[str] | None, PRICE_OPTION] = None,
     budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Also questions that have a topic.")] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Also questions that have a topic.", hidden=True)
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Give each question one topic of a fixed list; stored with the set, usable as `--by topic`."""

@@ -49,11 +49,15 @@ def contexts(
     schedule: Annotated[
         bool,
         typer.Option(
-            "--schedule", help="Every time of the halving schedule from asking to closing that has passed."
+            "--schedule",
+            help="Every time of the halving schedule from asking to closing that has passed.",
+            hidden=True,
         ),
     ] = False,
-    gap_hours: Annotated[float, typer.Option("--gap-hours", help="Least hours between two times.")] = 1.0,
-    most: Annotated[int, typer.Option("--most", help="Most times of one question.")] = 8,
+    gap_hours: Annotated[
+        float, typer.Option("--gap-hours", help="Least hours between two times.", hidden=True)
+    ] = 1.0,
+    most: Annotated[int, typer.Option("--most", help="Most times of one question.", hidden=True)] = 8,
     model: Annotated[
         str | None, typer.Option(help="Searches, filters, ranks and sums up; without one rules alone do.")
     ] = None,
@@ -62,15 +66,18 @@ def contexts(
     engines: Annotated[
         str | None, typer.Option(help="Engines by comma; all that work here without it.")
     ] = None,
-    queries: Annotated[int, typer.Option("--queries", help="Searches of one context.")] = 4,
-    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars of this sitting.")] = None,
+    queries: Annotated[int, typer.Option("--queries", help="Searches of one context.", hidden=True)] = 4,
+    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars of this session.")] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Print what would be gathered and its price, and ask nobody.")
     ] = False,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Also write the newest of each question, for `contexts:` of a study."
+            "--output",
+            "-o",
+            help="Also write the newest of each question, for `contexts:` of a study.",
+            hidden=True,
         ),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,

@@ -19,13 +19,17 @@ _FILTERS: dict[str, Any] = {
     "min_volume": Annotated[
         float | None, typer.Option("--min-volume", help="US dollars traded in an event.")
     ],
-    "max_markets": Annotated[int | None, typer.Option("--max-markets", help="Most markets of an event.")],
-    "exclude": Annotated[
-        str | None, typer.Option("--exclude", help="Words of titles to leave out, by comma.")
+    "max_markets": Annotated[
+        int | None, typer.Option("--max-markets", hidden=True, help="Most markets of an event.")
     ],
-    "per_series": Annotated[int | None, typer.Option("--per-series", help="Most events of one series.")],
+    "exclude": Annotated[
+        str | None, typer.Option("--exclude", hidden=True, help="Words of titles to leave out, by comma.")
+    ],
+    "per_series": Annotated[
+        int | None, typer.Option("--per-series", hidden=True, help="Most events of one series.")
+    ],
     "per_category": Annotated[
-        int | None, typer.Option("--per-category", help="Most events of one category.")
+        int | None, typer.Option("--per-category", hidden=True, help="Most events of one category.")
     ],
     "size": Annotated[int | None, typer.Option("--size", help="Most events in all, the most traded first.")],
 }

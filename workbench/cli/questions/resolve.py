@@ -27,12 +27,14 @@ def resolve_questions(
         typer.Argument(help="yes, no, a share, an option, a number or a day, as the question asks."),
     ] = None,
     on: Annotated[str | None, typer.Option(help="Day of the outcome; today unless named.")] = None,
-    horizon: Annotated[str, typer.Option(help="Which resolution day of a question with several.")] = "",
+    horizon: Annotated[
+        str, typer.Option(help="Which resolution day of a question with several.", hidden=True)
+    ] = "",
     source: Annotated[
         Path | None,
         typer.Option("--from", help="File of outcomes: a ForecastBench resolution set, CSV, or questions."),
     ] = None,
-    author: Annotated[str, typer.Option(help="Who says so: a typed name, not proved.")] = "",
+    author: Annotated[str, typer.Option(help="Who says so: a typed name, not proved.", hidden=True)] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Record outcomes: of one question by hand, of many from a file, or of claims on the embedded series by themselves."""
@@ -89,7 +91,7 @@ def score_questions(
     metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
     by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Add baselines, by comma: 0.5, crowd, ...")
+        str, typer.Option("--baseline", help="Add baselines, by comma: 0.5, crowd, ...", hidden=True)
     ] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:

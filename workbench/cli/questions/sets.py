@@ -38,7 +38,9 @@ def import_questions(
     name: As = None,
     form: Annotated[
         str | None,
-        typer.Option("--format", help="Name of the format, if it is not to be told from the file."),
+        typer.Option(
+            "--format", help="Name of the format, if it is not to be told from the file.", hidden=True
+        ),
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -57,8 +59,8 @@ def fetch(
     series: Annotated[
         str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
     ] = "",
-    limit: Annotated[int, typer.Option("--limit", help="Most events of each series.")] = 200,
-    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for open events.")] = "now",
+    limit: Annotated[int, typer.Option("--limit", help="Most events of each series.", hidden=True)] = 200,
+    cutoff: Annotated[str, typer.Option(help="Cutoff; now for open events.")] = "now",
     as_json: Json = False,
 ) -> None:
     """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""

@@ -5,16 +5,17 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import orjson
 import typer
 from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
+from workbench.cli.request_options import more_options
 from workbench.cli.run.drive import analyze_claim
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_run_options
+from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.named_settings import json_or_text, merged, settings_by_panel
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
@@ -55,121 +56,60 @@ def demo(
 
 
 @command
-@takes_run_options
+@takes_settings("model", "grounder", "background", "criteria", "depth", "trials", "budget_usd", new=True)
 def analyze(
-    statement: Annotated[str, typer.Argument(help="A proposition that will turn out true or false.")],
+    statement: Annotated[str, typer.Argument(help="A claim that will turn out true or false.")],
     cutoff: Annotated[
         str,
-        typer.Option(help="Knowledge cutoff: a date (start of that day in New York), an instant, or now."),
+        typer.Option(help="Cutoff: a date (start of that day in New York), an instant, or now."),
     ],
     settings: Mapping[str, Any],
-    analyzer: Annotated[str | None, typer.Option(help="How the claim is broken into a tree.")] = None,
-    grounder: Annotated[
-        str | None,
-        typer.Option(help="How leaves are grounded: in notebooks, or by an agent that looks things up."),
-    ] = None,
     ground_with: Annotated[
         list[str] | None,
         typer.Option(
             metavar="LEAF=GROUNDER",
-            help="The grounder of one leaf, or several joined by + and pooled: P3=statistical. Repeat for more; other leaves go by"
+            hidden=True,
+            help="The grounder of one driver, or several joined by + and pooled: P3=statistical. Repeat for more; other drivers go by"
             " --grounder.",
         ),
     ] = None,
-    rule: Annotated[str | None, typer.Option(help="How children are combined.")] = None,
-    rule_seed: Annotated[int | None, typer.Option(help="Seed of --rule random.")] = None,
     semantics: Annotated[
         str | None,
         typer.Option(
-            help="strict: every linear rule is a Bayes net's table too, which never leaves [0, 1]; free."
+            hidden=True,
+            help="strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free.",
         ),
     ] = None,
     normalise: Annotated[
         str | None,
-        typer.Option(help="How --semantics strict mends weights: scale (the default), softmax or min-max."),
-    ] = None,
-    option: Annotated[
-        list[str] | None,
         typer.Option(
-            help="ROLE.NAME=VALUE: a setting of one agent alone; ROLE is analyzer, grounder or synthesizer,"
-            " VALUE is JSON or text (docs/grounders.md lists those of belief, search and deep_research)."
+            hidden=True, help="How --semantics strict mends weights: scale (the default), softmax or min-max."
         ),
     ] = None,
-    background: Annotated[
-        str | None,
-        typer.Option(help="What the agents should know of the claim: text, or @FILE."),
-    ] = None,
-    criteria: Annotated[
-        str | None, typer.Option(help="How the claim resolves, in the resolver's words: text, or @FILE.")
-    ] = None,
-    horizon: Annotated[str | None, typer.Option(help="By when, if the statement does not say it.")] = None,
-    crowd: Annotated[
-        float | None,
-        typer.Option(help="A market's or crowd's probability at the cutoff, shown to the analyzer."),
-    ] = None,
-    preset: Annotated[
-        str | None,
-        typer.Option(help="Named set of defaults: product, analytica-paper, blf-paper, prophet-paper."),
-    ] = None,
-    depth: Annotated[
-        int | None, typer.Option(help="n of Analytica^n: leaves are analyzed again n - 1 times.")
-    ] = None,
-    leaf_target: Annotated[
-        int | None, typer.Option(help="Expand leaves one after another up to this many.")
-    ] = None,
-    max_leaves: Annotated[
-        int | None, typer.Option(help="The analyzer stops after the round that reaches this many.")
-    ] = None,
-    trials: Annotated[int | None, typer.Option(help="Independent groundings per leaf.")] = None,
     aggregate: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME=VALUE",
+            hidden=True,
             help="How trials become one probability: pool=logit-mean|mean|median, dead=drop|impute, floor, slope and prior (shrinkage),"
             " calibration-slope, calibration-offset, stop-spread (no further trial once they agree), stop-after, learn=true.",
         ),
     ] = None,
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
-    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
-    strict: Annotated[
-        bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
-    ] = False,
-    max_residual: Annotated[
-        str | None,
-        typer.Option(
-            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
-        ),
-    ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Stop after the tree, with a cost forecast.")
     ] = False,
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
+    """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."""
     place = worker_place(workers, trust_cluster=trust_cluster)
-    chosen = dict(
-        settings,
-        preset=preset,
-        analyzer=analyzer,
-        grounder=grounder,
-        rule=rule,
-        rule_seed=rule_seed,
-        depth=depth,
-        leaf_target=leaf_target,
-        max_leaves=max_leaves,
-        trials=trials,
-        isolation=isolation,
-        strict=strict or None,
-        max_residual=_residual(max_residual),
-        background=_text_or_file("background", background),
-        criteria=_text_or_file("criteria", criteria),
-        horizon=horizon,
-        crowd=crowd,
-        aggregation=_aggregation(aggregate or ()),
-        options=_agent_options(option or (), semantics, normalise),
-    )
+    others = {"aggregation": _aggregation(aggregate or ()), "options": _agent_options(semantics, normalise)}
+    chosen = merged({name: value for name, value in others.items() if value}, settings)
+    _check_residual(chosen.get("max_residual"))
+    for name in ("background", "criteria"):
+        chosen[name] = _text_or_file(name, chosen.get(name))
     if ground_with:
         _name_grounders(chosen, ground_with)
     values, complaints = defaults(Path.cwd())
@@ -191,7 +131,7 @@ def _aggregation(pairs: Sequence[str]) -> dict[str, Any] | None:
         name, equals, text = pair.partition("=")
         if not equals or name not in known:
             raise UsageError(f"--aggregate {pair!r}: write NAME=VALUE, NAME one of {', '.join(known)}")
-        values[name.replace("-", "_")] = _value(text)
+        values[name.replace("-", "_")] = json_or_text(text)
     return values or None
 
 
@@ -199,24 +139,24 @@ def _name_grounders(chosen: dict[str, Any], pairs: Sequence[str]) -> None:
     """Put ``--ground-with`` into the router's settings; leaves that nobody names go by the grounder that was asked for."""
     named: dict[str, str] = {}
     for pair in pairs:
-        node, equals, grounder = pair.partition("=")
-        if not (equals and node.strip() and grounder.strip()):
+        node, equals, name = pair.partition("=")
+        if not (equals and node.strip() and name.strip()):
             raise UsageError(f"--ground-with {pair!r}: write LEAF=GROUNDER, for example P3=statistical")
         if node.strip() in named:
             raise UsageError(f"--ground-with names {node.strip()} twice: say it once")
-        named[node.strip()] = grounder.strip()
-    options = dict(chosen["options"].get("grounder", {}))
-    if chosen["grounder"] not in (None, "auto"):
+        named[node.strip()] = name.strip()
+    every = dict(chosen.get("options", {}))
+    options, grounder = every.get("grounder", {}), chosen.get("grounder")
+    if grounder not in (None, "auto"):
         # The settings given for the one grounder stay its own.
-        options = {chosen["grounder"]: options, "among": [chosen["grounder"]]}
-    chosen["options"]["grounder"] = {**options, "ground_with": named}
+        options = {grounder: options, "among": [grounder]}
+    chosen["options"] = {**every, "grounder": {**options, "ground_with": named}}
     chosen["grounder"] = "auto"
 
 
-def _residual(word: str | None) -> Any:
+def _check_residual(word: str | None) -> None:
     if word not in (None, *RESIDUALS):
         raise UsageError(f"max-residual is one of {', '.join(RESIDUALS)}, not {word!r}")
-    return word
 
 
 def _text_or_file(option: str, value: str | None) -> str | None:
@@ -232,7 +172,7 @@ def _text_or_file(option: str, value: str | None) -> str | None:
 
 
 class AnalyzeCommand(TyperCommand):
-    """``analyze`` with the names of the installed agents in its help, looked up only when help is asked for."""
+    """``analyze`` with the settings by panel and the names of the installed agents in its help, looked up only when it is asked for."""
 
     _GROUPS: ClassVar[dict[str, str]] = {
         "analyzer": ANALYZERS,
@@ -242,12 +182,22 @@ class AnalyzeCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """Write the help; called by typer."""
+        agents = {role: f"One of {', '.join(plugin_names(group))}." for role, group in self._GROUPS.items()}
         for param in self.params:
-            if param.name in self._GROUPS and isinstance(param, TyperOption):
+            if param.name in agents and isinstance(param, TyperOption):
                 # The option object outlives the call: without the cut a second --help in one process would show the list
                 # twice.
-                sentence = (param.help or "").partition(" One of ")[0]
-                param.help = f"{sentence} One of {', '.join(plugin_names(self._GROUPS[param.name]))}."
+                param.help = f"{(param.help or '').partition(' One of ')[0]} {agents[param.name]}"
+        lines = [f"{panel}: {', '.join(names)}" for panel, names in settings_by_panel().items()]
+        rest = [f"{role}: {line}" for role, line in agents.items() if role != "grounder"]
+        self.epilog = "\n\n".join(
+            [
+                "Settings, by --set NAME=VALUE; `workbench help analyze` says what each is:",
+                *lines,
+                *rest,
+                f"More: {' '.join(more_options(self))}",
+            ]
+        )
         super().format_help(ctx, formatter)
 
 
@@ -255,39 +205,12 @@ app = typer.Typer(add_completion=False)
 app.command(cls=AnalyzeCommand)(analyze)
 
 
-def _agent_options(
-    pairs: Sequence[str], semantics: str | None, normalise: str | None
-) -> dict[str, dict[str, Any]]:
-    """Return the settings of single agents by role, from ``--option`` and the options that stand for some of them."""
-    options: dict[str, dict[str, Any]] = {}
-    for pair in pairs:
-        place, equals, text = pair.partition("=")
-        role, dot, name = place.strip().partition(".")
-        if not (equals and dot and role and name):
-            raise UsageError(
-                f"--option {pair!r}: write ROLE.NAME=VALUE, for example synthesizer.semantics=strict"
-            )
-        _set_option(options, role, name, _value(text))
+def _agent_options(semantics: str | None, normalise: str | None) -> dict[str, dict[str, Any]]:
+    """Return the settings of the synthesizer that options of their own stand for."""
     # Refused, not ignored: without strict rules the option would change nothing, and the run would not be what was asked
     # for.
     if normalise is not None and semantics != "strict":
         raise UsageError("--normalise says how strict rules are made: add --semantics strict")
-    if semantics is not None:
-        _set_option(options, "synthesizer", "semantics", semantics)
-    if normalise is not None:
-        _set_option(options, "synthesizer", "normalise", normalise)
-    return options
-
-
-def _set_option(options: dict[str, dict[str, Any]], role: str, name: str, value: Any) -> None:
-    settings = options.setdefault(role, {})
-    if name in settings:
-        raise UsageError(f"{role}.{name} is set twice: say it once")
-    settings[name] = value
-
-
-def _value(text: str) -> Any:
-    try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError:
-        return text
+    own = {"semantics": semantics, "normalise": normalise}
+    chosen = {name: value for name, value in own.items() if value is not None}
+    return {"synthesizer": chosen} if chosen else {}

@@ -32,8 +32,10 @@ def approve(
     edit: Annotated[
         str | None, typer.Option(metavar="FILE", help="Run the text of this file instead (- is stdin).")
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why it is edited.")] = "",
-    author: Annotated[str, typer.Option(help="Who decides: a typed name; your login name without it.")] = "",
+    reason: Annotated[str, typer.Option(help="Why it is edited.", hidden=True)] = "",
+    author: Annotated[
+        str, typer.Option(help="Who decides: a typed name; your login name without it.", hidden=True)
+    ] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """List the steps of a run that wait for approval (`analyze --approve`), each in full, or decide on one."""

@@ -22,7 +22,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.drive import detach_run, drive, finish, may_buy_again
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
 from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.new_run import change_run
@@ -30,7 +30,6 @@ from workbench.engine.ownership import owner_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import follow_run, print_progress
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
@@ -38,7 +37,7 @@ from workbench.whatif.run_edits import adopt_tree_file
 
 
 @command
-@takes_run_options
+@takes_settings("model", "budget_usd")
 def resume(
     run: Annotated[str, RUN],
     settings: Mapping[str, Any],
@@ -50,7 +49,7 @@ def resume(
         typer.Option(
             "--leaf",
             "--node",
-            help="Only this leaf or inner node, as one that failed, and what follows above; as often as you like. Says the price.",
+            help="Only this driver, as one that failed, and what follows above; as often as you like. Says the price.",
         ),
     ] = None,
     yes: Annotated[bool, YES] = False,
@@ -59,17 +58,16 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped; nothing that reached the ledger is asked again.
 
-    What is changed by an option stays changed for later sittings, and the run's log says so. The level that the run was made
+    What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
     """
     place = worker_place(workers, trust_cluster=trust_cluster)
-    if isolation is not None:
-        check_level(isolation)
+    changes, isolation = without_level(settings, isolation)
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)
     # Before the state is read: after --plan-only a person may have edited tree.json, and that tree is then the run's.
     adopt_tree_file(store, run_id)
-    change_run(store, run_id, settings)
+    change_run(store, run_id, changes)
     state = load_state(store, run_id)
     error = None
     if (
@@ -98,32 +96,37 @@ def resume(
 
 
 @command
+@takes_settings(only_set=True)
 def reground(
     run: Annotated[str, RUN],
-    node: Annotated[str, typer.Argument(help="A leaf that has a value.")],
+    node: Annotated[str, typer.Argument(help="A driver that has a value.")],
+    settings: Mapping[str, Any],
     full: Annotated[
         bool,
-        typer.Option("--full", help="Ask the synthesizer again for the nodes above, formula or not."),
+        typer.Option("--full", help="Ask the synthesizer again for the drivers above, formula or not."),
     ] = False,
-    author: Annotated[str, typer.Option(help="Who wants it; on record, not proved.")] = "",
-    reason: Annotated[str, typer.Option(help="Why; on record.")] = "",
+    author: Annotated[str, typer.Option(help="Who wants it; on record, not proved.", hidden=True)] = "",
+    reason: Annotated[str, typer.Option(help="Why; on record.", hidden=True)] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record.
+    """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
 
-    The nodes above follow by their stored rules. If the attempt comes to nothing the old value stands.
+    The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
-    if isolation is not None:
-        check_level(isolation)
+    changes, isolation = without_level(settings, isolation)
     store = open_store()
     run_id = store.resolve_run(run)
+    load_state(store, run_id).settings.changed(changes)  # refused before anything is asked or reopened
     say(regrounding_line(load_state(store, run_id), node, full=full))
     if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm("go on?", abort=True, err=True)
     state = reopen_leaf(store, run_id, node, full=full, author=author, reason=reason)
+    if changes:
+        change_run(store, run_id, changes)
+        state = load_state(store, run_id)
     if detach:
         detach_run(store, run_id, isolation=isolation)
         return

@@ -1,14 +1,19 @@
-"""The options that ``analyze`` and ``resume`` share, spelt once: which models are asked and how, what a run spends, how long it waits."""
+"""The options that commands which open or continue runs share: every setting by ``--set``, and those that have an option of their own."""
 
 import inspect
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from workbench.cli.request_options import option_for
+from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
+from workbench.engine.run_settings import check_level
 from workbench.errors import UsageError
+from workbench.requests import RequestField, takes
+
+C = TypeVar("C", bound=Callable[..., Any])
 
 DETACH = typer.Option(
     "--detach", help="Work in a process of its own: print the run id and return; see watch and stop."
@@ -19,55 +24,86 @@ YES = typer.Option(
 )
 WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",
-    help="Ground leaves in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    hidden=True,
 )
 TRUST_CLUSTER = typer.Option(
     "--trust-cluster",
     help="Needed with dask://: whoever holds the cluster's certificate can run code here, where your keys are.",
+    hidden=True,
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Shared:
-    """One option: its type with its words in the help, and the setting it stands for where that has another name or form."""
+SET = typer.Option(
+    "--set",
+    metavar="NAME=VALUE",
+    help="Any setting of a run, or ROLE.NAME of one agent; `workbench help analyze` lists them.",
+)
+#: The name that `--set` had while it reached the agents' own settings alone.
+_SET_BEFORE = typer.Option("--option", metavar="NAME=VALUE", hidden=True, help="The same as --set.")
 
-    kind: Any
-    setting: str | None = None
-    read: Callable[[Any], Any] = lambda value: value
 
+def takes_settings(*shown: str, only_set: bool = False, new: bool = False) -> Callable[[C], C]:
+    """Give a command ``--set`` and options for settings in place of its parameter ``settings``, where it gets those that were used.
 
-def takes_run_options(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options in place of its parameter ``settings``, where it gets those that were used.
+    They come by the names of the settings' fields.
 
-    They come by the names of the settings (``RunSettings``, ``AgentSettings``) they stand for.
+    Parameters
+    ----------
+    *shown : str
+        The settings whose options the short help lists; the others work all the same.
+    only_set : bool
+        No option but ``--set``.
+    new : bool
+        Options for all settings of a new run; without it for those that a run which was begun may change.
     """
-    own = inspect.signature(function)
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in own.parameters.items():
-        if name != "settings":
-            parameters.append(parameter)
-            continue
-        for shared_name, shared in _SHARED.items():
-            parameters.append(parameter.replace(name=shared_name, default=None, annotation=shared.kind))
+    chosen = [
+        each
+        for each in settings_by_name().values()
+        if setting_of(each).option and (new or setting_of(each).resume) and not only_set
+    ]
+    by_field = {each.name: each for each in chosen}
+    added = {name: _option(each, hidden=name not in shown) for name, each in by_field.items()}
+    for name, option in (("set_", SET), ("option", _SET_BEFORE)):
+        added[name] = inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[list[str] | None, option]
+        )
 
-    @wraps(function)
-    def command(**values: Any) -> None:
-        used = {name: values.pop(name) for name in _SHARED}
-        function(settings=_settings(used), **values)
+    def decorate(function: C) -> C:
+        @wraps(function)
+        def command(*values: Any, settings: Mapping[str, Any], **named: Any) -> Any:
+            pairs = [*(settings.get("set_") or ()), *(settings.get("option") or ())]
+            used = {
+                name: _READERS.get(name, _as_it_is)(value)
+                for name, value in settings.items()
+                # An option that can be given several times is an empty list where it was not, a flag is False.
+                if name in by_field and value is not None and value != [] and value is not False
+            }
+            return function(*values, settings=merged(used, read_settings(pairs)), **named)
 
-    # What typer reads: the names, their types and defaults.
-    command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return command
+        return takes("settings", added)(command)  # type: ignore[return-value]
+
+    return decorate
 
 
-def _settings(used: dict[str, Any]) -> dict[str, Any]:
-    # An option that can be given several times is an empty list where it was not.
-    return {
-        _SHARED[name].setting or name: _SHARED[name].read(value)
-        for name, value in used.items()
-        if value is not None and value != []
-    }
+def _option(each: RequestField, *, hidden: bool) -> inspect.Parameter:
+    # A value by name (a model for a role, the price of a model) is typed as pairs, which are texts.
+    kind = str if each.shape != "value" or each.bare not in (int, float) else each.bare
+    return option_for(each, setting_of(each).option, kind=kind, hidden=hidden)
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[dict[str, Any], str | None]:
+    """Return the settings that change the run, and the level of this command's own kernels, however it was given."""
+    changes = dict(settings)
+    level = changes.pop("isolation", None)
+    if level is not None and isolation is not None:
+        raise UsageError("isolation is set twice: say it once")
+    level = level or isolation
+    return changes, None if level is None else check_level(level)
 
 
 def read_roles(pairs: Sequence[str]) -> dict[str, str]:
@@ -102,118 +138,4 @@ def read_prices(pairs: Sequence[str]) -> dict[str, list[float]]:
     return prices
 
 
-_LEAF_BUDGET = typer.Option(help="The same for one leaf; one that reaches it waits, the others go on.")
-
-_SHARED: dict[str, _Shared] = {
-    "model": _Shared(
-        kind=Annotated[
-            str | None, typer.Option(help="offline/analyst, or provider/model as LiteLLM spells it.")
-        ]
-    ),
-    "api_base": _Shared(
-        kind=Annotated[str | None, typer.Option(help="Base URL of an OpenAI-compatible server.")]
-    ),
-    "model_for": _Shared(
-        kind=Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="ROLE=MODEL",
-                help="A model for one role: analyzer, grounder, synthesizer, critic (reads new propositions; without one nobody does),"
-                " reader or judge. Can be given several times.",
-            ),
-        ],
-        setting="models",
-        read=read_roles,
-    ),
-    "fallback": _Shared(
-        kind=Annotated[
-            list[str] | None,
-            typer.Option(
-                help="A model that answers where another one is down, rejects a request or declines it. Several: in this order."
-            ),
-        ],
-    ),
-    "effort": _Shared(
-        kind=Annotated[
-            str | None,
-            typer.Option(help="How hard a reasoning model thinks: low, medium, high, or what it takes."),
-        ],
-    ),
-    "temperature": _Shared(
-        kind=Annotated[
-            float | None,
-            typer.Option(
-                help="Sampling temperature; a model that takes none goes without, and each reply says so."
-            ),
-        ],
-    ),
-    "max_tokens": _Shared(kind=Annotated[int | None, typer.Option(help="Longest reply, in tokens.")]),
-    "max_steps": _Shared(
-        kind=Annotated[
-            int | None,
-            typer.Option(
-                help="Notebook steps of a leaf, after which it must conclude; a leaf that was begun keeps its number."
-            ),
-        ],
-        setting="max_proof_steps",
-    ),
-    "approve": _Shared(
-        kind=Annotated[
-            str | None,
-            typer.Option(
-                help="cells, calls (data) or pages (of the web): each waits until a person has said yes, no or an edit; none is the"
-                " default."
-            ),
-        ],
-    ),
-    "cell_timeout": _Shared(
-        kind=Annotated[float | None, typer.Option(help="Seconds a notebook cell may run; 120 without it.")]
-    ),
-    "reply_form": _Shared(
-        kind=Annotated[
-            str | None,
-            typer.Option(
-                help="auto asks for JSON schemas where LiteLLM's list says that the model takes them; text never, schema always."
-            ),
-        ],
-    ),
-    "concurrency": _Shared(kind=Annotated[int | None, typer.Option(help="Requests to the model at once.")]),
-    "budget_usd": _Shared(
-        kind=Annotated[
-            float | None,
-            typer.Option(help="Most US dollars the model may cost; the run stops before, resumable."),
-        ],
-    ),
-    "budget_tokens": _Shared(kind=Annotated[int | None, typer.Option(help="Most tokens, input and output.")]),
-    "budget_calls": _Shared(kind=Annotated[int | None, typer.Option(help="Most requests to the model.")]),
-    "budget_seconds": _Shared(
-        kind=Annotated[float | None, typer.Option(help="Most seconds of work, all sittings together.")]
-    ),
-    "leaf_budget_usd": _Shared(kind=Annotated[float | None, _LEAF_BUDGET]),
-    "leaf_budget_tokens": _Shared(kind=Annotated[int | None, _LEAF_BUDGET]),
-    "leaf_budget_calls": _Shared(kind=Annotated[int | None, _LEAF_BUDGET]),
-    "leaf_budget_seconds": _Shared(kind=Annotated[float | None, _LEAF_BUDGET]),
-    "price": _Shared(
-        kind=Annotated[
-            list[str] | None,
-            typer.Option(
-                metavar="MODEL=IN,OUT[,CACHED]",
-                help="US dollars per million input and output tokens of a model, instead of the listed ones; CACHED is the price of"
-                " input that comes from the provider's cache, IN without it.",
-            ),
-        ],
-        setting="prices",
-        read=read_prices,
-    ),
-    "timeout": _Shared(
-        kind=Annotated[
-            float | None, typer.Option(help="Seconds a model may be silent before its answer is given up.")
-        ]
-    ),
-    "patience": _Shared(
-        kind=Annotated[
-            float | None,
-            typer.Option(help="Seconds a provider may answer nobody before the run stops, resumable."),
-        ],
-    ),
-}
+_READERS: dict[str, Callable[[Any], Any]] = {"models": read_roles, "prices": read_prices}

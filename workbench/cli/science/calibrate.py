@@ -35,15 +35,17 @@ def fit(
     variant: Variant = "forecast",
     pool: Pool = "logit-mean",
     by: Annotated[
-        str, typer.Option("--by", help="Offsets along: source, topic, horizon, or any column.")
+        str, typer.Option("--by", help="Offsets along: source, topic, horizon, or any column.", hidden=True)
     ] = "",
-    penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets.")] = 1.0,
+    penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets.", hidden=True)] = 1.0,
     minimum: Annotated[
-        int, typer.Option("--minimum", min=4, help="Fewer resolved forecasts are refused.")
+        int, typer.Option("--minimum", min=4, help="Fewer resolved forecasts are refused.", hidden=True)
     ] = 10,
     threshold: Annotated[
         bool,
-        typer.Option("--threshold", help="Also fit the cut for Yes; the events must be a validation set."),
+        typer.Option(
+            "--threshold", help="Also fit the cut for Yes; the events must be a validation set.", hidden=True
+        ),
     ] = False,
     json: AsJson = False,
 ) -> None:

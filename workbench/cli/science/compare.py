@@ -41,21 +41,26 @@ def compare(
         str, typer.Option("--calibrate", help="none, platt, platt-hier; for every method.")
     ] = "none",
     loo: Annotated[
-        str, typer.Option("--loo", help="What calibration leaves out: event, question.")
+        str, typer.Option("--loo", help="What calibration leaves out: event, question.", hidden=True)
     ] = "event",
-    baseline: Annotated[str, typer.Option("--baseline", help="Add baselines, by comma.")] = "",
+    baseline: Annotated[str, typer.Option("--baseline", help="Add baselines, by comma.", hidden=True)] = "",
     ensemble: Annotated[
         str,
         typer.Option(
             "--ensemble",
             help="none, greedy: also the ensemble that grows by whoever helps most; chosen without the question it forecasts.",
+            hidden=True,
         ),
     ] = "none",
     unit: Annotated[
         str,
-        typer.Option("--unit", help="What the paper's bootstrap (--json) draws: question, event, or both."),
+        typer.Option(
+            "--unit", help="What the paper's bootstrap (--json) draws: question, event, or both.", hidden=True
+        ),
     ] = "question",
-    resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 20_000,
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=1, help="Bootstrap resamples.", hidden=True)
+    ] = 20_000,
     seed: Seed = 20261121,
     exam: ExamName = None,
     home: Home = None,

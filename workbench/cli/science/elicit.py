@@ -50,10 +50,16 @@ def exceed(
     above: Annotated[str, typer.Option("--above", help="Levels asked about, by comma.")] = "",
     model: Annotated[
         str,
-        typer.Option("--model", help="Model, by comma; `--model list` lists them and needs nothing else."),
+        typer.Option(
+            "--model", help="Model, by comma; `--model list` lists them and needs nothing else.", hidden=True
+        ),
     ] = "hybrid",
-    date_column: Annotated[str, typer.Option("--date-column", help="Name of the date column.")] = "date",
-    value_column: Annotated[str, typer.Option("--value-column", help="Name of the value column.")] = "value",
+    date_column: Annotated[
+        str, typer.Option("--date-column", help="Name of the date column.", hidden=True)
+    ] = "date",
+    value_column: Annotated[
+        str, typer.Option("--value-column", help="Name of the value column.", hidden=True)
+    ] = "value",
     json: AsJson = False,
 ) -> None:
     """Chance that the series lies above each level on each day, from data before the cutoff only."""

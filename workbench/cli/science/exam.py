@@ -23,22 +23,28 @@ def build(
     due_from: Annotated[str | None, typer.Option("--due-from", help="First day a forecast was due.")] = None,
     due_to: Annotated[str | None, typer.Option("--due-to", help="Last day a forecast was due.")] = None,
     resolved_from: Annotated[
-        str | None, typer.Option("--resolved-from", help="First resolution day.")
+        str | None, typer.Option("--resolved-from", help="First resolution day.", hidden=True)
     ] = None,
-    resolved_to: Annotated[str | None, typer.Option("--resolved-to", help="Last resolution day.")] = None,
+    resolved_to: Annotated[
+        str | None, typer.Option("--resolved-to", help="Last resolution day.", hidden=True)
+    ] = None,
     source: Annotated[str, typer.Option("--source", help="Only these sources, by comma.")] = "",
     question_type: Annotated[str, typer.Option("--type", help="Only these question types, by comma.")] = "",
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the choice.", hidden=True)] = 0,
     size: Annotated[int | None, typer.Option("--size", help="Questions in all.")] = None,
     per_stratum: Annotated[
-        int | None, typer.Option("--per-stratum", help="Questions of each stratum.")
+        int | None, typer.Option("--per-stratum", help="Questions of each stratum.", hidden=True)
     ] = None,
     stratify: Annotated[str | None, typer.Option("--stratify", help="Column of the strata (source).")] = None,
-    offset: Annotated[int, typer.Option("--offset", help="Pass over so many of each stratum first.")] = 0,
+    offset: Annotated[
+        int, typer.Option("--offset", help="Pass over so many of each stratum first.", hidden=True)
+    ] = 0,
     model: Annotated[str | None, typer.Option("--model", help="Leave out what this model may know.")] = None,
-    model_cutoff: Annotated[str | None, typer.Option("--model-cutoff", help="Its training cutoff.")] = None,
+    model_cutoff: Annotated[
+        str | None, typer.Option("--model-cutoff", help="Its training cutoff.", hidden=True)
+    ] = None,
     margin_days: Annotated[
-        int, typer.Option("--margin-days", help="Days after the cutoff left out too.")
+        int, typer.Option("--margin-days", help="Days after the cutoff left out too.", hidden=True)
     ] = 0,
     home: Home = None,
     json: AsJson = False,

@@ -51,25 +51,33 @@ def returns(
         str, typer.Option("--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain.")
     ] = "no",
     no_price: Annotated[
-        str, typer.Option("--no-price", help="Column with the price of a No share; one minus Yes without it.")
+        str,
+        typer.Option(
+            "--no-price", help="Column with the price of a No share; one minus Yes without it.", hidden=True
+        ),
     ] = "",
     fee: Annotated[
         float | None, typer.Option("--fee", help="Dollars a share; bets are then sized after costs.")
     ] = None,
     cap: Annotated[
-        float | None, typer.Option("--cap", help="Most of the dollar on one market; the rest is kept.")
+        float | None,
+        typer.Option("--cap", help="Most of the dollar on one market; the rest is kept.", hidden=True),
     ] = None,
     edge_by: Annotated[
         str,
         typer.Option(
-            "--edge-by", help="Column to measure edge by, such as a later price; own forecasts without it."
+            "--edge-by",
+            help="Column to measure edge by, such as a later price; own forecasts without it.",
+            hidden=True,
         ),
     ] = "",
     by: Annotated[str, typer.Option("--by", help="Also within each value of this column.")] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).")
+        str, typer.Option("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).", hidden=True)
     ] = "",
-    log: Annotated[Path | None, typer.Option("--log", help="Write every position to this CSV.")] = None,
+    log: Annotated[
+        Path | None, typer.Option("--log", help="Write every position to this CSV.", hidden=True)
+    ] = None,
     resamples: Resamples = 2000,
     seed: Seed = 20261122,
     exam: ExamName = None,

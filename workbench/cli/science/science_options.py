@@ -70,18 +70,22 @@ EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip to
 ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
 Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
 Variant = Annotated[
-    str, typer.Option("--variant", help="Which published forecast of a file that has several.")
+    str, typer.Option("--variant", help="Which published forecast of a file that has several.", hidden=True)
 ]
-Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.")]
+Pool = Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.", hidden=True)]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of the resampling.", hidden=True)]
 Resamples = Annotated[
-    int, typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.")
+    int,
+    typer.Option("--resamples", min=0, help="Resamples behind each 95 % interval; 0 for none.", hidden=True),
 ]
 ExamName = Annotated[
-    str | None, typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).")
+    str | None,
+    typer.Option("--exam", help="Only the events of this exam (`exam build` makes one).", hidden=True),
 ]
-Home = Annotated[Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.")]
+Home = Annotated[
+    Path | None, typer.Option("--home", help="Data folder; WORKBENCH_HOME when not given.", hidden=True)
+]
 
 
 def listed(text: str) -> list[str]:

@@ -47,6 +47,7 @@ def score(
         typer.Option(
             "--steps",
             help="With --own: how agents' loops worked (steps, tokens, evidence), and the Brier score of their beliefs step by step.",
+            hidden=True,
         ),
     ] = False,
     method: Methods = "",
@@ -60,7 +61,7 @@ def score(
         ),
     ] = "logit-mean",
     prior: Annotated[
-        str, typer.Option("--prior", help="Column to shrink to; prior_temporal when not given.")
+        str, typer.Option("--prior", help="Column to shrink to; prior_temporal when not given.", hidden=True)
     ] = "",
     tune: Annotated[
         str,
@@ -68,33 +69,47 @@ def score(
             "--tune", help="loo-question, loo-event, in-sample, as-published (in-sample and ddof 0)."
         ),
     ] = "loo-question",
-    ddof: Annotated[int | None, typer.Option("--ddof", help="0 or 1; 1 unless as-published.")] = None,
+    ddof: Annotated[
+        int | None, typer.Option("--ddof", help="0 or 1; 1 unless as-published.", hidden=True)
+    ] = None,
     calibrate: Annotated[str, typer.Option("--calibrate", help="none, platt, platt-hier.")] = "none",
     loo: Annotated[
-        str, typer.Option("--loo", help="What calibration leaves out: event, question; none fits in-sample.")
+        str,
+        typer.Option(
+            "--loo", help="What calibration leaves out: event, question; none fits in-sample.", hidden=True
+        ),
     ] = "event",
     subsets: Annotated[
-        int | None, typer.Option("--subsets", help="Average the scores over all subsets of K trials.")
+        int | None,
+        typer.Option("--subsets", help="Average the scores over all subsets of K trials.", hidden=True),
     ] = None,
     metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
     by: Annotated[str, typer.Option("--by", help="Also score within each value of this column.")] = "",
     baseline: Annotated[
-        str, typer.Option("--baseline", help="Add baselines, by comma: 0.5, crowd, crowd+prior_temporal, ...")
+        str,
+        typer.Option(
+            "--baseline", help="Add baselines, by comma: 0.5, crowd, crowd+prior_temporal, ...", hidden=True
+        ),
     ] = "",
-    clip: Annotated[float, typer.Option("--clip", help="Clip forecasts to [x, 1 - x] before scoring.")] = 0.0,
-    penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets of platt-hier.")] = 1.0,
+    clip: Annotated[
+        float, typer.Option("--clip", help="Clip forecasts to [x, 1 - x] before scoring.", hidden=True)
+    ] = 0.0,
+    penalty: Annotated[
+        float, typer.Option("--lambda", help="Penalty on the offsets of platt-hier.", hidden=True)
+    ] = 1.0,
     dead: Annotated[
-        str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).")
+        str, typer.Option("--dead", help="Dead trials: drop, or impute (count each as 0.5).", hidden=True)
     ] = "drop",
     utility: Annotated[
         str,
         typer.Option(
             "--utility",
             help="Also soft and hard utility of going long or short: plain, analytica-paper (5 % over days / 252, 0.02, gain at most +100 %).",
+            hidden=True,
         ),
     ] = "",
     price: Annotated[
-        str, typer.Option("--price", help="Column with the price of a Yes share, for --utility.")
+        str, typer.Option("--price", help="Column with the price of a Yes share, for --utility.", hidden=True)
     ] = "crowd",
     resamples: Resamples = 2000,
     seed: Seed = 20261122,

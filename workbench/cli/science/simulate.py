@@ -19,8 +19,10 @@ from workbench.science.tables import read_events, read_forecasts
 def paper_tables(
     events: EventsFile,
     published: Annotated[Path, typer.Option("--published", help="Published forecasts of the dev methods.")],
-    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.")],
-    resamples: Annotated[int, typer.Option("--resamples", min=1, help="Bootstrap resamples.")] = 5000,
+    trials: Annotated[Path, typer.Option("--trials", help="Trials of the dev methods.", hidden=True)],
+    resamples: Annotated[
+        int, typer.Option("--resamples", min=1, help="Bootstrap resamples.", hidden=True)
+    ] = 5000,
     seed: Seed = 20261121,
     json: AsJson = False,
 ) -> None:
@@ -62,14 +64,14 @@ def _table_row(cell: dict[str, Any]) -> list[str]:
 
 @command
 def simulate(
-    study: Annotated[str, typer.Argument(help="noise, leaves, depth, crowd, or all.")] = "all",
+    study: Annotated[str, typer.Argument(help="`noise`, `leaves`, depth, crowd, or all.")] = "all",
     seed: Seed = 0,
     batches: Annotated[
         int, typer.Option("--batches", help="Independent batches of worlds; intervals come from them.")
     ] = 40,
     json: AsJson = False,
 ) -> None:
-    """Run a study on known ground: every estimate with its interval, every claim with what came out."""
+    """Run a study in worlds whose truth is known: every estimate with its interval, every claim with what came out."""
     if batches < MIN_CLUSTERS:
         raise UsageError(f"intervals need at least {MIN_CLUSTERS} batches, not {batches}")
     studies = [

@@ -1,5 +1,6 @@
 """``forecast``: questions again as their set was forecast last; ``--due`` takes those whose next review has come, for a cron line."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -21,8 +22,8 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES
-from workbench.cli.tournament.round_options import StoppedByHand, work, work_session
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.tournament.round_options import StoppedByHand, rules_with, work, work_session
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
@@ -33,20 +34,24 @@ from workbench.studies.rounds.round_work import RoundWork, due_questions
 
 
 @command
+@takes_settings(only_set=True)
 def forecast(
+    settings: Mapping[str, Any],
     references: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[SET[/QUESTION]]...",
-            help="Sets, or single questions; with --due all sets that had a night.",
+            help="Sets, or single questions; with --due all sets that had a round.",
         ),
     ] = None,
     due: Annotated[
         bool,
         typer.Option("--due", help="Only questions whose next review has come, by the halving schedule."),
     ] = False,
-    gap_hours: Annotated[float, typer.Option("--gap-hours", help="Least hours between two forecasts.")] = 1.0,
-    most: Annotated[int, typer.Option("--most", help="Most forecasts of one question.")] = 8,
+    gap_hours: Annotated[
+        float, typer.Option("--gap-hours", help="Least hours between two forecasts.", hidden=True)
+    ] = 1.0,
+    most: Annotated[int, typer.Option("--most", help="Most forecasts of one question.", hidden=True)] = 8,
     budget_usd: Annotated[
         float | None, typer.Option(help="Most US dollars for each set; as last time without it.")
     ] = None,
@@ -54,7 +59,10 @@ def forecast(
         bool, typer.Option("--plan-only", help="Name the questions and ask nobody.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Say nothing unless something was forecast or went wrong.")
+        bool,
+        typer.Option(
+            "--quiet", "-q", help="Say nothing unless something was forecast or went wrong.", hidden=True
+        ),
     ] = False,
     workers: Annotated[str | None, WORKERS] = None,
     trust_cluster: Annotated[bool, TRUST_CLUSTER] = False,
@@ -62,7 +70,9 @@ def forecast(
     yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
+    """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."""
+    changes, isolation = without_level(settings, isolation)
+    budget_usd = changes.pop("budget_usd", None) if budget_usd is None else budget_usd
     surroundings = work_session(
         isolation=isolation, workers=workers, trust_cluster=trust_cluster, quiet=quiet
     )
@@ -78,7 +88,7 @@ def forecast(
         )
     if not named:
         named = {load_round(store, night).set_name: [] for night in rounds_of(store)}
-    wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC), yes)
+    wanted = _Wanted(schedule if due else None, budget_usd, datetime.now(UTC), yes, changes)
     done: list[dict[str, Any]] = []
     failures: list[tuple[str, str, int]] = []
     for set_name, questions in named.items():
@@ -113,6 +123,7 @@ class _Wanted:
     budget_usd: float | None
     now: datetime
     yes: bool
+    settings: Mapping[str, Any]
 
     def of(
         self, store: Store, set_name: str, questions: list[str]
@@ -150,7 +161,7 @@ def _forecast_set(
         if left == [] or (left is None and begun is not None):
             return
         last = load_round(store, rounds_of(store, set_name)[-1])
-        rules = replace(last.rules, promote=0, size=None)
+        rules = rules_with(replace(last.rules, promote=0, size=None), wanted.settings)
         budget = last.budget_usd if wanted.budget_usd is None else wanted.budget_usd
         night = await steps.open_round(
             store, set_name, rules, Cutoff.parse("now", now=wanted.now), surroundings,

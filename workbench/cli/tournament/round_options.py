@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import typer
@@ -14,6 +15,7 @@ from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.models.model_list import require_key
+from workbench.studies.arms.run_arms import settings_for_arms
 from workbench.studies.rounds.round_state import RoundRules, arms_of
 from workbench.studies.rounds.round_work import RoundWork
 
@@ -41,8 +43,10 @@ def rules_of(
     engines: str | None = None,
     own_record: bool = True,
 ) -> "tuple[RoundRules, float | None]":
-    """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
-    common = dict(settings)
+    """The rules of a round and its budget, from options as they came; what a run refuses is refused here."""
+    common = settings_for_arms(settings)
+    trials, depth = trials or common.pop("trials", None), depth or common.pop("depth", None)
+    tree_grounder = tree_grounder or common.pop("grounder", None)
     budget = common.pop("budget_usd", None)
     model = common.pop("model", _OFFLINE)
     if model.startswith("offline/"):
@@ -70,10 +74,19 @@ def rules_of(
     return rules, budget
 
 
+def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
+    """Return the rules of a round with other settings of its arms; raises ``UsageError`` for what a run refuses."""
+    values = settings_for_arms(settings)
+    model, trials = values.pop("model", rules.model), values.pop("trials", rules.trials)
+    changed = replace(rules, model=model, trials=trials, settings={**rules.settings, **values})
+    arms_of(changed)
+    return changed
+
+
 def work_session(
     *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
 ) -> "RoundWork":
-    """The surroundings of one sitting in this process."""
+    """The surroundings of one session in this process."""
     if isolation is not None:
         check_level(isolation)
     return RoundWork(

@@ -9,7 +9,7 @@ import typer
 from proxies.asof.clock import Cutoff
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, echo, emit_json, open_store, say
 from workbench.cli.run.drive import may_buy_again
-from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_run_options
+from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
 from workbench.cli.table import show_table
 from workbench.cli.tournament.round_options import rules_of, work, work_session
 from workbench.errors import UsageError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set of questions.")]
 NightName = Annotated[
-    str, typer.Argument(metavar="NIGHT", help="A night, as SET.1; the newest of a set by the set's name.")
+    str, typer.Argument(metavar="NIGHT", help="A round, as SET.1; the newest of a set by the set's name.")
 ]
 Quick = Annotated[
     str | None,
@@ -35,17 +35,22 @@ Quick = Annotated[
 ]
 Trials = Annotated[int | None, typer.Option(help="Of the quick pass; 3, or 1 with the offline analyst.")]
 Promote = Annotated[int, typer.Option(help="Events that get a tree, those with the most to gain.")]
-Size = Annotated[int | None, typer.Option(help="Most questions, the most gain for a dollar first.")]
+Size = Annotated[
+    int | None, typer.Option(help="Most questions, the most gain for a dollar first.", hidden=True)
+]
 Skill = Annotated[
     float,
-    typer.Option(help="Share of what the crowd leaves open that a quick forecast is expected to take away."),
+    typer.Option(
+        help="Share of what the crowd leaves open that a quick forecast is expected to take away.",
+        hidden=True,
+    ),
 ]
-CutoffOption = Annotated[str, typer.Option(help="Knowledge cutoff: now, a day, or an instant.")]
+CutoffOption = Annotated[str, typer.Option(help="Cutoff: now, a day, or an instant.", hidden=True)]
 Json = Annotated[bool, JSON_OPTION]
 
 
 @command
-@takes_run_options
+@takes_settings("model", "budget_usd")
 def run(
     name: SetName,
     settings: Mapping[str, Any],
@@ -55,28 +60,37 @@ def run(
     promote: Promote = 5,
     tree_grounder: Annotated[
         str | None,
-        typer.Option("--tree-grounder", help="Of the trees' leaves: notebook, search, belief, ..."),
+        typer.Option("--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ..."),
     ] = None,
-    depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.")] = None,
+    depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.", hidden=True)] = None,
     contexts: Annotated[
         str,
-        typer.Option(help="stored: both passes read the set's contexts; gather: those missing first; none."),
+        typer.Option(
+            help="stored: both passes read the set's contexts; gather: those missing first; none.",
+            hidden=True,
+        ),
     ] = "stored",
     engines: Annotated[
         str | None,
-        typer.Option(help="Search engines for contexts, by comma; all that work here without it."),
+        typer.Option(
+            help="Search engines for contexts, by comma; all that work here without it.", hidden=True
+        ),
     ] = None,
     own_record: Annotated[
         bool,
         typer.Option(
-            "--own-record/--raw", help="Shrink and calibrate by what this home's resolved forecasts teach."
+            "--own-record/--raw",
+            help="Shrink and calibrate by what this home's resolved forecasts teach.",
+            hidden=True,
         ),
     ] = True,
     size: Size = None,
     skill: Skill = 0.1,
-    runs_at_once: Annotated[int, typer.Option("--runs-at-once", help="Runs in work at the same time.")] = 4,
+    runs_at_once: Annotated[
+        int, typer.Option("--runs-at-once", help="Runs in work at the same time.", hidden=True)
+    ] = 4,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin another night although one is unfinished.")
+        bool, typer.Option("--new", help="Begin another round although one is unfinished.")
     ] = False,
     until: Annotated[str, typer.Option(help="Stop after this step: contexts, quick or trees.")] = "trees",
     plan_only: Annotated[
@@ -88,9 +102,10 @@ def run(
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
-    """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
+    """Do a round over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
+    settings, isolation = without_level(settings, isolation)
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     rules, budget = rules_of(
@@ -135,7 +150,7 @@ def run(
 
 
 @command
-@takes_run_options
+@takes_settings("model")
 def triage(
     name: SetName,
     settings: Mapping[str, Any],
@@ -167,7 +182,7 @@ def promote(
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
-    """Give single events of a night a tree, whatever its rule chose."""
+    """Give single events of a round a tree, whatever its rule chose."""
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     night = load_round(store, name)
@@ -181,7 +196,7 @@ def promote(
 
 @command
 def show(name: NightName, as_json: Json = False) -> None:
-    """What a night came to so far, with what does not hold together; writes its page and files again."""
+    """What a round came to so far, with what does not hold together; writes its page and files again."""
     store = open_store()
     _finish(store, load_round(store, name), as_json=as_json)
 

@@ -12,7 +12,7 @@ from workbench.engine.access.outage import Outage, Timing
 from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid, price
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import Setting, UsageError
+from workbench.errors import Option, UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
 from workbench.models.errors import ModelError, ModelUnavailable
@@ -319,11 +319,11 @@ def require_price(settings: RunSettings, model: str) -> None:
         raise UsageError(*unknown_price(model))
 
 
-def unknown_price(model: str) -> tuple[str, Setting, str]:
+def unknown_price(model: str) -> tuple[str, Option, str]:
     """Return the sentence for a limit in dollars on a model whose price nobody knows."""
     return (
         f"the price of {model} is unknown, so a budget in dollars cannot be kept: state it with ",
-        Setting("price", f"{model}=IN,OUT"),
+        Option("price", f"{model}=IN,OUT"),
         " (US dollars per million input and output tokens), or leave the budget out",
     )
 

@@ -6,10 +6,11 @@ The numbers are fixed when a run is opened, so whoever checks the run computes t
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Annotated, Literal, get_args
 
 from workbench.errors import UsageError
 from workbench.propositions.strict_json import STRICT
+from workbench.requests import Setting
 
 Pool = Literal["logit-mean", "mean", "median"]
 Dead = Literal["drop", "impute"]
@@ -22,39 +23,72 @@ IMPUTED = 0.5
 class Aggregation:
     """How the trials of a leaf become one probability (BLF, App. C.8 to C.11); the defaults are the logit mean alone.
 
-    Parameters
-    ----------
-    pool : {"logit-mean", "mean", "median"}
-        Pooling rule. Shrinkage works on the logit mean, so it takes no other.
-    dead : {"drop", "impute"}
-        A trial without a belief is left out, or counts as 0.5 (the paper's).
-    floor, slope : float
-        Weight of the trials' mean against the prior, ``max(floor, 1 - slope * sd of their logits)``; a floor of 1 shrinks nothing.
-    prior : float
-        In (0, 1).
-    calibration_slope, calibration_offset : float
-        Platt scaling of the result, ``sigmoid(slope * logit(p) + offset)``; 1 and 0 change nothing.
-    stop_spread : float or None
-        No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after
-        another. None: all trials run, side by side.
-    stop_after : int
-        Trials that are run in any case, at least 2.
-    learn : bool
-        Take prior, floor, slope and calibration from the own record of leaves that were resolved before the cutoff, when the run is opened.
-    learned_from : int
-        How many leaves that were; 0 where too few were resolved, or nothing was to be learned.
+    ``learned_from`` is how many resolved leaves the numbers were learned from; 0 where too few were, or nothing was to be learned.
     """
 
-    pool: Pool = "logit-mean"
-    dead: Dead = "drop"
-    floor: float = 1.0
-    slope: float = 0.0
-    prior: float = 0.5
-    calibration_slope: float = 1.0
-    calibration_offset: float = 0.0
-    stop_spread: float | None = None
-    stop_after: int = 3
-    learn: bool = False
+    pool: Annotated[
+        Pool,
+        Setting(
+            panel="Trials",
+            text="Pooling rule: logit-mean, mean or median; shrinkage works on the logit mean alone.",
+            in_file="no",
+        ),
+    ] = "logit-mean"
+    dead: Annotated[
+        Dead,
+        Setting(
+            panel="Trials",
+            text="A trial without a belief is left out (drop), or counts as 0.5 (impute, the paper's).",
+            in_file="no",
+        ),
+    ] = "drop"
+    floor: Annotated[
+        float,
+        Setting(
+            panel="Trials",
+            text="Least weight of the trials' mean against the prior, max(floor, 1 - slope * sd of their logits); 1 shrinks nothing.",
+            in_file="no",
+        ),
+    ] = 1.0
+    slope: Annotated[
+        float,
+        Setting(
+            panel="Trials", text="How fast that weight falls with the spread of the trials.", in_file="no"
+        ),
+    ] = 0.0
+    prior: Annotated[
+        float, Setting(panel="Trials", text="What the mean is shrunk toward, in (0, 1).", in_file="no")
+    ] = 0.5
+    calibration_slope: Annotated[
+        float,
+        Setting(
+            panel="Trials",
+            text="Platt scaling of the result, sigmoid(slope * logit(p) + offset); 1 changes nothing.",
+            in_file="no",
+        ),
+    ] = 1.0
+    calibration_offset: Annotated[
+        float, Setting(panel="Trials", text="Its offset; 0 changes nothing.", in_file="no")
+    ] = 0.0
+    stop_spread: Annotated[
+        float | None,
+        Setting(
+            panel="Trials",
+            text="No further trial once the logits of the concluded ones have a standard deviation of at most this; trials then run one after another. Null: all run, side by side.",
+            in_file="no",
+        ),
+    ] = None
+    stop_after: Annotated[
+        int, Setting(panel="Trials", text="Trials that are run in any case, at least 2.", in_file="no")
+    ] = 3
+    learn: Annotated[
+        bool,
+        Setting(
+            panel="Trials",
+            text="Take prior, floor, slope and calibration from the own record of leaves that were resolved before the cutoff, when the run is opened.",
+            in_file="no",
+        ),
+    ] = False
     learned_from: int = 0
 
     __pydantic_config__ = STRICT

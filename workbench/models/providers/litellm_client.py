@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proxies.fetch.pacing import backoff
-from workbench.errors import Setting
+from workbench.errors import Option
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.errors import (
     ContextOverflow,
@@ -170,7 +170,7 @@ class LiteLLMModel:
         if provider not in known:
             raise UnknownModel(
                 f"unknown model {self._name!r}: LiteLLM knows no provider {provider!r}; write openai/<name> with ",
-                Setting("api_base", "URL"),
+                Option("api_base", "URL"),
                 " for an OpenAI-compatible server, or use offline/analyst, which needs no key",
             )
         return provider

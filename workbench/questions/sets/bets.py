@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import Setting, UsageError, command
+from workbench.errors import Option, UsageError, command
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
 from workbench.questions.sets.linked import group_of, linked_questions
@@ -84,7 +84,7 @@ def settled_document(
         An unknown ``edge_by``.
     """
     if edge_by not in ("own", "quotes"):
-        raise UsageError(Setting("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
+        raise UsageError(Option("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
     outcomes = {event.id: event.outcome for event in questions.events()}
     closing = _closing(questions.questions.values())
     settled, waiting = [], []

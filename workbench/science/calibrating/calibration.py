@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxies.atomic import replace_file
-from workbench.errors import Setting
+from workbench.errors import Option
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
 from workbench.science.calibrating.logistic import fit_logistic
 from workbench.science.calibrating.platt import SLOPE_RIDGE
@@ -94,7 +94,7 @@ class Calibration:
         if self.threshold is None:
             raise CalibrationError(
                 "this calibration has no threshold: fit it with ",
-                Setting("threshold", True),
+                Option("threshold", True),
                 " on a validation set",
             )
         return (as_probabilities(p) > self.threshold).astype(np.float64)

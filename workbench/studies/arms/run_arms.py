@@ -20,7 +20,7 @@ from workbench.models.costs import TOKENS, forecast_cost, price_of
 from workbench.plug_points import GROUNDERS
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec, StudyCell
+from workbench.studies.study_file import ArmSpec, StudyCell, StudySpec
 
 #: Kind -> grounder and its settings. Without ``analytica`` the claim itself is the only leaf.
 RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -214,6 +214,32 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     return EngineArm(
         name=spec.name, base=base, crowd=bool(crowd), read_context=bool(read_context), prior=prior
     )
+
+
+def settings_for_arms(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings that were named for a whole study or night as its arms take them: ``options`` are the grounder's alone.
+
+    Raises ``UsageError`` for settings of another agent.
+    """
+    values = dict(named)
+    options = dict(values.pop("options", {}))
+    own = options.pop("grounder", None)
+    if options:
+        raise UsageError(f"arms take settings of the grounder alone, not of the {next(iter(options))}")
+    return values if own is None else {**values, "options": own}
+
+
+def with_settings(spec: StudySpec, named: Mapping[str, Any]) -> StudySpec:
+    """Return a study whose arms of runs have other settings; the budget in dollars is the study's own."""
+    values = settings_for_arms(named)
+    budget = values.pop("budget_usd", spec.budget_usd)
+    arms = tuple(
+        replace(arm, settings={**arm.settings, **values})
+        if arm.kind in RUN_KINDS or arm.kind == "grounder"
+        else arm
+        for arm in spec.arms
+    )
+    return replace(spec, arms=arms, budget_usd=budget)
 
 
 def _check_agents(settings: RunSettings) -> None:

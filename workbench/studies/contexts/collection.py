@@ -21,7 +21,7 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.own_web import own_asker, own_prompts
 from workbench.environment import proxy_settings
-from workbench.errors import BudgetStop, Setting, UsageError, command
+from workbench.errors import BudgetStop, Option, UsageError, command
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
@@ -152,7 +152,7 @@ async def open_gatherer(
     if options.model is not None and options.model.startswith("offline/"):
         raise UsageError(
             f"{options.model} reads no text: name another ",
-            Setting("model"),
+            Option("model"),
             " for contexts, or none, then rules alone do it",
         )
     ask = None

@@ -15,7 +15,7 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.access.model_gateway import spending
-from workbench.errors import Setting, UsageError
+from workbench.errors import Option, UsageError
 from workbench.questions.as_of import statement_as_of
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.questions.sets.question_sets import QuestionSet, load_set
@@ -88,27 +88,25 @@ class RoundRules:
 
     def __post_init__(self) -> None:
         if self.quick not in QUICK_PASSES:
-            raise UsageError(
-                Setting("quick"), f" is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}"
-            )
+            raise UsageError(Option("quick"), f" is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
         if self.contexts not in ("stored", "gather", "none"):
-            raise UsageError(Setting("contexts"), f" is stored, gather or none, not {self.contexts!r:.40}")
+            raise UsageError(Option("contexts"), f" is stored, gather or none, not {self.contexts!r:.40}")
         unknown = [name for name in self.engines or () if name not in ENGINES]
         if unknown:
             raise UsageError(
                 f"there is no search engine {unknown[0]!r:.40}; ",
-                Setting("engines"),
+                Option("engines"),
                 f" names some of {', '.join(ENGINES)}",
             )
         if self.engines and self.contexts != "gather":
-            raise UsageError(Setting("engines"), " goes with ", Setting("contexts", "gather"))
+            raise UsageError(Option("engines"), " goes with ", Option("contexts", "gather"))
         if self.trials < 1 or self.promote < 0 or (self.size is not None and self.size < 1):
             raise UsageError(
-                Setting("trials"),
+                Option("trials"),
                 " and ",
-                Setting("size"),
+                Option("size"),
                 " are at least 1, ",
-                Setting("promote"),
+                Option("promote"),
                 " at least 0",
             )
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.ownership import own_folder
-from workbench.errors import ProviderError, Setting, UsageError
+from workbench.errors import Option, ProviderError, UsageError
 from workbench.questions.formats.base import LeftOut
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import HalvingSchedule, due_since
@@ -201,7 +201,7 @@ def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
         if price.usd is None:
             raise UsageError(
                 f"the price of {rules.model} is unknown, so no budget in dollars can be kept: ",
-                Setting("price", f"{rules.model}=IN,OUT"),
+                Option("price", f"{rules.model}=IN,OUT"),
             )
 
 
@@ -239,9 +239,9 @@ async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Rou
             _record_manifest(store, night, gather_attempt=attempt + 1)
             raise ProviderError(
                 f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; ",
-                Setting("new"),
+                Option("new"),
                 " ",
-                Setting("contexts", "none"),
+                Option("contexts", "none"),
                 " does without",
             )
     contexts = _contexts(store, night.set_name, night.questions, cutoff)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any, Literal, get_args
 
-from workbench.errors import Setting
+from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.whatif.evaluation import follows_children, settle
@@ -96,7 +96,7 @@ def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int)
     if deaf:
         raise SensitivityError(
             f"{', '.join(deaf)} has no function, so noise below it cannot reach the root: analyze with another ",
-            Setting("rule"),
+            Option("rule"),
         )
     sources = random.Random(seed)
     values = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any, Literal, get_args
 
-from workbench.errors import Setting
+from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights
@@ -140,7 +140,7 @@ def root_uncertainty(
     if evaluation.root is None:
         raise SensitivityError(
             "the root has no value: ground and synthesize the tree first, or resynthesize with ",
-            Setting("full", True),
+            Option("full", True),
         )
     pairs = _checked(tree, variances, correlation or {}, evaluation.values)
     weights = path_weights(tree, evaluation=evaluation)

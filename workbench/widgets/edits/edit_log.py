@@ -12,7 +12,7 @@ from workbench.propositions import ROOT, EditConflict, NodeId
 from workbench.propositions.values import Override
 from workbench.store import utc_now
 from workbench.views.run_view import RunView
-from workbench.whatif.run_edits import parse_override
+from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios, check_name
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import whose_fields

@@ -9,8 +9,9 @@ import ipywidgets
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId, Polarity, natural_order, parent_of
 from workbench.propositions.edits import AddChild
+from workbench.requests import RequestField, fields_of
 from workbench.synthesis.sensitivity.assumptions import assumption_detail, assumption_id, assumption_of
-from workbench.whatif.run_edits import EditRequest
+from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.stored_reports import without_records
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets import panels
@@ -65,7 +66,7 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
             with self._session.lock:
                 shown = assumption_of(self._session.tree, self.node)
                 refuse_unchanged(is_shown(shown, p, self.probability.value))
-                request = EditRequest(values={assumption_id(self.node): p})
+                request = EditRequest.read({"values": {assumption_id(self.node): p}})
                 self._session.change(request.edits(self._session.tree, self._session.override()))
         # An exception in a widget's callback is seen by nobody.
         except UsageError as error:
@@ -93,6 +94,13 @@ RULE_FORMS: dict[str, Callable[[Sequence[NodeId]], dict[str, Any]]] = {
 }
 
 
+#: Kinds of edit with a control that knows more than their value: what stands now, which children there are. The tree's rows have
+#: the values.
+_OWN_CONTROL = {
+    "values", "restate", "polarities", "weights", "rules", "reports", "pin", "unpin", "remove", "add",
+}  # fmt: skip
+
+
 class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     """Changes of one proposition other than its value, each one step of undo.
 
@@ -101,10 +109,18 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     session : WhatIfSession
     select : callable
         Selects a proposition in the tree: the one added, or the parent of the one removed.
+    request : type, optional
+        The kinds of edit there are.
     """
 
-    def __init__(self, session: WhatIfSession, select: Callable[[NodeId], None]):
-        self._session, self._select = session, select
+    def __init__(
+        self,
+        session: WhatIfSession,
+        select: Callable[[NodeId], None],
+        request: type[EditRequest] = EditRequest,
+    ):
+        self._session, self._select, self._request = session, select, request
+        self._kinds = {each.name: each for each in fields_of(request)}
         self.node: NodeId = ROOT
         self._stated: tuple[NodeId, object] | None = None
         self._filled: tuple[NodeId, object, object] | None = None
@@ -113,31 +129,31 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.same = plain_widget(
             ipywidgets.Checkbox, description="means the same: keep the value", value=False, indent=False
         )
-        self.reword = self._button("Reword", self._reword)
+        self.reword = self._button("Reword", "restate", self._reword)
         self.weight = field("weight, from -1 to 1")
-        self.weigh = self._button("Set weight", self._weigh)
+        self.weigh = self._button("Set weight", "weights", self._weigh)
         self.side = choice(list(_SPEAKS), "how it bears on its parent")
-        self.turn = self._button("Set polarity", self._turn)
+        self.turn = self._button("Set polarity", "polarities", self._turn)
         self._side_row = _form_row(self.side, self.turn)
         self.rule = choice(list(RULE_FORMS), "kind of rule")
         self.rule.observe(lambda _change: self._propose_rule(), names=["value"])
         self.rule_text = field("the rule as JSON", "wb-long")
-        self.set_rule = self._button("Set rule", self._set_rule)
+        self.set_rule = self._button("Set rule", "rules", self._set_rule)
         self._rule_row = _form_row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
         self.report = plain_widget(ipywidgets.Textarea, placeholder="report", description="report")
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
-        self.set_report = self._button("Set report", self._set_report)
+        self.set_report = self._button("Set report", "reports", self._set_report)
         self._report_row = _form_row(self.key_factor, self.report, self.set_report)
-        self.hold = self._button("Hold", lambda: self._make(EditRequest(pins=[self.node])))
-        self.release = self._button("Give back", lambda: self._make(EditRequest(unpins=[self.node])))
-        self.remove = self._button("Remove", self._remove)
+        self.hold = self._button("Hold", "pin", lambda: self._make(pin=[self.node]))
+        self.release = self._button("Give back", "unpin", lambda: self._make(unpin=[self.node]))
+        self.remove = self._button("Remove", "remove", self._remove)
         self.new_words = field("new driver below this one", "wb-long")
         self.new_side = choice(list(_SPEAKS), "side it speaks for")
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")
-        self.add = self._button("Add", self._add)
+        self.add = self._button("Add", "add", self._add)
         self._weight_row = _form_row(self.weight, self.weigh)
         rows = [
             _form_row(self.words, self.reword, self.same),
@@ -147,6 +163,11 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             self._report_row,
             _form_row(self.hold, self.release, self.remove),
             _form_row(self.new_words, self.new_side, self.new_weight, self.new_p, self.add),
+            *(
+                self._plain_row(each)
+                for each in self._kinds.values()
+                if each.name not in _OWN_CONTROL and each.shape in ("list", "mapping")
+            ),
             self.line,
         ]
         super().__init__(rows, layout=look(ipywidgets.Layout))
@@ -197,18 +218,18 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
     def _reword(self) -> None:
         words = self.words.value.strip()
         refuse_unchanged(words == self._session.tree[self.node].statement)
-        self._make(EditRequest(restatements={self.node: words}, same_meaning=self.same.value))
+        self._make(restate={self.node: words}, same_meaning=self.same.value)
 
     def _turn(self) -> None:
         side = _SPEAKS[self.side.value]
         refuse_unchanged((self.node, side) == self._stated)
-        self._make(EditRequest(polarities={self.node: side}))
+        self._make(polarities={self.node: side})
 
     def _weigh(self) -> None:
         weight = _typed_number("a weight", self.weight.value)
         shown = self._weights().get(self.node)
         refuse_unchanged(shown is not None and weight in (shown, float(_weight_text(shown))))
-        self._make(EditRequest(weights={self.node: weight}))
+        self._make(weights={self.node: weight})
 
     def _propose_rule(self) -> None:
         """Write the chosen kind of rule for these children into the field: the one there is, or one to begin from."""
@@ -229,7 +250,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             raise UsageError('a rule is an object such as {"name": "average"}')
         rule = self._session.tree[self.node].rule
         refuse_unchanged(rule is not None and form == json.loads(json.dumps(rule.to_json())))
-        self._make(EditRequest(rules={self.node: form}))
+        self._make(rules={self.node: form})
 
     def _set_report(self) -> None:
         report = (self.key_factor.value.strip(), self.report.value.strip())
@@ -238,11 +259,11 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             belief is not None
             and report == (belief.key_factor.strip(), without_records(belief.report).strip())
         )
-        self._make(EditRequest(reports={self.node: report}))
+        self._make(reports={self.node: report})
 
     def _remove(self) -> None:
         parent = parent_of(self.node)
-        self._make(EditRequest(removes=[self.node]))
+        self._make(remove=[self.node])
         self._select(parent or ROOT)
 
     def _add(self) -> None:
@@ -260,16 +281,30 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             weights[child] = -abs(size) if side is Polarity.NEGATIVE else size
         if self.new_p.value.strip():
             values[child] = parse_probability(self.new_p.value)
-        self._make(EditRequest(adds=[addition], weights=weights, values=values))
+        self._make(add=[addition], weights=weights, values=values)
         for entry in (self.new_words, self.new_weight, self.new_p):
             entry.value = ""
         self._select(child)
 
-    def _make(self, request: EditRequest) -> None:
+    def _make(self, **edits: Any) -> None:
+        request = self._request.read(edits)
         with self._session.lock:
             self._session.change(request.edits(self._session.tree, self._session.override()))
 
-    def _button(self, label: str, act: Callable[[], None]) -> ipywidgets.Button:
+    def _plain_row(self, each: RequestField) -> Any:
+        """A control for a kind of edit that has none of its own above: what it says, a field for its value, a button."""
+        label = each.word.replace("_", " ").capitalize()
+        if each.shape == "list":
+            return _form_row(self._button(label, each.name, lambda: self._make(**{each.name: [self.node]})))
+        text = field(each.says.text, "wb-long")
+        return _form_row(
+            text,
+            self._button(
+                label, each.name, lambda: self._make(**{each.name: {self.node: text.value.strip()}})
+            ),
+        )
+
+    def _button(self, label: str, kind: str, act: Callable[[], None]) -> ipywidgets.Button:
         def clicked(_button: Any) -> None:
             # An exception in a widget's callback is seen by nobody.
             try:
@@ -279,7 +314,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
             else:
                 self.line.value = ""
 
-        button = plain_widget(ipywidgets.Button, description=label)
+        button = plain_widget(ipywidgets.Button, description=label, tooltip=self._kinds[kind].says.text)
         button.add_class("wb-action")
         button.on_click(clicked)
         return button

@@ -1,0 +1,227 @@
+"""One list of settings, many faces: a setting that is added to a run is on each of them, without a line there."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+
+from tests.command_line import run_cli
+from workbench.agents.base import AgentSettings, ClaimContext
+from workbench.cli.main import PANELS, app
+from workbench.cli.settings_file import ANALYZE
+from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.named_settings import (
+    merged,
+    names_in_files,
+    read_settings,
+    setting_of,
+    settings_by_name,
+    settings_by_panel,
+)
+from workbench.engine.run_settings import CHANGEABLE, RunSettings, with_preset
+from workbench.errors import UsageError
+from workbench.magics import proposition_parser
+from workbench.requests import fields_of
+
+#: Fields that nobody sets by name: what holds settings of its own, and what is recorded when a run is opened.
+NO_SETTINGS = {"agent", "aggregation", "options", "context", "packages", "keyed", "learned_from"}
+#: Commands that open or continue runs.
+TAKERS = ("analyze", "resume", "reground", "forecast", "tournament run", "tournament triage", "experiment run", "experiment status", "experiment report")  # fmt: skip
+
+
+def command(words: str) -> Any:
+    found: Any = typer.main.get_command(app)
+    for word in words.split():
+        found = found.commands[word]
+    return found
+
+
+def example(name: str) -> tuple[str, Any]:
+    """What is typed for a setting, and the value that it comes to; another than its default."""
+    each = settings_by_name()[name]
+    known = {"api_base": "http://localhost:9", "preset": "blf-paper", "prior": "0.3", "floor": "0.5", "headers": '{"a": "env:B"}',
+             "limits": '{"openai": {"requests_per_minute": 5}}', "prices": '{"openai/x": [1, 2]}', "models": '{"judge": "openai/x"}',
+             "crowded_share": "0.5", "crowd": "0.5", "fallback": "openai/x,openai/y", "body": '{"a": 1}'}  # fmt: skip
+    values = {"blf-paper": "blf-paper", "0.3": 0.3, "0.5": 0.5, "openai/x,openai/y": ["openai/x", "openai/y"]}
+    if each.name in known:
+        import json
+
+        text = known[each.name]
+        return text, values[text] if text in values else json.loads(text) if text.startswith("{") else text
+    if each.shape == "flag":
+        return str(not each.default).lower(), not each.default
+    if each.bare is int:
+        return "7", 7
+    if each.bare is float:
+        return "0.25", 0.25
+    if get_args(each.bare):
+        other = next(value for value in get_args(each.bare) if value != each.default)
+        return str(other), other
+    return "something", "something"
+
+
+@pytest.mark.parametrize("kind", [RunSettings, AgentSettings, ClaimContext, Aggregation])
+def test_every_field_of_the_settings_says_what_it_is(kind: type) -> None:
+    said = {each.name for each in fields_of(kind)}
+    assert {each.name for each in fields(kind)} - said - NO_SETTINGS == set()
+    assert all(setting_of(each).panel and each.says.text.endswith(".") for each in fields_of(kind))
+
+
+@pytest.mark.parametrize("name", sorted(settings_by_name()))
+def test_set_reaches_every_setting(name: str) -> None:
+    text, value = example(name)
+    read = read_settings([f"{name}={text}"])
+    holder = settings_by_name()[name].name
+    settings = with_preset(read.pop("preset", "product"), **read)
+    document = settings.to_json()
+    places = [document, document["agent"], document["context"]]
+    place = (
+        document["aggregation"]
+        if name.startswith("aggregation.")
+        else next(each for each in places if holder in each)
+    )
+    assert place[holder] == value
+    assert RunSettings.from_json(document) == settings
+
+
+def test_help_manual_and_files_name_every_setting(tmp_path: Path) -> None:
+    short = "".join(run_cli(tmp_path, "analyze", "--help").stdout.split())
+    whole = run_cli(tmp_path, "help", "analyze").stdout
+    for names in settings_by_panel().values():
+        for name in names:
+            assert name in short and name in whole, name
+    assert all(
+        " ".join(each.says.text.split()) in " ".join(whole.split()) for each in settings_by_name().values()
+    )
+    manual = (Path(__file__).resolve().parents[2] / "docs/settings.md").read_text(encoding="utf-8")
+    assert manual_table() in manual, "write what manual_table() returns into docs/settings.md"
+    assert names_in_files("own", "any", "less") == ANALYZE
+
+
+def manual_table() -> str:
+    """The table of docs/settings.md."""
+    rows = ["| setting | default | what it is |", "| --- | --- | --- |"]
+    for panel, names in settings_by_panel().items():
+        rows.append(f"| **{panel}** | | |")
+        for name in names:
+            each = settings_by_name()[name]
+            default = "" if each.default in (None, "") or each.default in ({}, []) else f"`{each.default}`"
+            rows.append(f"| `{name}` | {default} | {each.says.text} |")
+    return "\n".join(rows)
+
+
+@pytest.mark.parametrize("words", TAKERS)
+def test_commands_that_open_or_continue_runs_take_set(words: str) -> None:
+    names = {name for param in command(words).params for name in param.opts}
+    assert {"--set", "--option", "--yes"} <= names
+    shown = {param.opts[0] for param in command(words).params if not getattr(param, "hidden", False)}
+    assert "--set" in shown and "--option" not in shown
+
+
+def test_what_a_run_that_was_begun_may_change_has_an_option_on_resume() -> None:
+    names = {param.name for param in command("resume").params}
+    assert names >= CHANGEABLE
+
+
+def test_the_magic_takes_settings_too() -> None:
+    known = {action.dest for action in proposition_parser()._actions}
+    wanted = {
+        each.name
+        for each in settings_by_name().values()
+        if setting_of(each).option and each.shape != "mapping"
+    }
+    assert wanted - known == {"fallback"} and "named" in known
+
+
+@pytest.mark.parametrize(
+    ("pair", "words"),
+    [
+        ("trials", "write ROLE.NAME=VALUE or NAME=VALUE"),
+        ("trails=3", "did you mean trials"),
+        ("trials=three", "valid integer"),
+        ("strict=perhaps", "valid boolean"),
+        ("nobody.x=1", "options belong to analyzer"),
+        ("aggregation.nothing=1", "no setting"),
+        ("packages={}", "no setting"),
+        ("agent={}", "no setting"),
+    ],
+)
+def test_a_setting_that_there_is_not_is_one_line(pair: str, words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        read_settings([pair])
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_a_setting_is_said_once() -> None:
+    for pairs in (["trials=2", "trials=3"], ["grounder.steps=1", "grounder.steps=2"]):
+        with pytest.raises(UsageError, match="set twice"):
+            read_settings(pairs)
+    with pytest.raises(UsageError, match="set twice"):
+        merged({"trials": 2}, read_settings(["trials=3"]))
+    both = merged(
+        {"options": {"synthesizer": {"semantics": "strict"}}},
+        read_settings(["grounder.steps=1", "models.judge=openai/x"]),
+    )
+    assert both == {
+        "options": {"synthesizer": {"semantics": "strict"}, "grounder": {"steps": 1}},
+        "models": {"judge": "openai/x"},
+    }
+
+
+def test_help_is_short_and_every_option_is_named_somewhere(tmp_path: Path) -> None:
+    """At most 250 options in all short helps, about ten of them of `analyze`; the others stand in its last line and in `help`."""
+    shown = 0
+
+    def walk(each: Any) -> None:
+        nonlocal shown
+        if getattr(each, "hidden", False):
+            return
+        for name in getattr(each, "commands", {}):
+            walk(each.commands[name])
+        options = [param for param in each.params if param.param_type_name == "option"]
+        shown += 0 if hasattr(each, "commands") else sum(not param.hidden for param in options)
+        left_out = {param.opts[0] for param in options if param.hidden and param.name != "yes"}
+        if left_out and each.name != "analyze":
+            assert left_out <= set(str(each.epilog).split()), each.name
+
+    walk(typer.main.get_command(app))
+    assert shown <= 250
+    assert sum(not getattr(param, "hidden", False) for param in command("analyze").params) <= 12
+    every = run_cli(tmp_path, "help", "analyze", COLUMNS="160").stdout
+    assert all(
+        param.opts[0] in every for param in command("analyze").params if param.param_type_name == "option"
+    )
+    assert run_cli(tmp_path, "help", "nothing").returncode == 2
+
+
+def test_the_commands_stand_in_seven_panels_and_three_new_groups(tmp_path: Path) -> None:
+    listed = run_cli(tmp_path, "--help").stdout
+    assert [panel for panel in PANELS if panel] == [
+        "Ask",
+        "Explore",
+        "Trust",
+        "Share",
+        "Track",
+        "Research",
+        "Admin",
+    ]
+    assert all(f"─ {panel} ─" in listed for panel in PANELS if panel)
+    for group, names in {
+        "annotate": {"comment", "note", "sign-off", "resolve"},
+        "critique": {"judge", "leaks", "grounders", "redteam"},
+        "science": {"score", "compare", "returns", "calibrate", "elicit", "simulate", "exam"},
+    }.items():
+        assert names <= {*command(group).commands} and all(command(name).hidden for name in names)
+    assert "review" not in typer.main.get_command(app).commands  # type: ignore[attr-defined]
+
+
+def test_yes_is_taken_everywhere() -> None:
+    def walk(each: Any) -> None:
+        for name in getattr(each, "commands", {}):
+            walk(each.commands[name])
+        if not hasattr(each, "commands"):
+            assert any("--yes" in param.opts for param in each.params), each.name
+
+    walk(typer.main.get_command(app))

@@ -1,0 +1,213 @@
+"""One request, many faces: a kind of edit that is added to the model is on every screen, without a line there."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import pytest
+import typer
+from pydantic import Field
+
+from tests.command_line import run_cli
+from tests.fakes.screens import RUN, demo_tree, make_run
+from workbench.cli.answers.whatif import whatif
+from workbench.cli.request_options import options_of
+from workbench.errors import UsageError
+from workbench.propositions.edits import Edit, SetValue
+from workbench.requests import RequestField, Says, fields_of, keywords_of
+from workbench.whatif.edit_request import EditRequest, WhatIfRequest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Doubted(WhatIfRequest):
+    """All there is, and one kind more."""
+
+    doubt: Annotated[
+        list[str], Says(text="Halve the probability of a proposition.", word="halve", form="NODE")
+    ] = Field(default_factory=list)
+
+    def edits(self, tree: Any, override: Any = None) -> tuple[Edit, ...]:
+        return tuple(SetValue(node=node, p=(tree[node].p or 0) / 2) for node in self.doubt)
+
+
+MODELS = (WhatIfRequest, Doubted)
+
+
+def commands(model: type[WhatIfRequest]) -> set[str]:
+    app = typer.Typer()
+
+    def sample(edits: Any) -> None: ...
+
+    from workbench.requests import takes
+
+    app.command()(takes("edits", options_of(model))(sample))
+    return {name for each in typer.main.get_command(app).params for name in each.opts}
+
+
+def of_command_line(model: type[WhatIfRequest]) -> dict[str, str]:
+    return {each.name: each.option for each in fields_of(model) if each.option in commands(model)}
+
+
+def of_magics(model: type[WhatIfRequest]) -> dict[str, str]:
+    from workbench.magics import what_if_parser
+
+    return {action.dest: str(action.help) for action in what_if_parser(model)._actions}
+
+
+def of_python(model: type[WhatIfRequest]) -> dict[str, str]:
+    return {name: str(each.default) for name, each in keywords_of(model).items()}
+
+
+def of_mcp(model: type[WhatIfRequest]) -> dict[str, str]:
+    from workbench.mcp.mcp_tools import RunArguments, with_edits
+
+    properties = with_edits(RunArguments, "Sample", "sample", model).model_json_schema()["properties"]
+    return {each.name: properties[each.word]["description"] for each in fields_of(model)}
+
+
+def of_page(model: type[WhatIfRequest]) -> dict[str, str]:
+    from workbench.widgets.edits.edit_session import WhatIfSession
+    from workbench.widgets.edits.node_form import EditingForm
+
+    form = EditingForm(WhatIfSession(demo_tree()), lambda node: None, model)
+    said = {
+        each.tooltip
+        for row in form.children
+        for each in getattr(row, "children", ())
+        if hasattr(each, "tooltip")
+    }
+    edits = {*EditRequest.model_fields} | ({*model.model_fields} - {*WhatIfRequest.model_fields})
+    # The tree's rows take the values; whether words mean the same goes with the words.
+    elsewhere = {"values", "same_meaning", *WhatIfRequest.model_fields} - (
+        {*EditRequest.model_fields} - {"values", "same_meaning"}
+    )
+    return {
+        each.name: "" for each in fields_of(model) if each.name in edits and each.says.text in said
+    } | dict.fromkeys(elsewhere, "")
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("face", [of_command_line, of_magics, of_python, of_mcp, of_page])
+def test_every_kind_of_edit_is_on_every_face(face: Any, model: type[WhatIfRequest]) -> None:
+    assert {each.name for each in fields_of(model)} - {*face(model)} == set()
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_every_field_says_what_it_is(model: type[WhatIfRequest]) -> None:
+    assert {each.name for each in fields_of(model)} == {*model.model_fields}
+    assert all(each.says.text.endswith(".") for each in fields_of(model))
+    assert all(each.says.form for each in fields_of(model) if each.shape in ("list", "mapping"))
+
+
+def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
+    """The command, the magic, Python, MCP and the page are made by the functions that are walked above."""
+    from workbench.api import Analysis
+    from workbench.mcp.mcp_tools import EditArguments, ProposalArguments
+
+    assert {*options_of(WhatIfRequest)} <= {*inspect.signature(whatif).parameters}
+    assert {*keywords_of(WhatIfRequest)} <= {*inspect.signature(Analysis.what_if).parameters}
+    assert all(each.says.text in str(Analysis.what_if.__doc__) for each in fields_of(WhatIfRequest)[1:])
+    words = {each.word for each in fields_of(EditRequest)}
+    assert words <= {*EditArguments.model_fields} and words <= {*ProposalArguments.model_fields}
+    magic = (ROOT / "workbench/magics.py").read_text(encoding="utf-8")
+    assert "WhatIfRequest.typed(**_parsed(what_if_parser(), line))" in magic
+
+
+#: Screens, where no kind of edit is spelt by hand; the page's own controls know more than a value.
+SCREENS = ("workbench/cli/answers/whatif.py", "workbench/magics.py", "workbench/api/run_handle.py", "workbench/mcp/mcp_tools.py")  # fmt: skip
+
+
+def spelt_by_hand(source: str, fields: tuple[RequestField, ...]) -> list[str]:
+    """The kinds that a source names as options, arguments or keywords of its own."""
+    forms = ('"{option}"', "{name}:", "{word}:", "{name}=")
+    return [
+        each.name
+        for each in fields
+        for form in forms
+        if any(
+            line.strip().startswith(form.format(option=each.option, name=each.name, word=each.word))
+            for line in source.splitlines()
+        )
+    ]
+
+
+@pytest.mark.parametrize("path", SCREENS)
+def test_no_screen_spells_a_kind_of_edit_by_hand(path: str) -> None:
+    own = [each for each in fields_of(EditRequest) if each.name != "values"]
+    assert spelt_by_hand((ROOT / path).read_text(encoding="utf-8"), tuple(own)) == []
+
+
+def test_a_kind_that_is_spelt_by_hand_is_noticed() -> None:
+    assert spelt_by_hand(
+        '    pins: Annotated[\n        x, Option(\n            "--pin", help=""', fields_of(EditRequest)
+    ) == ["pin"]
+    assert spelt_by_hand("    weights: Mapping[str, float] | None = None,\n", fields_of(EditRequest)) == [
+        "weights"
+    ]
+
+
+def test_a_kind_says_the_same_however_it_is_written() -> None:
+    typed = EditRequest.typed(
+        values=["P3=40%"], add=["P2, negative=Oil rises"], rules=["P0=P1 AND NOT P2"], polarities=["P1=positive"],
+        weights=["P3=-0.2"], restate=["P3=So it is"], remove=["P1.1"],
+    )  # fmt: skip
+    read = EditRequest.read(
+        {
+            "values": {"P3": "40%"},
+            "add": [("P2", "Oil rises", "Negative")],
+            "rules": {"P0": {"name": "logic", "formula": "P1 AND NOT P2", "assumption": None}},
+            "polarities": {"P1": "Positive"},
+            "weights": {"P3": -0.2},
+            "restate": {"P3": "So it is"},
+            "remove": "P1.1",
+        }
+    )
+    assert typed == read
+
+
+def test_a_rule_may_be_a_formula_and_a_report_a_file(tmp_path: Path) -> None:
+    make_run(tmp_path / "home")
+    (tmp_path / "notes.md").write_text("Key factor: the yield curve\nIt has turned.\n")
+    done = run_cli(
+        tmp_path, "whatif", RUN, "--rule", "P0=P1 AND P2", "--remove", "P3", "--report", "P1=notes.md", "--scenario", "curve", "--json",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    p1, p2 = demo_tree()["P1"].p, demo_tree()["P2"].p
+    assert p1 is not None and p2 is not None
+    assert json.loads(done.stdout)["after"] == pytest.approx(p1 * p2)
+    kept = run_cli(tmp_path, "scenarios", RUN, "--json").stdout
+    assert '"edits": 3' in kept
+    for wrong, word in (
+        (("--rule", "P0=P1 AND"), "ends too early"),
+        (("--rule", "P3=P1 AND P2"), "leaf"),
+        (("--report", "P3=missing.md"), "cannot be read"),
+        (("--report", "P3"), "NODE=FILE"),
+    ):
+        refused = run_cli(tmp_path, "whatif", RUN, *wrong)
+        assert refused.returncode == 2 and word in refused.stderr, refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"values": {"P1": 1.5}}, "values['P1']"),
+        ({"weights": {"P1": 7}}, "from -1 to 1"),
+        ({"polarities": {"P1": "maybe"}}, "NODE=Positive or NODE=Negative"),
+        ({"add": [("P1",)]}, "PARENT, STATEMENT"),
+        ({"nonsense": 1}, "there is no 'nonsense'"),
+        ({"rules": {"P0": "P1 AND"}}, "formula"),
+    ],
+)
+def test_what_cannot_be_read_is_one_line(values: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError) as refused:
+        WhatIfRequest.read(values)
+    assert words in str(refused.value) and "\n" not in str(refused.value)
+
+
+def test_no_client_of_another_program_has_a_file_read(tmp_path: Path) -> None:
+    """Only what a person types on a command line names a file; a report in MCP is its text."""
+    (tmp_path / "secret").write_text("the secret")
+    request = EditRequest.read({"reports": {"P1": str(tmp_path / "secret")}})
+    assert request.reports["P1"].report == str(tmp_path / "secret")

@@ -1,0 +1,446 @@
+"""What a person asks of a tree: the edits of one call and how they are kept, described once for every screen.
+
+Each field of :class:`EditRequest` is one kind of edit. The command line, the magics, Python, MCP and the page are made from its
+description (``workbench.requests``), so a kind that is added here is on all of them.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from math import inf
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import orjson
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from proxies.asof.clock import Cutoff
+from workbench.errors import Option, UsageError
+from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
+from workbench.propositions.edits import (
+    AddChild,
+    Edit,
+    Pin,
+    RemoveNode,
+    Restate,
+    SetPolarity,
+    SetReport,
+    SetRule,
+    SetValue,
+    Unpin,
+)
+from workbench.propositions.values import Override
+from workbench.requests import RequestField, Says, fields_of
+from workbench.synthesis import rule_from_json
+from workbench.synthesis.errors import FormulaError
+from workbench.synthesis.rules.formula import parse_formula
+from workbench.synthesis.sensitivity.assumptions import assume, assumed_by
+from workbench.synthesis.whatif.apply_edits import play
+from workbench.whatif.typed_values import parse_probability
+
+_SIDE = "(or Positive)"
+
+
+def _read_side(value: object) -> object:
+    return value.strip().capitalize() if isinstance(value, str) else value
+
+
+def _read_probability(value: object) -> float:
+    try:
+        return parse_probability(value)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+
+
+def _read_weight(value: object) -> float:
+    try:
+        weight = float(value) if isinstance(value, int | float | str) and "_" not in str(value) else inf
+    except ValueError:
+        weight = inf
+    # NaN fails the comparison, so it is refused by the same line.
+    if not -1.0 <= weight <= 1.0:
+        raise ValueError(f"a weight is a number from -1 to 1, not {value!r:.40}")
+    return weight
+
+
+def _read_rule(value: object) -> object:
+    """A rule as its JSON, in text or as an object, or as a formula of the logic rule."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    if not text.startswith("{"):
+        try:
+            parse_formula(text)
+        except FormulaError as error:
+            raise ValueError(f"neither JSON nor a formula ({error})") from None
+        return {"name": "logic", "formula": text, "assumption": None}
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise ValueError(f"no JSON ({error})") from None
+
+
+Node = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+_Statement = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=600)]
+_Side = Annotated[Polarity, BeforeValidator(_read_side)]
+_Probability = Annotated[
+    float, BeforeValidator(_read_probability), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
+]
+_Weight = Annotated[
+    float, BeforeValidator(_read_weight), WithJsonSchema({"type": "number", "minimum": -1, "maximum": 1})
+]
+_Rule = Annotated[dict[str, Any], BeforeValidator(_read_rule)]
+# A lone "P1" is one proposition, and not "P" and "1".
+_Nodes = Annotated[list[Node], BeforeValidator(lambda value: [value] if isinstance(value, str) else value)]
+
+
+class _Part(BaseModel):
+    # Built when the first one is read: a command that edits nothing does not wait for it.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+
+class Addition(_Part):
+    """A proposition to be added below another: ``PARENT=STATEMENT``, ``(parent, statement)`` or these fields."""
+
+    parent: Annotated[Node, Field(description="Id of the proposition it is added to; P0 is the claim.")]
+    statement: _Statement
+    polarity: Annotated[_Side | None, Field(description="How it bears on its parent.")] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, AddChild):
+            return {"parent": value.node, "statement": value.statement, "polarity": value.polarity}
+        if isinstance(value, str):
+            parent, equals, statement = value.partition("=")
+            node, comma, side = parent.partition(",")
+            value = (node, statement, side.strip() or "?") if comma else (parent, statement)
+            if not equals:
+                raise ValueError("the statement is missing")
+        if isinstance(value, list | tuple):
+            if len(value) not in (2, 3):
+                raise ValueError('write (PARENT, STATEMENT) or (PARENT, STATEMENT, "Negative")')
+            return dict(zip(("parent", "statement", "polarity"), value, strict=False))
+        return value
+
+
+class ReportText(_Part):
+    """What stands at a proposition instead of its own report: a text, ``(key factor, text)`` or these fields."""
+
+    report: Annotated[str, StringConstraints(max_length=200_000)]
+    key_factor: Annotated[str, StringConstraints(max_length=2000)] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            first, _, rest = value.partition("\n")
+            words, colon, factor = first.partition(":")
+            if colon and words.strip().casefold() == "key factor":
+                return {"key_factor": factor.strip(), "report": rest.strip()}
+            return {"report": value.strip()}
+        if isinstance(value, list | tuple) and len(value) == 2:
+            return {"key_factor": value[0], "report": value[1]}
+        return value
+
+
+class EditRequest(_Part):
+    """The edits of one call, of every kind; every screen fills one in."""
+
+    values: Annotated[
+        dict[Node, _Probability],
+        Says(
+            word="set",
+            text="Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.",
+            form="NODE=P with a probability between 0 and 1, for example P2.1=0.25 or P2.1=25%",
+        ),
+    ] = {}
+    add: Annotated[
+        list[Addition],
+        Says(
+            text="A new driver below another; the same call can give it a weight and a probability.",
+            form=f'PARENT=STATEMENT, or "PARENT, Negative=STATEMENT" {_SIDE} to say how it bears on the parent',
+        ),
+    ] = []
+    remove: Annotated[_Nodes, Says(text="Leave a driver out, with what is below.", form="NODE")] = []
+    pin: Annotated[_Nodes, Says(text="Hold a driver at the value it has now.", form="NODE")] = []
+    unpin: Annotated[_Nodes, Says(text="Give a driver back to the model or its children.", form="NODE")] = []
+    restate: Annotated[dict[Node, _Statement], Says(text="Other words for a driver.", form="NODE=TEXT")] = {}
+    same_meaning: Annotated[bool, Says(text="Restated drivers keep their values.")] = False
+    polarities: Annotated[
+        dict[Node, _Side],
+        Says(
+            word="polarity",
+            text="How a driver bears on its parent, whose rule turns with it.",
+            form="NODE=Positive or NODE=Negative",
+        ),
+    ] = {}
+    reports: Annotated[
+        dict[Node, ReportText],
+        Says(
+            word="report",
+            text="Another report in place of a driver's own; a first line `Key factor: ...` replaces that too.",
+            form="NODE=FILE, a text file, for example P1=notes.md",
+            file=True,
+        ),
+    ] = {}
+    rules: Annotated[
+        dict[Node, _Rule],
+        Says(
+            word="rule",
+            text="Another rule for a driver with children: its JSON, or a formula with AND, OR, NOT.",
+            form='NODE=JSON, for example P0=\'{"name": "linear", "intercept": 0.1, "weights": {"P1": 0.5}}\','
+            ' or a formula, P0="P1 AND P2"',
+        ),
+    ] = {}
+    weights: Annotated[
+        dict[Node, _Weight],
+        Says(
+            word="weight",
+            text="Weight of a driver in the rule of its parent, from -1 to 1.",
+            form="NODE=W with a weight between -1 and 1, for example P2.1=0.4",
+        ),
+    ] = {}
+
+    @classmethod
+    def read(cls, values: Mapping[str, Any]) -> Self:
+        """Return the request of Python's names and values; raises ``UsageError``, in one line, for what cannot be read."""
+        if unknown := sorted(set(values) - set(cls.model_fields)):
+            raise UsageError(f"there is no {unknown[0]!r:.40} here: {', '.join(cls.model_fields)}")
+        try:
+            return cls.model_validate({name: value for name, value in values.items() if value is not None})
+        except ValidationError as error:
+            name, place, reason = _first(error)
+            each = _field(cls, name)
+            key = f"[{place!r:.60}]" if each.shape == "mapping" and place is not None else ""
+            raise UsageError(f"{name}{key}: {reason}; write {each.says.form or each.says.text}") from None
+
+    @classmethod
+    def typed(cls, **words: Any) -> Self:
+        """Return the request of what was typed, by the names of the fields: texts, lists of texts, flags.
+
+        Files that a text names are read here.
+
+        Raises
+        ------
+        UsageError
+            A text that cannot be read, or a proposition that is named twice for the same.
+        """
+        pairs: dict[tuple[str, object], str] = {}
+        values: dict[str, Any] = {}
+        for each in fields_of(cls):
+            written = words.pop(each.name, None)
+            if written is None or written == []:
+                continue
+            values[each.name] = written
+            if each.shape == "mapping":
+                values[each.name] = {}
+                for pair in written:
+                    node, text = _split(each, pair)
+                    if node in values[each.name]:
+                        raise UsageError(f"{each.option} names {node} twice")
+                    pairs[each.name, node] = pair
+                    values[each.name][node] = _file_text(each, text) if each.says.file else text
+            elif each.shape == "list":
+                pairs |= {(each.name, place): text for place, text in enumerate(written)}
+        assert not words, words
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            name, place, reason = _first(error)
+            each = _field(cls, name)
+            pair = pairs.get((name, place), values.get(name))
+            form = each.says.form or each.says.text
+            # Of a rule the reason says where it goes wrong; of the rest the form says it all.
+            why = f" ({reason})" if name == "rules" else ""
+            raise UsageError(f"{each.option} {pair!r:.200}: write {form}{why}") from None
+
+    @property
+    def has_edits(self) -> bool:
+        """Whether anything is asked to be edited."""
+        return any(getattr(self, each.name) for each in fields_of(EditRequest))
+
+    def edits(self, tree: Tree, override: Override | None = None) -> tuple[Edit, ...]:
+        """Return the edits in the order in which they are made: unpin, restate, add, remove, polarity, report, rule,
+        weight, pin, set.
+
+        So a pin holds the value of before the settings, and an added proposition can be given a weight and a value by the
+        same call. ``tree`` is the one they are made on, for the rules that weights stand in.
+
+        Raises
+        ------
+        UsageError
+            A rule that does not fit its node.
+        """
+        shape: tuple[Edit, ...] = (
+            *(Unpin(node=node) for node in self.unpin),
+            *(
+                Restate(node=node, statement=text, keep_belief=self.same_meaning)
+                for node, text in self.restate.items()
+            ),
+            *(
+                AddChild(node=each.parent, statement=each.statement, polarity=each.polarity)
+                for each in self.add
+            ),
+            *(RemoveNode(node=node) for node in self.remove),
+            *(SetPolarity(node=node, polarity=polarity) for node, polarity in self.polarities.items()),
+            *(
+                SetReport(node=node, key_factor=each.key_factor, report=each.report)
+                for node, each in self.reports.items()
+            ),
+        )
+        assumed = {node: p for name, p in self.values.items() if (node := assumed_by(name)) is not None}
+        rules: tuple[Edit, ...] = ()
+        if self.rules or self.weights or assumed:
+            rules = _rule_edits(play(tree, shape).tree, self.rules, self.weights, assumed)
+        return (
+            *shape,
+            *rules,
+            *(Pin(node=node) for node in self.pin),
+            *(
+                SetValue(node=node, p=p, override=override)
+                for node, p in self.values.items()
+                if assumed_by(node) is None
+            ),
+        )
+
+
+class WhatIfRequest(EditRequest):
+    """Edits, whose they are, and the scenario that they are kept in."""
+
+    full: Annotated[
+        bool,
+        Says(
+            text="Ask the synthesizer again for the ancestors, and show its rules and words beside the old."
+        ),
+    ] = False
+    scenario: Annotated[
+        str | None, Says(text="Keep this what-if under a name, on top of what it holds already.")
+    ] = None
+    author: Annotated[str, Says(text="Who holds the set values, and whose scenario it is.")] = ""
+    reason: Annotated[str, Says(text="Why the set values replace the model's.", more=True)] = ""
+    expires: Annotated[
+        str | None, Says(text="Until when the set values hold: a date or an instant.", more=True)
+    ] = None
+    rationale: Annotated[str, Says(text="What the scenario supposes, and why.", more=True)] = ""
+    probability: Annotated[
+        _Probability | None,
+        Says(text="How likely the scenario is held, for the mix.", form="P from 0 to 1", more=True),
+    ] = None
+    base_seq: Annotated[
+        int | None,
+        Says(text="The scenario's record this was made on (seq of `scenarios --json`).", form="N", more=True),
+    ] = None
+
+    def override(self, now: str) -> Override | None:
+        """Return author, reason and expiry of the values that are set, as of ``now``; raises ``UsageError``."""
+        return parse_override(self.author if self.values else "", self.reason, self.expires, now=now)
+
+
+def _field(model: type, name: str) -> RequestField:
+    return next(each for each in fields_of(model) if each.name == name)
+
+
+def _first(error: ValidationError) -> tuple[str, Any, str]:
+    """The first thing that is wrong: the field, the place in it, and why."""
+    first = error.errors(include_url=False, include_input=False)[0]
+    name, place, *_ = (*first["loc"], None, None)
+    reason = first["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
+    return str(name), place, reason
+
+
+def _split(each: RequestField, pair: str) -> tuple[str, str]:
+    node, equals, text = pair.partition("=")
+    if not (equals and node.strip() and text.strip()):
+        raise UsageError(f"{each.option} {pair!r:.200}: write {each.says.form}")
+    return node.strip(), text.strip()
+
+
+def _file_text(each: RequestField, name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{each.option} {name!r:.200}: the file cannot be read as text ({type(error).__name__})"
+        ) from None
+
+
+# A person may set what a model may not: a sign against the stated polarity, and any intercept.
+_PERSON = RuleLimits(intercept_max=inf, overrule_polarity=True)
+
+
+def _rule_edits(
+    tree: Tree,
+    rules: Mapping[NodeId, Mapping[str, Any]],
+    weights: Mapping[NodeId, float],
+    assumed: Mapping[NodeId, float],
+) -> tuple[Edit, ...]:
+    changed: dict[NodeId, dict[str, Any]] = {}
+    for node, data in rules.items():
+        if not tree[node].children:
+            raise UsageError(f"{node} is a leaf: a rule needs children")
+        changed[node] = dict(data)
+    for node, weight in weights.items():
+        parent = tree.parent(node)
+        if parent is None:
+            raise UsageError("the root has no weight: it stands in no rule")
+        rule = tree[parent].rule
+        data = changed.setdefault(parent, rule.to_json() if rule is not None else {})
+        # An inhibitor's weight stands in a list of its own (noisy-or).
+        place = next(
+            (
+                key
+                for key in ("weights", "inhibitors")
+                if isinstance(data.get(key), Mapping) and node in data[key]
+            ),
+            None,
+        )
+        if place is None:
+            raise UsageError(
+                f"the {data.get('name', 'missing')} rule of {parent} gives {node} no weight: change the rule as a whole"
+            )
+        data[place] = {**data[place], node: float(weight)}
+    for node, p in assumed.items():
+        rule = tree[node].rule
+        changed[node] = assume(changed.get(node, rule.to_json() if rule is not None else {}), node, p)
+    for node, data in changed.items():
+        rule = rule_from_json(data)
+        children = tree[node].children
+        if not rule.numeric:
+            raise UsageError(f"a {rule.name} rule has no formula to compute {node} by: give one that has")
+        rule.validate(children, tree[node].polarities, _PERSON)
+        stray = [child for child in rule.named_children() if child not in children]
+        if stray:
+            raise UsageError(
+                f"the rule of {node} names {', '.join(stray)}; its children are {', '.join(children)}"
+            )
+    return tuple(SetRule(node=node, rule=data) for node, data in changed.items())
+
+
+def parse_override(author: str, reason: str, expires: str | None, *, now: str) -> Override | None:
+    """Return author, reason and expiry of values set by hand, as of ``now`` (ISO 8601); None if none of them is given.
+
+    ``expires`` is a date (start of that day in New York) or an instant. Raises ``UsageError`` when it is over already, or
+    nobody answers for it.
+    """
+    if not (author or reason or expires):
+        return None
+    until = None
+    if expires is not None:
+        instant = Cutoff.parse(expires, now=datetime.fromisoformat(now)).instant
+        if instant <= datetime.fromisoformat(now):
+            raise UsageError(Option("expires", str(expires)), " is over already: name a time to come")
+        until = instant.isoformat()
+    if not author:
+        raise UsageError(
+            "a value with a reason or an expiry needs somebody who answers for it: add ", Option("author")
+        )
+    return Override(author=author, reason=reason, at=now, expires=until)
