@@ -52,7 +52,7 @@ GERUNDS = {
     "pacing": "of requests",
     "quoting": "of what strangers wrote",
     "paging": "of answers that come in pages",
-    "reading": "what a claim in words is taken to say",
+    "reading": "what a claim says about a series",
     "routing": "of leaves to grounders",
     "sampling": "of random values",
     "tuning": "of parameters",

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from sandbox import Limits
+from workbench.engine.assembly import open_gateway
 from workbench.engine.leaves.job import GroundJob
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_prompts import run_prompts
 from workbench.engine.run_settings import RunSettings
-from workbench.quoting import BAR, Marks
+from workbench.quoting import BAR, PLAIN_MARKS, Marks
 from workbench.store import Store
 
 OWN = Marks("6f" * 16)
@@ -71,7 +72,7 @@ def test_a_run_keeps_its_key_on_its_record_and_a_worker_gets_it(tmp_path: Path) 
     cutoff = Cutoff.parse("2018-06-30")
     with closing(Store(tmp_path / "home")) as store:
         runs = [
-            new_run(store, "Rates fall by September 2018", cutoff, RunSettings(model="offline"))
+            new_run(store, "Rates fall by September 2018", cutoff, RunSettings(model="offline/analyst"))
             for _ in range(2)
         ]
         states = [load_state(store, run) for run in runs]
@@ -81,6 +82,15 @@ def test_a_run_keeps_its_key_on_its_record_and_a_worker_gets_it(tmp_path: Path) 
         assert prompts.marks == load_state(store, runs[0]).marks == states[0].marks
         job = GroundJob.of(states[0], "P0", 1, 1, keyed=(), network=False, limits=Limits(), prompts=prompts)
         assert Marks(GroundJob.from_json(job.to_json()).quote_key) == prompts.marks
+
+
+def test_questions_about_a_run_are_asked_with_its_marks(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "home")) as store:
+        run = new_run(
+            store, "Rates fall by September 2018", Cutoff.parse("2018-06-30"), RunSettings(model="offline/analyst")
+        )
+        state = load_state(store, run)
+        assert open_gateway(store, state).prompts.marks == state.marks != PLAIN_MARKS
 
 
 def test_nobody_else_makes_marks_or_bars() -> None:

@@ -33,6 +33,25 @@ _ENVIRONMENT = frozenset(
 )
 
 
+def process_pool(workers: int) -> Any:
+    """Return loky's executor with so many processes, which get no key, end with their parent, and leave Ctrl-C to it.
+
+    Past forecasts are made in one too (``workbench.backtests``).
+    """
+    # imported late: it takes 60 ms, and most brokers never read a large answer
+    from loky import ProcessPoolExecutor
+
+    # an empty text takes the place of every variable that could hold a key; PYTHONSAFEPATH keeps the current folder,
+    # which may be somebody else's, off the worker's import path
+    empty = {name: "" for name in os.environ if name not in _ENVIRONMENT}
+    return ProcessPoolExecutor(
+        max_workers=workers,
+        env={**empty, "PYTHONSAFEPATH": "1"},
+        initializer=_prepare,
+        initargs=(os.getpid(),),
+    )
+
+
 class CannotStart(Exception):
     """No worker can be started on this machine; the caller does the work in a thread instead."""
 
@@ -85,20 +104,9 @@ class Worker:
     def _start(self) -> Any:
         if self._unusable:
             raise CannotStart
-        # imported late: it takes 60 ms, and most brokers never read a large answer
-        from loky import ProcessPoolExecutor
-
-        # an empty text takes the place of every variable that could hold a key; PYTHONSAFEPATH keeps the current folder,
-        # which may be somebody else's, off the worker's import path
-        empty = {name: "" for name in os.environ if name not in _ENVIRONMENT}
         executor = None
         try:
-            executor = ProcessPoolExecutor(
-                max_workers=1,
-                env={**empty, "PYTHONSAFEPATH": "1"},
-                initializer=_prepare,
-                initargs=(os.getpid(),),
-            )
+            executor = process_pool(1)
             # a first job at once: a machine on which no worker can live shows it here, and not in a caller's job
             executor.submit(os.getpid).result(timeout=60)
         except (

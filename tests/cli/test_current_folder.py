@@ -123,6 +123,10 @@ COMMANDS: dict[str, list[list[str]]] = {
     "compare": [["compare", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv", "--reference", "0.5", "--resamples", "10"]],
     "returns": [["returns", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"]],
     "paper-tables": [["paper-tables", "--events", "{out}/events.csv", "--published", "{out}/forecasts.csv", "--trials", "{out}/forecasts.csv"]],
+    "quantity": [["quantity", "VIX", "--cutoff", "2018-06-30", "--on", "2018-07-31", "--past", "0"]],
+    "backtest": [
+        ["backtest", "The VIX closes above {median} on {end}", "--from", "2018-06-30", "--to", "2018-06-30", "--horizon", "1w", "--forecaster", "series"]
+    ],
     "exceed": [["exceed", "--series", "{out}/series.csv", "--cutoff", "2018-06-20", "--on", "2018-12-31", "--above", "5"]],
     "elicit": [["elicit", "--answers", "{out}/answers.csv"]],
     "calibrate fit": [["calibrate", "fit", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv", "--out", "{out}/c.json"]],

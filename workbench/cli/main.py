@@ -29,6 +29,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
+        "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
         "watch": ("workbench.cli.run.resume:watch", "Show the progress of a run until it ends, and leave with its exit code; the run is not touched."),
         "stop": ("workbench.cli.run.resume:stop", "End the process that works on a run; the run can be resumed."),
@@ -70,6 +71,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Research": {
         "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
+        "backtest": ("workbench.cli.science.backtest:backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
         "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
         "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
         "call": ("workbench.cli.apis:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),

@@ -20,6 +20,7 @@ from workbench.engine.run_settings import RunSettings
 from workbench.environment import proxy_settings
 from workbench.models.base import Model
 from workbench.models.roles import open_models
+from workbench.prompts import PromptSet
 from workbench.store import Store
 
 
@@ -36,7 +37,8 @@ def open_gateway(store: Store, state: RunState, *, judge: str | None = None) -> 
     if judge is not None:
         options["roles"] = {**options["roles"], "judge": judge}
     model = open_models(settings.model, **options)
-    gateway = run_gateway(store, state, model)
+    # Today's prompts: what is asked about a run that is done is no part of it. Its marks, which its texts' authors cannot know.
+    gateway = run_gateway(store, state, model, prompts=PromptSet(marks=state.marks))
     gateway.require_price()
     return gateway
 

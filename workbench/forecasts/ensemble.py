@@ -26,7 +26,7 @@ from workbench.science.errors import DomainError
 
 SEED = 20
 #: Past cutoffs that weights are learned from, and paths that each member draws at one of them.
-_CUTOFFS, _PATHS_THEN = 40, 300
+_CUTOFFS, _PATHS_THEN = 60, 250
 #: Values of an implied volatility that the member needs.
 _IMPLIED = 60
 
@@ -118,14 +118,13 @@ class Ensemble:
 
     def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
         """Return weights and calibration for a horizon of so many steps, from cutoffs whose outcomes are known."""
-        every = max(steps // 2, 21 if past.daily else 2)
+        every = max(steps, 21 if past.daily else 2)
         first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
         # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
         ends = [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
         scores = [self._score(past, count, steps) for count in ends]
         table = np.array(scores).reshape(len(ends), 2, len(self.members))
-        separate = len(ends) * min(1.0, every / steps)
-        return fit_ensemble(table[:, 0], table[:, 1], separate)
+        return fit_ensemble(table[:, 0], table[:, 1], float(len(ends)))
 
     def _score(self, past: ScaledPast, count: int, steps: int) -> FloatArray:
         """Density and rank of what came ``steps`` after the first ``count`` values, by member, shape (2, members)."""

@@ -95,7 +95,8 @@ def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
 
 
 def _column(rows: Rows) -> pd.Series:
-    days = pd.DatetimeIndex([row["date"] for row in rows])
+    # Through numpy: pandas' own reader of dates takes ten times as long, which 120 past cutoffs feel.
+    days = pd.DatetimeIndex(np.array([row["date"] for row in rows], dtype="datetime64[ns]"))
     return pd.Series([row["value"] for row in rows], index=days, dtype=float).dropna()
 
 

@@ -3,6 +3,7 @@
 matplotlib is imported when the first picture is made.
 """
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, wraps
@@ -65,6 +66,19 @@ def _figure(width: float, height: float) -> "tuple[Figure, Axes]":
     # `Figure` and not pyplot, which keeps every figure in global state and may choose a backend that opens windows.
     figure = _plain_figure()(figsize=(width, height), layout="constrained")
     return figure, figure.subplots()
+
+
+def figure_bytes(figure: "Figure", form: str = "png", *, source: str = "") -> bytes:
+    """Return a figure as a PNG or SVG file, the same bytes for the same figure; ``source`` says in it where its numbers come from."""
+    from matplotlib import rc_context
+
+    stream = io.BytesIO()
+    # Neither time nor version, and names in an SVG by a salt of ours, so that equal figures are equal files.
+    empty: dict[str, str | None] = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
+    empty |= {"Source": source or None}
+    with rc_context({"svg.hashsalt": "workbench"}):
+        figure.savefig(stream, format=form, dpi=110, metadata=empty)
+    return stream.getvalue()
 
 
 @_verbatim_words
@@ -305,6 +319,69 @@ def traces_plot(
     return figure
 
 
-def _some(values: Mapping[str, object]) -> None:
+@_verbatim_words
+def fan_plot(
+    past: tuple[Sequence[Any], ArrayLike],
+    ahead: Sequence[Any],
+    quantiles: Mapping[float, ArrayLike],
+    *,
+    title: str,
+    unit: str = "",
+    outcome: tuple[Any, float] | None = None,
+) -> "Figure":
+    """A series as it was known, and where it may go: bands between pairs of quantiles, the median as a line.
+
+    Parameters
+    ----------
+    past : tuple of days and values
+        The known part that is shown.
+    ahead : sequence
+        Days ahead.
+    quantiles : mapping of share to array_like, shape of ``ahead``
+        In pairs that add to 1 (0.05 and 0.95), and 0.5.
+    outcome : tuple of day and value, optional
+        What came, as a star.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> days = [datetime.date(2018, 7, day) for day in (1, 2)]
+    >>> len(fan_plot((days[:1], [1.0]), days[1:], {0.1: [0.5], 0.5: [1.0], 0.9: [2.0]}, title="x").axes[0].collections)
+    1
+    """
+    _some(quantiles)
+    figure, axes = _figure(6.5, 3.6)
+    axes.plot(past[0], np.asarray(past[1]), color="0.25", linewidth=1.2)
+    lower = sorted(share for share in quantiles if share < 0.5)
+    for share in lower:
+        high = next(other for other in quantiles if abs(other + share - 1.0) < 1e-9)
+        axes.fill_between(
+            ahead,
+            np.asarray(quantiles[share]),
+            np.asarray(quantiles[high]),
+            color="tab:blue",
+            alpha=0.22,
+            linewidth=0,
+            label=f"{1 - 2 * share:.0%}",
+        )
+    if 0.5 in quantiles:
+        axes.plot(ahead, np.asarray(quantiles[0.5]), color="tab:blue", linewidth=1.5, label="median")
+    if outcome is not None:
+        axes.plot(
+            [outcome[0]],
+            [outcome[1]],
+            marker="*",
+            markersize=10,
+            color="tab:red",
+            linestyle="none",
+            label="came",
+        )
+    axes.set(ylabel=unit, title=title)
+    axes.legend(fontsize="small", loc="upper left")
+    figure.autofmt_xdate(rotation=20)
+    return figure
+
+
+def _some(values: Mapping[Any, object]) -> None:
     if not values:
         raise DomainError("there is nothing to draw")

@@ -1,6 +1,5 @@
 """The plots of a study's report, as PNG bytes by name; drawn by the science room's own plots."""
 
-import io
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import pandas as pd
 from workbench.science.arrays import FloatArray
 from workbench.science.plots import (
     bars_plot,
+    figure_bytes,
     frontier_plot,
     heatmap_plot,
     reliability_plot,
@@ -112,21 +112,16 @@ def study_figures(
             lambda: _weights(weights),
         ),
     ]
-    figures = {}
+    figures, manifest_id = {}, results.get("manifest_id", "")
     with words_as_they_stand():
         for name, caption, draw in drawings:
             figure = draw()
             if figure is not None:
-                figures[name] = (caption, _png(figure, results.get("manifest_id", "")))
+                figures[name] = (
+                    caption,
+                    figure_bytes(figure, source=f"manifest {manifest_id}" if manifest_id else ""),
+                )
     return figures
-
-
-def _png(figure: "Figure", manifest_id: str) -> bytes:
-    stream = io.BytesIO()
-    # Without the version of matplotlib equal studies give equal bytes. The file lies beside the report, and is copied from there.
-    metadata = {"Software": None, "Source": f"manifest {manifest_id}" if manifest_id else None}
-    figure.savefig(stream, format="png", dpi=110, metadata=metadata)
-    return stream.getvalue()
 
 
 def _blank(width: float, height: float) -> Any:

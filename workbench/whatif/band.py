@@ -9,6 +9,7 @@ from math import fsum, hypot, sqrt
 from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
+from workbench.forecasts.separate_windows import separate_windows
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
@@ -97,12 +98,16 @@ def _read(report: str, start: int, statement: str, p: float) -> PastWindows | No
         if data["statement"] != statement or abs(float(data["p"]) - p) > 1e-9:
             return None
         bits, effective = str(data["bits"]), float(data["effective_windows"])
+        horizon = data.get("horizon_days")
         first = date.fromisoformat(data["weeks_from"]).toordinal()
     # A model may have written a line that looks like one: half a record says nothing.
     except (ValueError, KeyError, TypeError, RecursionError):
         return None
     if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
         return None
+    # Records of earlier versions counted as separate all windows that do not overlap, whatever else makes them go together.
+    if isinstance(horizon, int) and horizon > 0:
+        effective = min(effective, separate_windows([bit == "1" for bit in bits if bit != "x"], horizon / 5))
     return PastWindows(
         first=first,
         known=int(bits.replace("0", "1").replace("x", "0"), 2),

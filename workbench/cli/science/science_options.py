@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -114,6 +115,20 @@ def numbers(text: str, *, option: str) -> list[float]:
     if not values:
         raise UsageError(f"{option} wants at least one number")
     return values
+
+
+def parsed_day(text: str, *, option: str) -> date:
+    """A day, as YYYY-MM-DD.
+
+    Examples
+    --------
+    >>> parsed_day("2018-12-31", option="--on")
+    datetime.date(2018, 12, 31)
+    """
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise UsageError(f"{option} wants a day such as 2018-12-31, not {text!r:.40}") from None
 
 
 def with_half_width(value: float | None, interval: Sequence[float] | None) -> str | float | None:

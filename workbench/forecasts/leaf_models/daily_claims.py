@@ -23,6 +23,7 @@ from workbench.forecasts.leaf_models.window_volatility import (
     simulate_garch,
     term_variance,
 )
+from workbench.forecasts.separate_windows import separate_windows
 
 HALF_YEAR = 126
 AVERAGE_DAYS = 200
@@ -66,10 +67,10 @@ class DailyModels:
         self.valid = (windows >= needs) & (windows + self.days <= self.now)
         self.windows = windows[self.valid]
         # Windows start a week (5 sessions) apart and last `days` sessions, so most of them overlap.
-        self.effective = len(self.windows) * 5 / self.days
-        if self.effective < 2:
+        side_by_side = len(self.windows) * 5 / self.days
+        if side_by_side < 2:
             raise TooLittleHistory(
-                f"only {self.effective:.1f} separate windows of {self.days} trading days lie in the visible history"
+                f"only {side_by_side:.1f} separate windows of {self.days} trading days lie in the visible history"
             )
         self.index = index
         self.low, self.high = nudged(spec, *self._bounds())
@@ -148,8 +149,9 @@ class DailyModels:
         hits = (past >= self.low) & (past <= self.high)
         hits = ~hits if self.spec.never else hits
         base = float(hits.mean())
+        effective = separate_windows(hits, self.days / 5)
         models, comparators = (
-            ({"base rate": base}, {}) if only_base else self._models(past, hits, base, simulated)
+            ({"base rate": base}, {}) if only_base else self._models(past, hits, effective, simulated)
         )
         outcomes = np.full(len(self.grid), -1, dtype=np.int64)
         outcomes[self.valid] = hits
@@ -161,16 +163,17 @@ class DailyModels:
             comparators=comparators,
             horizon=self.days,
             windows=len(self.windows),
-            effective_windows=self.effective,
+            effective_windows=effective,
             first=self.grid[known[0]].date(),
             last=self.grid[known[-1]].date(),
             outcomes=outcomes[known[0] : known[-1] + 1],
         )
 
     def _models(
-        self, past: Floats, hits: Any, base: float, simulated: bool
+        self, past: Floats, hits: Any, effective: float, simulated: bool
     ) -> tuple[dict[str, float], dict[str, float]]:
         method = self.spec.method
+        base = float(hits.mean())
         models = {"base rate": base}
         if method == "volatility":
             models["HAR"] = self._har(past)
@@ -184,7 +187,7 @@ class DailyModels:
             models["season"] = self._season(base)
         if method in ("endpoint", "average", "relative", "path", "reverting"):
             name = {"average": "distance", "path": "calm", "reverting": "analogues"}.get(method, "momentum")
-            models[name] = self._alike(hits, base)
+            models[name] = self._alike(hits, effective)
         if simulated and method in ("endpoint", "average", "path", "volatility"):
             models["GJR-GARCH"] = self._share(self._of_steps(simulate_garch(self.series, self.days)))
         return models, self._comparators(base)
@@ -214,7 +217,7 @@ class DailyModels:
         count = float(np.sum((values >= self.low) & (values <= self.high)))
         return (count + 10 * base) / (len(windows) + 10)
 
-    def _alike(self, hits: Any, base: float) -> float:
+    def _alike(self, hits: Any, effective: float) -> float:
         """Past windows weighted by the likeness of their state to the present one."""
         state = self._state()
         usable = np.isfinite(state[self.windows])
@@ -224,11 +227,12 @@ class DailyModels:
         # A constant state has no spread, and a width of 0 would divide by 0.
         width = 0.5 * float(np.std(seen)) or 1e-9
         weights = np.exp(-0.5 * ((seen - state[self.now]) / width) ** 2)
+        base = float(hits.mean())
         if not weights.sum() > 0:
             return base
         share = float(np.average(hits[usable], weights=weights))
-        # Kish's effective number of weighted windows, less their overlap; it meets the 10 pseudo-windows of the base rate.
-        alike = float(weights.sum() ** 2 / np.sum(weights**2)) * 5 / self.days
+        # Kish's effective number of weighted windows, less what goes together; it meets the 10 pseudo-windows of the base rate.
+        alike = float(weights.sum() ** 2 / np.sum(weights**2)) * effective / len(hits)
         return (alike * share + 10 * base) / (alike + 10)
 
     def _state(self) -> Floats:

@@ -6,6 +6,7 @@ import pandas as pd
 from workbench.forecasts.leaf_models.claim_windows import nudged, smooth_share, weekly_grid
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN, LeafEstimate, LeafSpec, TooLittleHistory
 from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
+from workbench.forecasts.separate_windows import separate_windows
 
 
 def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = False) -> LeafEstimate:
@@ -59,10 +60,10 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     windows = at_all[valid]
     # In trading days, the unit of the daily models.
     horizon = 21 * int(end)
-    effective = len(windows) * 5 / horizon
-    if effective < 2:
+    side_by_side = len(windows) * 5 / horizon
+    if side_by_side < 2:
         raise TooLittleHistory(
-            f"only {effective:.1f} separate windows of {end} months lie in the visible history"
+            f"only {side_by_side:.1f} separate windows of {end} months lie in the visible history"
         )
     low, high = spec.low, spec.high
     if spec.logs:
@@ -76,6 +77,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     past = x[windows + end] - x[windows + start]
     hits = (past >= low) & (past <= high)
     base = float(hits.mean())
+    effective = separate_windows(hits, horizon / 5)
     models = {"base rate": base}
     if not only_base:
         steps = np.diff(x)
@@ -91,8 +93,12 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
         trailing[3:] = x[3:] - x[:-3]
         width = 0.5 * float(np.std(trailing[windows])) or 1e-9
         weights = np.exp(-0.5 * ((trailing[windows] - trailing[now]) / width) ** 2)
-        # Effective number of weighted windows without their overlap, as in the daily models.
-        alike = float(weights.sum() ** 2 / np.sum(weights**2)) * 5 / horizon if weights.sum() > 0 else 0.0
+        # Effective number of weighted windows, less what goes together, as in the daily models.
+        alike = (
+            float(weights.sum() ** 2 / np.sum(weights**2)) * effective / len(hits)
+            if weights.sum() > 0
+            else 0.0
+        )
         share = float(np.average(hits, weights=weights)) if alike else base
         models["momentum"] = (alike * share + 10 * base) / (alike + 10)
         rows = np.column_stack([np.ones(len(windows)), x[windows], trailing[windows]])

@@ -43,6 +43,9 @@ def trading_days(first: date, last: date) -> int:
     return int(np.busday_count(np.datetime64(first) + day, np.datetime64(last) + day, holidays=closed))
 
 
+_YEARS = (1986, 2030)
+
+
 @lru_cache(maxsize=64)
 def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
     """Days of some years on which the New York Stock Exchange is closed by rule.
@@ -63,6 +66,14 @@ def exchange_holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
     >>> exchange_holidays(2018, 2018)[:3].astype(str).tolist()
     ['2018-01-01', '2018-01-15', '2018-02-19']
     """
+    # All years at once cost no more than one, and past cutoffs ask for many pairs of years.
+    every = _holidays(min(first, _YEARS[0]), max(last, _YEARS[1]))
+    years = every.astype("datetime64[Y]").astype(int) + 1970
+    return every[(years >= first) & (years <= last)]
+
+
+@lru_cache(maxsize=8)
+def _holidays(first: int, last: int) -> npt.NDArray[np.datetime64]:
     rules = [
         Holiday("New Year", month=1, day=1, observance=sunday_to_monday),
         USMartinLutherKingJr,

@@ -8,8 +8,8 @@ import numpy as np
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.science.arrays import FloatArray
 
-#: Steps that a fit needs, and the last ones that it looks at.
-_FEWEST, _MOST = 500, 2520
+#: Steps that a fit needs, the last ones that it looks at, and those that shocks are drawn from.
+_FEWEST, _MOST, _SHOCKS = 500, 2520, 1260
 
 
 class GarchFit(NamedTuple):
@@ -35,7 +35,7 @@ def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Float
     if scale == 0.0:
         return None
     fit = _fitted((changes[max(0, whole - _MOST) : whole] / scale).tobytes())
-    r = changes[-_MOST:] / scale - fit.mean
+    r = changes[-_SHOCKS:] / scale - fit.mean
     variance = np.empty(len(r) + 1)
     variance[0] = 1.0
     for t, shock in enumerate(r.tolist()):

@@ -44,14 +44,16 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
     )
 
 
-def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of a local level whose steps also hold the mean step of their month, shrunk to the drift.
+def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
+    """Return paths of a local level whose steps also hold the mean step of their month; None for days, where both drown in noise.
 
     Parameters
     ----------
     days : ndarray of datetime64[D], shape (steps,)
         Stamps of the steps ahead.
     """
+    if past.daily:
+        return None
     seasons = _seasons(past.days)
     means = _season_steps(past, seasons[1:])
     clean = past.steps - means[seasons[1:]]

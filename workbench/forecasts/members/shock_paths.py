@@ -4,6 +4,8 @@ Barone-Adesi, Giannopoulos and Vosper (1999). Shocks are drawn in stretches, so 
 from the same dates for every member (and for several series that are drawn together).
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 from workbench.forecasts.members.scaled_past import ScaledPast
@@ -15,14 +17,20 @@ _STRETCH = 10
 _HAR = {True: (5, 22, 126), False: (3, 12, 36)}
 
 
+@lru_cache(maxsize=4)
 def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArray:
-    """Return positions among ``count`` shocks, shape (paths, steps): stretches of the past whose length varies (stationary bootstrap)."""
+    """Return positions among ``count`` shocks, shape (paths, steps): stretches of the past whose length varies (stationary bootstrap).
+
+    The members of one forecast ask for the same, which takes as long as all else that they do.
+    """
     rng = np.random.default_rng(seed)
     fresh = rng.random((paths, steps)) < 1.0 / _STRETCH
     fresh[:, 0] = True
     starts = np.where(fresh, rng.integers(0, count, (paths, steps)), 0)
     begun = np.maximum.accumulate(np.where(fresh, np.arange(steps), 0), axis=1)
-    return np.asarray((np.take_along_axis(starts, begun, axis=1) + np.arange(steps) - begun) % count)
+    drawn = np.asarray((np.take_along_axis(starts, begun, axis=1) + np.arange(steps) - begun) % count)
+    drawn.setflags(write=False)
+    return drawn
 
 
 def standard_shocks(past: ScaledPast, variances: FloatArray) -> FloatArray:

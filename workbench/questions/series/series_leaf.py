@@ -181,14 +181,14 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
     >>> read_series_leaf("VIX above 20 on 2018-12-31").embedded
     True
     """
-    named = _mentions(statement)
+    named = series_mentioned(statement)
     if not named:
         try:
             claim = read_claim(statement)
             refs = tuple(SeriesRef(source="embedded", id=name) for name in claim.sources)
             return SeriesLeaf(claim=claim, refs=refs)
         except ClaimRefused as problem:
-            named = _mentions(hints)
+            named = series_mentioned(hints)
             if not named:
                 raise ClaimRefused(
                     f"no dated series matches the leaf ({_short(str(problem))}): name one by its id, for example FRED: DGS10, "
@@ -209,7 +209,12 @@ def _short(problem: str) -> str:
     return problem.partition(":")[0].partition(";")[0]
 
 
-def _mentions(text: str) -> list[SeriesRef]:
+def series_mentioned(text: str) -> list[SeriesRef]:
+    """Return the series that a text names by their ids, each once.
+
+    >>> [str(ref) for ref in series_mentioned("FRED: DGS10")]
+    ['fred/DGS10']
+    """
     refs = []
     for source, pattern in _PLACES:
         for match in re.finditer(pattern, text, re.IGNORECASE):

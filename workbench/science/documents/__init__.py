@@ -7,6 +7,7 @@ parsing, no printing. Keys and their order are a contract with whoever reads the
 
 from workbench.science.documents.calibration_documents import calibrated_document, calibration_document
 from workbench.science.documents.comparison_documents import compare_document, paper_tables_document
+from workbench.science.documents.record_documents import PastTable, record_document, record_documents
 from workbench.science.documents.score_documents import (
     POSITION_COLUMNS,
     BettingRules,
@@ -26,6 +27,7 @@ __all__ = [
     "POSITION_COLUMNS",
     "BettingRules",
     "Document",
+    "PastTable",
     "UtilityRule",
     "calibrated_document",
     "calibration_document",
@@ -37,6 +39,8 @@ __all__ = [
     "pooled_forecasts",
     "position_rows",
     "raw_forecasts",
+    "record_document",
+    "record_documents",
     "returns_document",
     "score_document",
 ]

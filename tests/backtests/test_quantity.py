@@ -1,0 +1,148 @@
+"""workbench quantity: quantiles of a value, its fan, its record, its score once the day has come."""
+
+import json
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scoringrules
+
+from tests.command_line import run_cli
+from workbench.backtests.driftless import DriftlessWalk
+from workbench.backtests.series_quantity import Quantity, fan_lines, figure, quantity_document
+from workbench.backtests.series_source import SeriesSource
+from workbench.errors import UsageError
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.science.plots import figure_bytes
+
+RNG = np.random.default_rng(11)
+DAYS = np.arange("2010-01-01", "2018-07-01", dtype="datetime64[D]")
+DAYS = DAYS[np.is_busday(DAYS)]
+WALK = History.of(DAYS, 100 * np.exp(np.cumsum(0.01 * RNG.standard_normal(len(DAYS)))))
+ON = Quantity(name="a walk", unit="points", history=WALK, day=date(2018, 8, 31))
+BY = replace(ON, extremes=True)
+
+
+def test_quantiles_are_those_of_the_paths_and_their_levels_answer_one_in_ten() -> None:
+    document = quantity_document(ON, DriftlessWalk(), most=0)
+    paths = DriftlessWalk().paths(WALK, ON.day, Calendar.of(WALK))
+    quantiles = document["quantiles"]["value"]
+    ends = paths.values[:, -1]
+    assert quantiles["0.5"] == pytest.approx(np.quantile(ends, 0.5, method="inverted_cdf"))
+    one_in_ten = next(row for row in document["one_in"] if row["one_in"] == 10)
+    assert (ends > one_in_ten["above"]).mean() == pytest.approx(0.1, abs=0.002)
+    assert (ends < one_in_ten["below"]).mean() == pytest.approx(0.1, abs=0.002)
+    assert document["fan"][-1] == {"day": "2018-08-31", **quantiles}
+    assert document["record"] is None and document["outcome"] is None
+
+
+def test_highs_and_lows_until_a_day_enclose_the_value_on_it() -> None:
+    on, by = (quantity_document(each, DriftlessWalk(), most=0)["quantiles"] for each in (ON, BY))
+    for share, value in on["value"].items():
+        assert by["lowest"][share] <= value <= by["highest"][share]
+
+
+def test_a_value_that_came_is_scored() -> None:
+    later = History.of(
+        np.append(WALK.days, np.array(["2018-08-30", "2018-08-31"], dtype="datetime64[D]")),
+        np.append(WALK.values, [90.0, 95.0]),
+    )
+    document = quantity_document(ON, DriftlessWalk(), later=later, most=0)
+    score = document["outcome"]["value"]
+    ends = DriftlessWalk().paths(WALK, ON.day, Calendar.of(WALK)).values[:, -1]
+    assert score["value"] == 95.0
+    assert score["crps"] == pytest.approx(
+        float(scoringrules.crps_ensemble(np.array(95.0), ends, estimator="nrg"))
+    )
+    assert score["pit"] == pytest.approx((ends < 95.0).mean())
+    extremes = quantity_document(BY, DriftlessWalk(), later=later, most=0)["outcome"]
+    assert (extremes["highest"]["value"], extremes["lowest"]["value"]) == (95.0, 90.0)
+    # not yet: the last value known is of the day before
+    early = History(days=later.days[:-1], values=later.values[:-1])
+    assert quantity_document(ON, DriftlessWalk(), later=early, most=0)["outcome"] is None
+
+
+class TooNarrow(DriftlessWalk):
+    """Half as wide as it should be."""
+
+    name = "narrow"
+
+    def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
+        paths = super().paths(history, horizon, calendar)
+        last = history.values[-1]
+        return replace(paths, values=last + 0.25 * (paths.values - last))
+
+
+def test_the_record_tells_a_good_forecaster_from_one_that_is_too_sure() -> None:
+    good, narrow = (quantity_document(ON, each, most=30)["record"] for each in (DriftlessWalk(), TooNarrow()))
+    assert good["n"] == narrow["n"] == 30 and good["clusters"] > 6
+    assert abs(good["coverage"]["0.9"] - 0.9) < 0.12 and narrow["coverage"]["0.9"] < 0.6
+    assert narrow["crps"] > good["crps"]
+    assert good["against"]["driftless walk"]["better_percent"] == 0.0
+    assert narrow["line"].startswith("no skill shown: take past changes")
+
+
+def test_the_record_knows_no_later_value_than_its_cutoffs() -> None:
+    """Two worlds: what a past forecast says does not change with what came after it; only its score does."""
+    seen: list[tuple[str, bytes]] = []
+
+    class Watching(DriftlessWalk):
+        def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
+            seen.append((str(history.days[-1]), history.values.tobytes()))
+            return super().paths(history, horizon, calendar)
+
+    quantity_document(ON, Watching(), most=5)
+    for last, values in seen:
+        assert values == WALK.before(np.datetime64(last) + 1).values.tobytes()
+    assert len({last for last, _ in seen}) == 6
+
+
+def test_a_fan_is_drawn_in_characters_and_in_a_picture() -> None:
+    document = quantity_document(ON, DriftlessWalk(), most=0)
+    lines = fan_lines(document, width=40, height=10)
+    assert len(lines) == 13 and all(mark in "".join(lines) for mark in "•░▒▓█")
+    assert "2018-08-31" in lines[-2]
+    from workbench.backtests.series_quantity import fan_figure
+
+    picture = figure_bytes(fan_figure(document), "svg")
+    assert picture == figure_bytes(fan_figure(document), "svg") and b"2018-08-31" in picture
+
+
+@pytest.mark.parametrize(("value", "shown"), [(2718.37, "2,718.4"), (0.0, "0"), (12.0, "12"), (-0.5, "-0.5")])
+def test_figures_have_about_five_digits(value: float, shown: str) -> None:
+    assert figure(value) == shown
+
+
+def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> None:
+    assert SeriesSource.of("the S&P 500").embedded == SeriesSource.of("sp500").embedded == "SP500"
+    assert (
+        SeriesSource.of("core CPI").embedded == "CORE_CPI" and len(SeriesSource.of("credit spread").refs) == 2
+    )
+    assert str(SeriesSource.of("fred/DGS10").refs[0]) == "fred/DGS10"
+    file = tmp_path / "sales.csv"
+    file.write_text("date,value\n2020-01-01,1\n")
+    assert SeriesSource.of(str(file)).name == "sales.csv"
+    with pytest.raises(UsageError, match="no series that is known here"):
+        SeriesSource.of("the price of happiness")
+
+
+def test_the_command(tmp_path: Path) -> None:
+    words = ("quantity", "VIX", "--cutoff", "2018-06-30", "--past", "6")
+    done = run_cli(tmp_path, *words, "--on", "2018-07-31", "--json", "--plot", "fan.png")
+    document = json.loads(done.stdout)
+    assert document["outcome"]["value"]["value"] == 12.83 and document["record"]["n"] == 6
+    assert (tmp_path / "fan.png").read_bytes().startswith(b"\x89PNG")
+    shown = run_cli(tmp_path, *words, "--on", "2018-07-31").stdout.splitlines()
+    # who reads the first line alone learns how far to trust it
+    assert shown[0] == document["line"] and "past cutoffs" in shown[0]
+    for wrong, said in (
+        (("--on", "2018-07-31", "--by", "2018-07-31"), "name one day"),
+        (("--on", "2018-06-01"), "is known at this cutoff"),
+        (("--on", "soon"), "wants a day such as"),
+        (("--by", "2018-07-31", "--plot", "fan.gif"), ".png or .svg"),
+    ):
+        refused = run_cli(tmp_path, *words, *wrong)
+        assert refused.returncode == 2 and said in refused.stderr

@@ -1,0 +1,178 @@
+"""The record beside an answer: the forecast of its claim by the same code at up to 120 past cutoffs, from what was known at each."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxies.asof.clock import Cutoff
+from workbench.backtests.known_rows import KnownRows, read_known_rows
+from workbench.backtests.parallel import run_jobs
+from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
+from workbench.backtests.walk_forward import (
+    Forecast,
+    OpenForecaster,
+    PastForecast,
+    past_forecast,
+    refuse_later_knowledge,
+)
+from workbench.blocking import run_blocking
+from workbench.questions.claims import Claim
+from workbench.questions.decision import Rows, appraise, check
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTable, record_document
+
+
+class OwnForecaster:
+    """The key-free forecast of a claim from its own series: what the reference class of its tree is given."""
+
+    name = "key-free forecast"
+
+    def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
+        """Return the forecast; see `ClaimForecaster`."""
+        estimate = appraise(claim, rows, last_day)
+        return Forecast(estimate.p, estimate.base_rate)
+
+
+def open_own(known: KnownRows) -> OwnForecaster:
+    """Return the key-free forecaster; the rows of each cutoff are all it needs."""
+    return OwnForecaster()
+
+
+def past_table(rows: Sequence[PastForecast]) -> PastTable:
+    """Return past forecasts as the table that a record is made of."""
+
+    def numbers(name: str) -> Any:
+        return np.array([getattr(row, name) for row in rows], dtype=np.float64)
+
+    def words(name: str) -> Any:
+        return np.array([getattr(row, name) for row in rows], dtype=str)
+
+    return PastTable(
+        forecast=numbers("p"),
+        outcome=numbers("outcome"),
+        rivals={BASE_RATE: numbers("base_rate"), WALK: numbers("walk")},
+        series=words("series"),
+        first_day=words("last_day"),
+        last_day=words("end"),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordJob:
+    """Some past cutoffs of one claim, for a process that reads the series itself."""
+
+    claim: Claim
+    cutoff: str
+    days: tuple[date, ...]
+    open_forecaster: OpenForecaster
+    root: Path | None
+
+
+@lru_cache(maxsize=8)
+def known_rows(names: tuple[str, ...], until: str, root: Path | None) -> KnownRows:
+    """Return `read_known_rows`, once a process."""
+    return run_blocking(read_known_rows(names, Cutoff.parse(until), root=root))
+
+
+def forecast_days(job: RecordJob) -> list[PastForecast | str]:
+    """Return the past forecast of each day of a job, or the reason why there is none."""
+    claim, last_day = job.claim, Cutoff.parse(job.cutoff).last_moment_day
+    known = known_rows(claim.sources, job.cutoff, job.root)
+    forecaster, now = job.open_forecaster(known), known.as_of(last_day)
+    results: list[PastForecast | str] = []
+    for day in job.days:
+        try:
+            moved = moved_claim(claim, last_day, day, now, known.as_of(day))
+            results.append(past_forecast(moved, known, day, forecaster))
+        except ClaimRefused as problem:
+            results.append(str(problem).partition(":")[0])
+    return results
+
+
+def _day_groups(days: Sequence[date], size: int) -> list[Sequence[date]]:
+    return [days[place : place + size] for place in range(0, len(days), size)]
+
+
+def claim_record(
+    statement: str,
+    cutoff: Cutoff,
+    *,
+    open_forecaster: OpenForecaster = open_own,
+    most: int = MOST,
+    root: Path | None = None,
+    processes: int = 1,
+    progress: Callable[[int, int], None] = lambda done, count: None,
+) -> dict[str, Any]:
+    """Return what a claim's forecast at a cutoff is, and the record of that forecast at cutoffs before it.
+
+    Nothing that became known after the cutoff is read: outcomes of past windows had come in by then.
+
+    Parameters
+    ----------
+    most : int
+        Past cutoffs; fewer where the history is short, as ``n`` says.
+    root : Path, optional
+        Folder of the embedded series instead of the installed package's.
+    processes : int
+        With more than one the cutoffs are forecast in processes of their own, which let everything else go first.
+    progress : callable
+        Called with how many of how many cutoffs are done.
+
+    Returns
+    -------
+    dict
+        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``record`` of `record_document` (null where no past cutoff could
+        be reached), ``left_out`` with how many cutoffs fell out for which reason, ``line`` for people, ``rows`` with every past forecast.
+
+    Raises
+    ------
+    ClaimRefused
+        The claim is none of the grammar, or cannot be asked at the cutoff.
+    LookAhead
+        A past forecast would rest on what became known after it.
+    """
+    claim = read_claim(statement)
+    last_day = cutoff.last_moment_day
+    check(claim, last_day)
+    known = known_rows(claim.sources, cutoff.text, root)
+    now = known.as_of(last_day)
+    forecaster = open_forecaster(known)
+    today = forecaster.forecast(claim, now, last_day)
+    days = earlier_days(claim, last_day, known.first_day(claim.sources), most=most)
+    if days:
+        # One cutoff, in the middle: a forecaster that looks ahead does so at every one.
+        middle = days[len(days) // 2]
+        moved = moved_claim(claim, last_day, middle, now, known.as_of(middle))
+        refuse_later_knowledge(open_forecaster, known, moved, middle)
+    jobs = [
+        RecordJob(
+            claim=claim, cutoff=cutoff.text, days=tuple(part), open_forecaster=open_forecaster, root=root
+        )
+        for part in _day_groups(days, max(1, len(days) // (6 * processes)))
+    ]
+    results: list[PastForecast | str] = []
+    for part in run_jobs(forecast_days, jobs, processes=processes, gentle=True):
+        results += part
+        progress(len(results), len(days))
+    rows = sorted(
+        (each for each in results if isinstance(each, PastForecast)), key=lambda each: each.last_day
+    )
+    record = record_document(past_table(rows)) if rows else None
+    return {
+        "claim": claim.statement,
+        "cutoff": cutoff.text,
+        "forecaster": forecaster.name,
+        "p": today.p,
+        "base_rate": today.base_rate,
+        "record": record,
+        "line": "no past cutoff to judge it by: take the base rate" if record is None else record["line"],
+        "left_out": dict(Counter(each for each in results if isinstance(each, str))),
+        "rows": [asdict(row) for row in rows],
+    }

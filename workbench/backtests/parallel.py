@@ -1,0 +1,52 @@
+"""Jobs on the cores of this machine, each result as it comes; whoever stops listening ends the work."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import as_completed
+from typing import Any, TypeVar
+
+from proxies.fetch.worker import process_pool
+
+J = TypeVar("J")
+R = TypeVar("R")
+
+
+def processes_here() -> int:
+    """Return how many processes are worth starting: one a core that this process may use, two at most."""
+    return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
+
+
+def run_jobs(
+    function: Callable[[J], R], jobs: Sequence[J], *, processes: int, gentle: bool = False
+) -> Iterator[R]:
+    """Yield the result of every job, in the order in which they end; an error of one is raised and ends the others.
+
+    Parameters
+    ----------
+    function : callable
+        Importable by name; it, the jobs and their results are pickled.
+    processes : int
+        With 1 the jobs are done here, one after another.
+    gentle : bool
+        Let everything else on the machine go first.
+    """
+    if processes == 1 or len(jobs) < 2:
+        yield from map(function, jobs)
+        return
+    pool = process_pool(min(processes, len(jobs)))
+    try:
+        waiting = [pool.submit(_gentle if gentle else _done_here, function, job) for job in jobs]
+        for done in as_completed(waiting):
+            yield done.result()
+    finally:
+        pool.shutdown(wait=True, kill_workers=True)
+
+
+def _done_here(function: Callable[[Any], Any], job: Any) -> Any:
+    return function(job)
+
+
+def _gentle(function: Callable[[Any], Any], job: Any) -> Any:
+    if os.nice(0) < 10:
+        os.nice(10)
+    return function(job)

@@ -1,0 +1,125 @@
+"""A series by its name, its id at a source or its file: what of it was known at a cutoff, and what is known by now."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import Broker
+from proxies.ledger import Address, MemoryLedger
+from workbench.backtests.series_quantity import Quantity
+from workbench.errors import UsageError
+from workbench.forecasts.series.series_history import History
+from workbench.questions.decision import value_series
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
+from workbench.questions.series.series_leaf import SeriesRef, series_mentioned
+from workbench.science.errors import ScienceError
+from workbench.science.tables import read_series
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesSource:
+    """Where a series comes from.
+
+    Parameters
+    ----------
+    name, unit : str
+        For people.
+    refs : tuple of SeriesRef
+        Asked of the broker; two for a spread.
+    embedded : str
+        Its key among the embedded series, "" for another.
+    file : Path, optional
+        A file instead of a source.
+    """
+
+    name: str
+    unit: str = ""
+    refs: tuple[SeriesRef, ...] = ()
+    embedded: str = ""
+    file: Path | None = None
+
+    @classmethod
+    def of(cls, text: str) -> "SeriesSource":
+        """Return the series that a text names: an embedded one, ``fred/DGS10`` and its like, or a file with a date and a value column.
+
+        Raises ``UsageError`` with what can be named.
+        """
+        match = re.fullmatch(r"<([A-Z0-9_]+)>", replace_names(text.strip().lower()))
+        key = match[1] if match else text.strip().upper()
+        if key in SERIES:
+            known = SERIES[key]
+            refs = tuple(SeriesRef(source="embedded", id=name) for name in known.sources)
+            return cls(name=known.article.removeprefix("the "), unit=known.unit, refs=refs, embedded=key)
+        named = series_mentioned(text)
+        if len(named) == 1:
+            return cls(name=str(named[0]), refs=(named[0],))
+        try:
+            if Path(text).is_file():
+                return cls(name=Path(text).name, file=Path(text))
+        except (OSError, ValueError):  # no file has such a name
+            pass
+        raise UsageError(
+            f"{text!r:.80} is no series that is known here: {KNOWN}; fred/ID, yfinance/SYMBOL, dbnomics/PROVIDER/DATASET/SERIES; or a "
+            "file with the columns date and value"
+        )
+
+    async def history(self, broker: Broker, cutoff: Cutoff) -> History:
+        """Return what was known at a cutoff; of a file, the values of days before it.
+
+        Raises
+        ------
+        UsageError
+            Nothing was known.
+        ProxyError
+            The source failed, or its key is missing.
+        """
+        try:
+            if self.file is not None:
+                days, values = read_series(self.file)
+                return History.of(days, values).before(cutoff.last_moment_day + timedelta(days=1))
+            rows = {ref.id: await _source_rows(broker, ref, cutoff) for ref in self.refs}
+            if self.embedded:
+                series = value_series(self.embedded, rows)
+                return History.of(series.index.to_numpy(), series.to_numpy())
+            (only,) = rows.values()
+            days = np.array([row["date"] for row in only], dtype="datetime64[D]")
+            return History.of(days, [row["value"] for row in only])
+        except (ClaimRefused, ScienceError) as problem:
+            raise UsageError(f"{self.name} at {cutoff.text}: {problem}") from None
+
+
+async def _source_rows(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Sequence[Mapping[str, Any]]:
+    path, params = ref.call(cutoff.instant)
+    address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
+    answer = await broker.session(cutoff, MemoryLedger()).call(path, params, address)
+    return ref.rows(answer.data)
+
+
+async def read_quantity(
+    text: str, day: date, cutoff: Cutoff, broker: Broker, *, extremes: bool
+) -> tuple[Quantity, History | None]:
+    """Return what is asked with what was known at the cutoff, and what is known by now where the day has come.
+
+    Raises
+    ------
+    UsageError
+        No such series, nothing known of it, or a day that is known already.
+    """
+    source = SeriesSource.of(text)
+    history = await source.history(broker, cutoff)
+    last = history.days[-1].item()
+    if day <= last:
+        raise UsageError(
+            f"{source.name} on {day} is known at this cutoff (the last value is of {last}): choose a later day or an earlier cutoff"
+        )
+    later = None
+    if not cutoff.live and day <= datetime.now(UTC).date():
+        later = await source.history(broker, Cutoff.parse("now"))
+    return Quantity(name=source.name, unit=source.unit, history=history, day=day, extremes=extremes), later

@@ -1,0 +1,113 @@
+"""One claim at one past cutoff: forecast from the rows known then, beside its base rate and a driftless walk, and how it came out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import NamedTuple, Protocol
+
+from workbench.backtests.driftless import driftless_chance
+from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.questions.claims import Claim
+from workbench.questions.decision import Rows, check, resolve
+from workbench.questions.errors import ClaimRefused
+from workbench.science.errors import ScienceError
+
+
+class Forecast(NamedTuple):
+    """Probability of a claim, and the share of past windows in which it came true."""
+
+    p: float
+    base_rate: float
+
+
+class ClaimForecaster(Protocol):
+    """Forecasts claims from the rows known at their cutoffs."""
+
+    @property
+    def name(self) -> str:
+        """What its record is listed under."""
+
+    def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
+        """Return the forecast; ``rows`` are what was known at the end of ``last_day``, and nothing later.
+
+        Raises
+        ------
+        ClaimRefused, ScienceError
+            The claim cannot be asked there, is decided, or too little was known.
+        """
+
+
+#: Makes a forecaster out of what is known in a world; one that needs nothing but the rows of each cutoff ignores it.
+OpenForecaster = Callable[[KnownRows], ClaimForecaster]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastForecast:
+    """A claim at a past cutoff with what came of it; probabilities in [0, 1], days as YYYY-MM-DD."""
+
+    statement: str
+    series: str
+    last_day: str
+    end: str
+    p: float
+    base_rate: float
+    walk: float
+    outcome: float
+
+
+def past_forecast(
+    claim: Claim, known: KnownRows, last_day: date, forecaster: ClaimForecaster
+) -> PastForecast:
+    """Return a claim's forecast at a past cutoff, and its outcome.
+
+    Raises
+    ------
+    ClaimRefused
+        The claim could not be asked then, or nobody knows yet how it came out.
+    LookAhead
+        A row of after the cutoff is among those known.
+    """
+    rows = known.as_of(last_day)
+    for name, part in rows.items():
+        if part and part[-1]["date"] > last_day.isoformat():
+            raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
+    check(claim, last_day)
+    outcome = resolve(claim, known.all(), rows)
+    try:
+        forecast = forecaster.forecast(claim, rows, last_day)
+        walk = driftless_chance(claim, rows)
+    except ScienceError as problem:
+        raise ClaimRefused(str(problem)) from None
+    return PastForecast(
+        statement=claim.statement,
+        series=claim.series,
+        last_day=last_day.isoformat(),
+        end=claim.end.isoformat(),
+        p=forecast.p,
+        base_rate=forecast.base_rate,
+        walk=walk,
+        outcome=float(outcome),
+    )
+
+
+def refuse_later_knowledge(
+    open_forecaster: OpenForecaster, known: KnownRows, claim: Claim, last_day: date
+) -> None:
+    """Refuse a forecaster whose past forecast changes with what became known after its cutoff.
+
+    It is opened in two worlds that are equal up to the cutoff: weights or parameters that were fitted on all rows differ in them.
+
+    Raises
+    ------
+    LookAhead
+        The two forecasts differ.
+    """
+    worlds = (known, known.altered(last_day))
+    first, second = (
+        open_forecaster(world).forecast(claim, world.as_of(last_day), last_day) for world in worlds
+    )
+    if first != second:
+        raise LookAhead(
+            f"the forecast of {last_day} rests on what became known after it: {first.p:.4f} in this world, {second.p:.4f} in one "
+            "with another future"
+        )

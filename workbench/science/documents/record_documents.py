@@ -1,0 +1,170 @@
+"""The record of a forecaster at past cutoffs as a document, and the one sentence that says how far to trust it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
+from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.comparison import paired_comparisons
+from workbench.science.comparing.paired import PairedVerdict, holm
+from workbench.science.documents.score_documents import Document
+from workbench.science.scoring.calibration_error import calibration_error, reliability
+from workbench.science.scoring.scores import brier, brier_index
+from workbench.science.tables import Events, StrArray
+
+#: Rivals of a record, by the names of its document.
+BASE_RATE, WALK, HALF = "base rate", "driftless walk", "always 0.5"
+#: Fewer bins than a scorecard's ten: a record has some hundred forecasts.
+_BINS = 5
+_OWN = "forecast"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastTable:
+    """Forecasts at past cutoffs with what came of them, one row each.
+
+    Parameters
+    ----------
+    forecast, outcome : ndarray, shape (n,)
+        Probabilities, and 1 or 0.
+    rivals : mapping of str to ndarray of shape (n,)
+        Probabilities of others on the same questions, ``BASE_RATE`` among them.
+    series, first_day, last_day : ndarray of str, shape (n,)
+        What each was about, its cutoff and its last day (YYYY-MM-DD): windows of one series in one stretch of time are one cluster.
+    """
+
+    forecast: FloatArray
+    outcome: FloatArray
+    rivals: Mapping[str, FloatArray]
+    series: StrArray
+    first_day: StrArray
+    last_day: StrArray
+
+    def events(self) -> Events:
+        """The questions as a table of events; all that were asked of a series at one cutoff are one question."""
+        return Events.of(
+            as_outcomes(self.outcome),
+            question=np.char.add(np.char.add(self.series, " "), self.first_day),
+            series=self.series,
+            forecast_due_date=self.first_day,
+            resolution_date=self.last_day,
+        )
+
+    def values(self) -> dict[str, FloatArray]:
+        """Forecast and rivals by name, always-0.5 among them."""
+        named = {_OWN: self.forecast, **self.rivals, HALF: np.full(len(self.outcome), 0.5)}
+        return {name: as_probabilities(p, name=name) for name, p in named.items()}
+
+
+def record_document(table: PastTable) -> Document:
+    """How a forecaster did at past cutoffs, against each rival on the same questions.
+
+    Returns
+    -------
+    dict
+        Brier Index (higher is better) of forecast and rivals; ``against`` has each difference in its points, above 0 where the forecast
+        was better, with a 95 % interval over clusters, null below six; ``skill`` is the verdict against the base rate, ``line`` the
+        sentence for people.
+
+    Examples
+    --------
+    >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
+    >>> document = record_document(PastTable(
+    ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
+    ...     series=np.array(["VIX"] * 8), first_day=days, last_day=days))
+    >>> document["skill"], document["line"]
+    ('better', 'at 8 past cutoffs: +40.0 [40.0, 40.0] Brier Index over the base rate')
+    """
+    return record_documents({"": table})[""]
+
+
+def record_documents(families: Mapping[str, PastTable]) -> dict[str, Document]:
+    """`record_document` of each family of questions, their p values against the base rate corrected by Holm for their number.
+
+    A family that was better by itself may so turn into one that shows no skill.
+    """
+    tests = {name: _tests(table) for name, table in families.items()}
+    raised = holm({name: each[BASE_RATE].p for name, each in tests.items()})
+    documents = {}
+    for name, table in families.items():
+        skill = replace(tests[name][BASE_RATE], p_holm=raised[name]).judged(comparisons=len(families))
+        documents[name] = _document(table, {**tests[name], BASE_RATE: skill})
+    return documents
+
+
+def _tests(table: PastTable) -> dict[str, PairedVerdict]:
+    events, values = table.events(), table.values()
+    return {
+        name: paired_comparisons(events, {_OWN: values[_OWN], name: rival}, name)[_OWN]["overall"]
+        for name, rival in values.items()
+        if name != _OWN
+    }
+
+
+def _document(table: PastTable, tests: Mapping[str, PairedVerdict]) -> Document:
+    o, values = table.outcome, table.values()
+    curve = reliability(values[_OWN], o, bins=_BINS)
+    return {
+        "n": len(o),
+        "clusters": cluster_count(event_clusters(table.events())),
+        "first": str(min(table.first_day)),
+        "last": str(max(table.first_day)),
+        "came_true": float(o.mean()),
+        "brier": brier(values[_OWN], o),
+        "brier_index": brier_index(values[_OWN], o),
+        "ece": calibration_error(values[_OWN], o, bins=_BINS),
+        "against": {
+            name: {
+                "brier_index": brier_index(values[name], o),
+                "difference": test.estimate,
+                "interval": test.interval,
+                "p": test.p,
+                "p_holm": test.p_holm,
+                "verdict": test.verdict,
+                "reason": test.reason,
+            }
+            for name, test in tests.items()
+        },
+        "reliability": [
+            {
+                "n": int(curve.count[place]),
+                **{
+                    name: float(getattr(curve, name)[place])
+                    for name in ("forecast", "observed", "low", "high")
+                },
+            }
+            for place in range(len(curve.count))
+        ],
+        "skill": tests[BASE_RATE].verdict,
+        "line": skill_line(tests[BASE_RATE], cutoffs=len(np.unique(table.first_day))),
+    }
+
+
+def skill_line(test: PairedVerdict, *, cutoffs: int) -> str:
+    """The sentence for people on a test against the base rate in Brier Index points: by how much it was better, or not to rely on it.
+
+    >>> from workbench.science.comparing.paired import paired_test
+    >>> skill_line(paired_test([0.5, 0.4]), cutoffs=2)
+    'no skill shown: take the base rate (at 2 past cutoffs +0.5 Brier Index over it; 2 clusters of 6 that a verdict needs)'
+    """
+    # Rounded first, and 0 added: a difference of -0.03 is +0.0, not -0.0.
+    low, high = (round(end, 1) + 0.0 for end in test.interval or (0.0, 0.0))
+    points = f"{round(test.estimate, 1) + 0.0:+.1f}" + (
+        "" if test.interval is None else f" [{low:.1f}, {high:.1f}]"
+    )
+    where = (
+        f"at {cutoffs} past cutoffs"
+        if cutoffs == test.n
+        else f"in {test.n} forecasts at {cutoffs} past cutoffs"
+    )
+    if test.verdict == "better":
+        return f"{where}: {points} Brier Index over the base rate"
+    why = f"; {test.reason}" if test.reason else ""
+    said = (
+        "worse than the base rate: take that"
+        if test.verdict == "worse"
+        else "no skill shown: take the base rate"
+    )
+    return f"{said} ({where} {points} Brier Index over it{why})"
