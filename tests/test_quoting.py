@@ -87,7 +87,10 @@ def test_a_run_keeps_its_key_on_its_record_and_a_worker_gets_it(tmp_path: Path) 
 def test_questions_about_a_run_are_asked_with_its_marks(tmp_path: Path) -> None:
     with closing(Store(tmp_path / "home")) as store:
         run = new_run(
-            store, "Rates fall by September 2018", Cutoff.parse("2018-06-30"), RunSettings(model="offline/analyst")
+            store,
+            "Rates fall by September 2018",
+            Cutoff.parse("2018-06-30"),
+            RunSettings(model="offline/analyst"),
         )
         state = load_state(store, run)
         assert open_gateway(store, state).prompts.marks == state.marks != PLAIN_MARKS

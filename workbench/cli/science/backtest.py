@@ -51,7 +51,7 @@ def backtest(
         str,
         typer.Option(
             "--forecaster",
-            help="tree: the root of the key-free tree; series: the claim by its own series alone.",
+            help="tree: the answer of the key-free tree; series: the claim by its own series alone.",
         ),
     ] = "tree",
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every forecast to this CSV.")] = None,
