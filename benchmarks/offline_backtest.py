@@ -1,11 +1,11 @@
-"""What offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
+"""What the forecaster of series and offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
 
-Run: ``python -m benchmarks.offline_backtest [--first 2003-03-31] [--every 3] [--months 3] [--resamples 5000]``
+Run: ``python -m benchmarks.offline_backtest [--first 2003-03-31] [--every 3] [--ahead 3m|7d] [--resamples 5000]``
 
 Claims on the S&P 500, WTI, VIX and the BAA-AAA spread go through the product's own grammar, see only what the broker
 shows at the cutoff, and are resolved from the full series. No kernel runs: a test holds the notebooks' numbers equal to
-these models. Beside the forecast stand always-0.5 and the base rate known at the cutoff. Intervals are by a block
-bootstrap over cutoffs (blocks of a year): claims of one cutoff, and windows that overlap, are not independent.
+these models. Beside the forecasts stand always-0.5, a walk without drift, and the base rate known at the cutoff. Intervals are by a block
+bootstrap over cutoffs (blocks of a year): claims of one cutoff, and windows that overlap, are not independent. What is scored are leaves, claims on one series, not the root of a tree.
 """
 
 import argparse
@@ -22,11 +22,18 @@ from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.ledger import Address, MemoryLedger
-from workbench.questions.decision import appraise, check, resolve
+from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.questions.claims import Claim
+from workbench.questions.decision import appraise, check, resolve, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.bootstrap import index_means, opposite_share
+from workbench.science.comparing.paired import holm
 
 Rows = Sequence[Mapping[str, Any]]
 SOURCES = ("SP500", "WTI", "VIX", "BAA", "AAA")
@@ -36,9 +43,21 @@ SOURCES = ("SP500", "WTI", "VIX", "BAA", "AAA")
 class Answer:
     family: str
     cutoff: date
-    p: float
+    forecast: float
+    models: float
     base: float
+    walk: float
     outcome: float
+
+    @property
+    def chances(self) -> tuple[float, ...]:
+        """In the order of `METHODS`."""
+        return self.forecast, self.models, self.base, self.walk, 0.5
+
+
+METHODS = ("forecaster", "leaf models", "base rate", "walk", "always 0.5")
+#: What the forecaster is compared with, by place in `METHODS`.
+RIVALS = (2, 1, 3)
 
 
 def claims(rows: Mapping[str, Rows], cutoff: date, end: date) -> dict[str, str]:
@@ -58,6 +77,12 @@ def claims(rows: Mapping[str, Rows], cutoff: date, end: date) -> dict[str, str]:
         claims["VIX above 15"] = f"The VIX is above 15 on {end}"
         claims["VIX lower"] = f"The VIX closes lower on {end} than on {last['VIX']}"
     return claims
+
+
+def ahead(day: date, span: str) -> date:
+    """The day so many days (``7d``) or months (``3m``) later."""
+    number = int(span[:-1])
+    return day + timedelta(days=number) if span.endswith("d") else later(day, number)
 
 
 def later(day: date, months: int) -> date:
@@ -82,14 +107,43 @@ class Window:
         return {name: part for name, part in found.items() if part}
 
 
-async def answers(first: date, every: int, months: int) -> tuple[list[Answer], dict[str, int]]:
-    window = Window()
+class Forecasts:
+    """Paths of each series at a cutoff, drawn once for all claims on it."""
+
+    def __init__(self) -> None:
+        # One ensemble a series, so that past cutoffs are scored once; the implied volatility comes with the index alone.
+        self._scores: dict[tuple[str, bool], dict[str, FloatArray]] = {}
+        self._paths: dict[tuple[str, date, date, bool], Paths] = {}
+
+    def chance(self, claim: Claim, rows: Mapping[str, Rows], cutoff: date, *, walk: bool = False) -> float:
+        """p of a settled claim, from the paths of its series; bounded, since no count of paths shows that nothing else can come."""
+        key = (claim.series, cutoff, claim.end, walk)
+        if key not in self._paths:
+            implied = history(rows, "VIX") if claim.series == "SP500" and rows.get("VIX") else None
+            scores = self._scores.setdefault((claim.series, implied is not None), {})
+            ensemble = (
+                Ensemble(members=("walk",), learned=False)
+                if walk
+                else Ensemble(implied=implied, scores=scores)
+            )
+            calendar = Calendar(frequency="month" if claim.about.monthly else "session")
+            self._paths[key] = ensemble.paths(history(rows, claim.series), claim.end, calendar)
+        return float(np.clip(chance(claim_reading(claim), self._paths[key]).p, 0.01, 0.99))
+
+
+def history(rows: Mapping[str, Rows], name: str) -> History:
+    series = value_series(name, rows)
+    return History.of(series.index.to_numpy(), series.to_numpy())
+
+
+async def answers(first: date, every: int, span: str) -> tuple[list[Answer], dict[str, int]]:
+    window, forecasts = Window(), Forecasts()
     everything = await window.rows("live")
     result: list[Answer] = []
     refused: dict[str, int] = defaultdict(int)
     cutoff = first
-    while later(cutoff, months) <= date(2018, 12, 28):
-        end, last_day = later(cutoff, months), cutoff - timedelta(days=1)
+    while ahead(cutoff, span) <= date(2018, 12, 28):
+        end, last_day = ahead(cutoff, span), cutoff - timedelta(days=1)
         visible = await window.rows(cutoff.isoformat())
         assert all(str(part[-1]["date"])[:10] < cutoff.isoformat() for part in visible.values())
         for family, text in claims(visible, cutoff, end).items():
@@ -101,14 +155,17 @@ async def answers(first: date, every: int, months: int) -> tuple[list[Answer], d
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue
-            result.append(Answer(family, cutoff, estimate.p, estimate.base_rate, float(outcome)))
+            p, walk = (
+                forecasts.chance(settle(claim, visible), visible, cutoff, walk=walk) for walk in (False, True)
+            )
+            result.append(Answer(family, cutoff, p, estimate.p, estimate.base_rate, walk, float(outcome)))
         cutoff = later(cutoff, every)
     await window.broker.aclose()
     return result, refused
 
 
 def table(result: list[Answer], *, block: int, resamples: int, seed: int = 20261121) -> list[list[str]]:
-    """Brier Index of the models, of 0.5 and of the base rate, per family and over all, with paired differences."""
+    """Brier Index of each method, per family and over all, and the forecaster's paired differences."""
     cutoffs = sorted({a.cutoff for a in result})
     place = {cutoff: i for i, cutoff in enumerate(cutoffs)}
     lines = []
@@ -116,10 +173,7 @@ def table(result: list[Answer], *, block: int, resamples: int, seed: int = 20261
         part = [a for a in result if family in (a.family, "all")]
         position = np.array([place[a.cutoff] for a in part])
         o = np.array([a.outcome for a in part])
-        briers = np.column_stack(
-            [[(a.p - a.outcome) ** 2 for a in part], [(a.base - a.outcome) ** 2 for a in part]]
-        )
-        briers = np.column_stack([briers, (0.5 - o) ** 2])
+        briers = (np.array([a.chances for a in part]) - o[:, None]) ** 2
         first, last = int(position.min()), int(position.max())
         size = np.bincount(position - first, minlength=last - first + 1).astype(float)
         sums = np.column_stack(
@@ -129,7 +183,7 @@ def table(result: list[Answer], *, block: int, resamples: int, seed: int = 20261
         drawn = index_means((counts @ sums) / (counts @ size)[:, None])
         own = index_means(briers.mean(axis=0))
         shown = [family, str(len(part)), f"{o.mean():.2f}", *[f"{value:.1f}" for value in own]]
-        for rival in (1, 2):
+        for rival in RIVALS:
             shown.append(difference(own[0] - own[rival], drawn[:, 0] - drawn[:, rival]))
         lines.append(shown)
     return lines
@@ -146,29 +200,37 @@ def block_counts(cutoffs: int, block: int, *, resamples: int, seed: int) -> Floa
 
 def difference(gap: float, drawn: FloatArray) -> str:
     low, high = np.quantile(drawn, [0.025, 0.975])
-    return f"{gap:+.1f} [{low:+.1f}, {high:+.1f}] p {min(1.0, 2 * opposite_share(gap, drawn)):.2f}"
+    return f"{gap:+.1f} [{low:+.1f}, {high:+.1f}] p {min(1.0, 2 * opposite_share(gap, drawn)):.3f}"
+
+
+def below_base_rate(lines: list[list[str]]) -> list[str]:
+    """Families in which the forecaster is below the base rate after Holm's correction for their number."""
+    cells = {line[0]: line[3 + len(METHODS)] for line in lines if line[0] != "all"}
+    p = holm({family: float(cell.rpartition(" ")[2]) for family, cell in cells.items()})
+    return [family for family, cell in cells.items() if cell.startswith("-") and p[family] < 0.05]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--first", type=date.fromisoformat, default=date(2003, 3, 31))
     parser.add_argument("--every", type=int, default=3, help="months between cutoffs")
-    parser.add_argument("--months", type=int, default=3, help="months from cutoff to resolution")
+    parser.add_argument("--ahead", default="3m", help="from cutoff to resolution, in months or days: 3m, 7d")
     parser.add_argument("--resamples", type=int, default=5000)
     args = parse(parser, first=date(2018, 6, 30), every=12, resamples=50)
-    result, refused = asyncio.run(answers(args.first, args.every, args.months))
+    result, refused = asyncio.run(answers(args.first, args.every, args.ahead))
     cutoffs = sorted({a.cutoff for a in result})
     print(
         f"{len(result)} (claim, cutoff) pairs, {len(cutoffs)} cutoffs {cutoffs[0]} to {cutoffs[-1]}, "
-        f"{args.months} months ahead\n"
+        f"{args.ahead} ahead\n"
     )
-    print(
-        "| claims | n | Yes | models | base rate | always 0.5 | against base rate [95 %] | against 0.5 [95 %] |"
-    )
-    print("|---|---|---|---|---|---|---|---|")
+    against = (f"against {METHODS[rival]} [95 %]" for rival in RIVALS)
+    print("| " + " | ".join(["claims", "n", "Yes", *METHODS, *against]) + " |")
+    print("|---" * (3 + len(METHODS) + len(RIVALS)) + "|")
     year = max(1, 12 // args.every)
-    for line in table(result, block=year, resamples=args.resamples):
+    lines = table(result, block=year, resamples=args.resamples)
+    for line in lines:
         print("| " + " | ".join(line) + " |")
+    print(f"\nbelow the base rate after Holm: {', '.join(below_base_rate(lines)) or 'none'}")
     for why, count in sorted(refused.items()):
         print(f"\nnot asked {count} times: {why}")
 

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -211,3 +212,23 @@ def test_no_client_of_another_program_has_a_file_read(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text("the secret")
     request = EditRequest.read({"reports": {"P1": str(tmp_path / "secret")}})
     assert request.reports["P1"].report == str(tmp_path / "secret")
+
+
+def test_every_filter_of_questions_is_an_option_of_both_commands() -> None:
+    from workbench.cli.questions.sets import fetch, import_questions
+    from workbench.questions.sets.selection import SelectionRules
+
+    names = {each.name for each in fields_of(SelectionRules)}
+    assert names == {each.name for each in dataclass_fields(SelectionRules)}
+    for command in (fetch, import_questions):
+        assert names <= {*inspect.signature(command).parameters}
+
+
+def test_the_trick_that_derives_options_stands_once() -> None:
+    """A decorator that writes a signature is written in one place."""
+    found = [
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "workbench").rglob("*.py")
+        if "__signature__" in path.read_text(encoding="utf-8")
+    ]
+    assert found == ["workbench/requests.py"]

@@ -6,6 +6,7 @@ refuse it.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 
 from proxies.asof.clock import Cutoff
 from proxies.catalogue.loader import Catalogue, Endpoint, SourceInfo
@@ -26,12 +27,15 @@ class Availability:
         The most residual risk of later knowledge that is allowed: none, low, medium or high (`Broker.session`).
     network : bool
         False: only sources that need none.
+    day : date or None
+        The last day that is visible at the cutoff; None: every topic and example of ours may be told.
     """
 
     keyed: frozenset[str] = field(default_factory=frozenset)
     live: bool = False
     most: Residual = "high"
     network: bool = True
+    day: date | None = None
 
     @classmethod
     def of(
@@ -43,7 +47,13 @@ class Availability:
         network: bool = True,
     ) -> "Availability":
         """What works with the keys of these sources at a cutoff; without a cutoff as if one were set."""
-        return cls(keyed=frozenset(keys), live=cutoff is not None and cutoff.live, most=most, network=network)
+        live = cutoff is not None and cutoff.live
+        day = None if cutoff is None or live else cutoff.last_visible_day
+        return cls(keyed=frozenset(keys), live=live, most=most, network=network, day=day)
+
+    def knows(self, since: date | None) -> bool:
+        """Whether something of our own (a topic, a ticker, an example) that began on a day may be told; None: it always was there."""
+        return since is None or self.day is None or since <= self.day
 
     def source_obstacle(self, source: SourceInfo) -> str:
         """Why nothing of a source can be used; "" if it can."""

@@ -4,11 +4,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.endpoint_search import Match, search_of
 from proxies.catalogue.loader import Catalogue, Endpoint
+from proxies.catalogue.schema import Param
 from proxies.errors import ParameterInvalid
 from proxies.ledger import CATALOGUE
 
@@ -41,8 +43,10 @@ _POLICY_WORDS = {
 }
 
 
-def api_doc(catalogue: Catalogue, paths: Sequence[str]) -> str:
+def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availability | None = None) -> str:
     """Markdown documentation of 1 to 25 endpoints, each with a call that runs.
+
+    ``availability`` as for `api_search`: at an early cutoff names stand in the place of examples that tell of later.
 
     Raises
     ------
@@ -53,7 +57,8 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str]) -> str:
     """
     if not 1 <= len(paths) <= MOST_PATHS:
         raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
-    return "\n\n".join(_page(catalogue.resolve(path)) for path in paths) + "\n"
+    setting = availability or everything(catalogue)
+    return "\n\n".join(_page(catalogue.resolve(path), setting) for path in paths) + "\n"
 
 
 def read_catalogue(
@@ -78,7 +83,7 @@ def read_catalogue(
         return api_search(catalogue, value, availability)
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
         raise ParameterInvalid(f"{name} is {form}")
-    return api_doc(catalogue, value)
+    return api_doc(catalogue, value, availability)
 
 
 def api_search(catalogue: Catalogue, words: str, availability: Availability | None = None) -> str:
@@ -128,7 +133,19 @@ def _line(match: Match) -> str:
     return f"- `{endpoint.path}` ({', '.join(needed + more)}): {match.about}"
 
 
-def _page(endpoint: Endpoint) -> str:
+def _example(endpoint: Endpoint, availability: Availability) -> dict[str, Any]:
+    """The parameters of a call, each with a value that could be known, or with its name."""
+    return {
+        name: value if availability.knows(_since(endpoint.params[name])) else name.upper()
+        for name, value in endpoint.example.items()
+    }
+
+
+def _since(param: Param) -> date | None:
+    return date.fromisoformat(param.since) if param.since else None
+
+
+def _page(endpoint: Endpoint, availability: Availability) -> str:
     lines = [f"## {endpoint.path}", "", endpoint.about]
     if endpoint.params:
         lines += ["", "| parameter | type | required | notes |", "| --- | --- | --- | --- |"]
@@ -138,7 +155,7 @@ def _page(endpoint: Endpoint) -> str:
                 notes.append("one of " + ", ".join(f"`{choice}`" for choice in param.choices))
             if param.default is not None:
                 notes.append(f"default `{param.default}`")
-            if param.example is not None:
+            if param.example is not None and availability.knows(_since(param)):
                 notes.append(f"e.g. `{param.example}`")
             lines.append(
                 f"| `{name}` | {param.type} | {'yes' if param.required else ''} | {'; '.join(notes)} |"
@@ -160,7 +177,12 @@ def _page(endpoint: Endpoint) -> str:
         lines.append(f"Use `{as_of.instead}` instead." if refused else f"See also `{as_of.instead}`.")
     if as_of.forbid:
         lines.append("Not taken: " + ", ".join(f"`{name}`" for name in as_of.forbid) + ".")
-    lines += ["", "```python", f"data = CALL_API({endpoint.path!r}, {_literal(endpoint.example)})", "```"]
+    lines += [
+        "",
+        "```python",
+        f"data = CALL_API({endpoint.path!r}, {_literal(_example(endpoint, availability))})",
+        "```",
+    ]
     return "\n".join(lines)
 
 

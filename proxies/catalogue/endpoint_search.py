@@ -12,6 +12,7 @@ import functools
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from importlib import resources
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -86,6 +87,7 @@ class _Place:
     words: str = ""
     searches: Literal["", "series", "events"] = ""
     weight: float = 1.0
+    since: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,6 +99,7 @@ class _Item:
     places: tuple[_Place, ...]
     fine_print: str = ""
     ask: str = ""
+    since: date | None = None
 
 
 class Search:
@@ -153,7 +156,10 @@ class Search:
 
         for score, item in zip(scores.tolist(), self.items, strict=True):
             rank = 0
-            for place in item.places if score > 0 else ():
+            known = score > 0 and availability.knows(item.since)
+            for place in item.places if known else ():
+                if not availability.knows(place.since):
+                    continue
                 match = _match(place, item, query, availability, score * place.weight * _NEXT_PLACE**rank)
                 add(match)
                 rank += not match.obstacle
@@ -324,6 +330,14 @@ class _Entry(_Row):
     use: tuple[str, ...] = ()
     search: tuple[str, ...] = ()
     ask: str = ""
+    # the first day of one of its ids; under "" that of the topic itself
+    since: dict[str, date] = Field(default_factory=dict)
+
+
+class _Company(_Row):
+    words: str
+    # the first day of trading under this ticker, or of this name
+    since: date
 
 
 class _PlaceRow(_Row):
@@ -350,7 +364,7 @@ class _Topics:
     places: _PlacesRow
     words: _Vocabulary
     endpoints: Mapping[str, str]
-    companies: Mapping[str, str]
+    companies: Mapping[str, str | _Company]
 
 
 _SHARES = _Item(about="Daily prices of this ticker.", text="", places=())
@@ -377,7 +391,7 @@ def _topics() -> _Topics:
         places=_read("places", _PlacesRow),
         words=_Vocabulary(_read("words", _WordsRow)),
         endpoints=_read("endpoints", dict[str, str]),
-        companies=_read("companies", dict[str, str]),
+        companies=_read("companies", dict[str, str | _Company]),
     )
 
 
@@ -389,7 +403,8 @@ def _entries(catalogue: Catalogue, topics: _Topics) -> Iterable[_Item]:
             # ids of one source side by side would fill the first results: first ids of all sources, then second ids
             for turn in range(max(map(len, entry.series.values()), default=0))
             for name, ids in entry.series.items()
-            if turn < len(ids) and (place := _place(catalogue, topics.places, name, ids[turn]))
+            if turn < len(ids)
+            and (place := _place(catalogue, topics.places, name, ids[turn], entry.since.get(ids[turn])))
         ]
         places += [_Place(endpoint=catalogue.resolve(path)) for path in entry.use if path in catalogue]
         places += [
@@ -404,8 +419,10 @@ def _entries(catalogue: Catalogue, topics: _Topics) -> Iterable[_Item]:
             text=f"{entry.about} {entry.words} {ids}",
             places=tuple(places),
             ask=entry.ask,
+            since=entry.since.get(""),
         )
-    for symbol, name in topics.companies.items():
+    for symbol, company in topics.companies.items():
+        name, since = (company, None) if isinstance(company, str) else (company.words, company.since)
         shares = [_place(catalogue, topics.places, place, symbol) for place in _SHARE_PLACES]
         # a ticker of one letter is a word of many questions
         known = symbol if len(symbol) > 1 else ""
@@ -413,10 +430,13 @@ def _entries(catalogue: Catalogue, topics: _Topics) -> Iterable[_Item]:
             about=f"Share price of {name.split()[0]} ({symbol}).",
             text=f"{name} {name} {known} company shares stock share price",
             places=tuple(place for place in shares if place),
+            since=since,
         )
 
 
-def _place(catalogue: Catalogue, places: _PlacesRow, name: str, id: str) -> _Place | None:
+def _place(
+    catalogue: Catalogue, places: _PlacesRow, name: str, id: str, since: date | None = None
+) -> _Place | None:
     row = places.series.get(name)
     if row is None:
         raise CatalogueError(f"topics: there is no place {name!r}")
@@ -428,6 +448,7 @@ def _place(catalogue: Catalogue, places: _PlacesRow, name: str, id: str) -> _Pla
         id=id,
         params=dict(zip(row.params, values, strict=True)),
         words=row.words,
+        since=since,
     )
 
 

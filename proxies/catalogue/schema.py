@@ -65,6 +65,8 @@ class Param:
     about: str = ""
     # a pattern that the whole value must match
     chars: str = ""
+    # the first day on which the example tells nothing of later; before it documentation has the parameter's name in its place
+    since: str = ""
     # an optional parameter that the documented example sets
     shown: bool = False
     low: int | None = None

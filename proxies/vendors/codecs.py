@@ -11,6 +11,7 @@ from typing import Any
 
 from proxies.vendors import dbnomics, fred_tags
 from proxies.vendors.fmp import members
+from proxies.vendors.google_trends import trends_tables
 from proxies.vendors.kalshi_codec import unpack_kalshi
 from proxies.vendors.wikipedia import wikipedia_codec as wikipedia
 from proxies.vendors.yahoo import yahoo_codec as yahoo
@@ -58,6 +59,7 @@ CODECS: Mapping[str, Codec] = MappingProxyType(
         ),
         "dbnomics": Codec(dbnomics.unpack_dbnomics, dbnomics.pack_dbnomics, heads=("series",)),
         "kalshi": Codec(unpack_kalshi, _same, live_too=True),
+        "places": Codec(_same, trends_tables.pack_places, live_too=True, heads=("[]",)),
         "tags": Codec(_same, fred_tags.pack_tags, heads=("tags",)),
         "members": Codec(_same, members.pack_members, live_too=True, heads=("[]",)),
         "wiki_page": Codec(

@@ -14,7 +14,7 @@ from workbench.engine.proof_check import verify_run
 from workbench.engine.record.run_files import notebook_name
 from workbench.models.base import ModelReply, ModelRequest, Usage
 from workbench.store import Store
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 
 FAKE = "def CALL_API(path, params=None):\n    return [{'date': '2018-12-31', 'value': 9999.0}]"
 READ = "rows = CALL_API('embedded/series/observations', {'series_id': 'SP500', 'start': '2018-06-01'})"
@@ -46,7 +46,7 @@ def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path
         run_id = open_notebook_run(store, cells=1)
         state = asyncio.run(work_in_kernels(store, run_id, Inventing(), leaves=2))
         (leaf, *_) = state.tree.leaves()
-        document: dict[str, Any] = documents.evidence(store, run_id, leaf)
+        document: dict[str, Any] = check_documents.evidence(store, run_id, leaf)
         assert document["accounting"] == [
             {"name": "base rate", "value": 0.93, "cell": None},
             {"name": "n", "value": 614, "cell": "cell-003"},

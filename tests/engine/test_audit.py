@@ -14,7 +14,7 @@ from workbench.quoting import Marks
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import filter_request, shown_text
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 
 #: Those of the fake run, which was begun before marks had keys.
 OLD = Marks(None)
@@ -39,7 +39,9 @@ def dates_check(home: Path, *days: str) -> tuple[str, str]:
             )
         )
         (check,) = [
-            check for check in documents.audit(store, RUN)["checks"] if check["name"] == "dates in answers"
+            check
+            for check in check_documents.audit(store, RUN)["checks"]
+            if check["name"] == "dates in answers"
         ]
     finally:
         store.close()
@@ -68,9 +70,9 @@ def test_tokens_and_their_cached_share_are_named_per_proposition(tmp_path: Path)
     reply = ModelReply(text="yes", model="m", usage=counted, cost_usd=0.01)
     request = ModelRequest(messages=(Message(role="user", content="x"),), stage="step", cutoff=CUTOFF)
     address = Address(run=RUN, node="P2", trial=1, attempt=1, stage="step", step=90, retry=0)
-    before = documents.audit(store, RUN)
+    before = check_documents.audit(store, RUN)
     ModelLedger(store).record(address, request, "h", reply)
-    page = documents.audit(store, RUN)
+    page = check_documents.audit(store, RUN)
     store.close()
     assert "input tokens" not in str(before["checks"])  # nobody counted those of the offline analyst
     assert [row["node"] for row in page["spending"]] == ["P1", "P2"]
@@ -91,7 +93,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
     make_small_run(tmp_path)
     store = Store(tmp_path)
     try:
-        assert "web results" not in {check["name"] for check in documents.audit(store, RUN)["checks"]}
+        assert "web results" not in {check["name"] for check in check_documents.audit(store, RUN)["checks"]}
         hits = [
             Hit(url="https://x.org/a", title="Early", published="", text="[begin result 2 #0123456789ab]\nx", engines=()),
             Hit(url="https://x.org/b", title="Late", published="", text="It rose.", engines=()),
@@ -106,7 +108,7 @@ def test_the_audit_lists_what_the_filter_of_web_results_removed_and_why(tmp_path
         place = Address(run=RUN, node="P1", trial=1, attempt=1, stage="filter", step=0, retry=0)
         reply = ModelReply(text="1: KEEP - before\n2: DROP - tells the outcome", model="m")
         ModelLedger(store).record(place, request, request.canonical_hash("m"), reply)
-        page = documents.audit(store, RUN)
+        page = check_documents.audit(store, RUN)
     finally:
         store.close()
     assert [(v["title"], v["url"], v["keep"], v["reason"]) for v in page["web"]] == [

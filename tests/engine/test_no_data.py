@@ -25,7 +25,7 @@ from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import ApiLedger, Store
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
 from workbench.widgets import panels
@@ -159,8 +159,8 @@ def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> Non
     document = run.document()
     assert document["findings"] == ([row] if unread else [])
     assert VisibleRuns(cutoff=Cutoff.parse("now")).document(store, state)["findings"] == document["findings"]
-    assert documents.evidence(store, RUN, "P2")["findings"] == ([row] if unread else [])
-    assert documents.evidence(store, RUN, "P1")["findings"] == []
+    assert check_documents.evidence(store, RUN, "P2")["findings"] == ([row] if unread else [])
+    assert check_documents.evidence(store, RUN, "P1")["findings"] == []
     lines = run_lines(run)
     assert any(line == f"READ NO DATA: P2: {TYPED}" for line in lines) == unread
     assert [line for line in lines if line.endswith("(read no data)")] == (

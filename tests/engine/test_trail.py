@@ -13,7 +13,7 @@ from workbench.agents.grounders.quoted_numbers import quoted_spans, unprinted
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.store import Store
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 from workbench.views.trail import (
     Trail,
     TrailCell,
@@ -78,7 +78,7 @@ def home(tmp_path: Path) -> Path:
 
 def test_the_document_names_cell_call_and_answer(home: Path) -> None:
     store = Store(home)
-    document = documents.evidence(store, RUN, "P2.1")
+    document = check_documents.evidence(store, RUN, "P2.1")
     (call,) = document["calls"]
     reader = next(cell for cell in document["cells"] if cell["calls"])
     assert (reader["calls"], call["cell"]) == ([1], reader["id"])

@@ -9,6 +9,8 @@ from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.member_weights import density_and_rank, fit_ensemble
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.shock_paths import drawn_positions
+from workbench.forecasts.reading import Reading, chance
+from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Frequency, Paths
 from workbench.science.errors import DomainError, TooFewError
@@ -124,6 +126,18 @@ def test_a_pool_that_was_too_narrow_is_widened(truth: float, wider: bool) -> Non
     table = np.array(pairs)
     fit = fit_ensemble(table[:, :1], table[:, 1:], 80.0)
     assert (fit.spread > 1.3) if wider else (fit.spread < 0.7)
+
+
+def test_exceed_reads_the_same_paths_as_a_claim_does() -> None:
+    history = walk(700)
+    levels = np.quantile(history.values, [0.1, 0.5, 0.9])
+    (p,) = exceedance(make_model("ensemble"), history, cutoff="2018-06-30", targets=[HORIZON], levels=levels)
+    paths = ahead(history)
+    asked = [
+        chance(Reading(series=("X",), comparison="above", level=level, end=HORIZON), paths).p
+        for level in levels
+    ]
+    assert p == pytest.approx(asked, abs=1e-12)
 
 
 def test_shocks_are_drawn_in_stretches() -> None:

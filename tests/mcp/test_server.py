@@ -459,7 +459,7 @@ async def test_a_bug_of_ours_tells_the_client_nothing(
     async def broken(*arguments: Any, **more: Any) -> Any:
         raise RuntimeError("secret detail")
 
-    monkeypatch.setattr("workbench.views.run_documents.call_through", broken)
+    monkeypatch.setattr("workbench.views.data_documents.call_through", broken)
     async with connected(home, CUTOFF) as client:
         good, text = await answer(client, "call_api", **SERIES)
     assert not good and "secret" not in text and "secret detail" in caplog.text

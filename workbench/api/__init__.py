@@ -1,6 +1,6 @@
 """The Python API: analyze a claim, open an earlier run, and ask of it whatever the command line can ask.
 
-Each function and method returns the document that the command of its name prints with ``--json`` (``views/run_documents.py``).
+Each function and method returns the document that the command of its name prints with ``--json`` (``workbench.views``).
 """
 
 from workbench.api.endpoints import api_doc, apis, call, doctor, open_page, search_web

@@ -10,13 +10,13 @@ from workbench.api.current_home import open_home
 from workbench.api.python_terms import in_python_terms
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 @in_python_terms
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
     """Return the endpoints a cell can call, all or those that match some words."""
-    return documents.apis(pattern, environ=os.environ)
+    return data_documents.apis(pattern, environ=os.environ)
 
 
 @in_python_terms
@@ -57,7 +57,7 @@ def call(
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.call(
+            return await data_documents.call(
                 store,
                 path,
                 params or {},
@@ -94,7 +94,9 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.search(store, words, cutoff, k=k, audit=audit, environ=os.environ, **web)
+            return await data_documents.search(
+                store, words, cutoff, k=k, audit=audit, environ=os.environ, **web
+            )
 
     return run_blocking(work())
 
@@ -111,7 +113,7 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
 
     async def work() -> dict[str, Any]:
         with closing(open_home()) as store:
-            return await documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
+            return await data_documents.page(store, url, cutoff, audit=audit, environ=os.environ, **web)
 
     return run_blocking(work())
 
@@ -119,4 +121,4 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
 @in_python_terms
 def doctor() -> dict[str, Any]:
     """Return what works on this machine, what does not, and why."""
-    return run_blocking(documents.doctor(os.environ))
+    return run_blocking(data_documents.doctor(os.environ))

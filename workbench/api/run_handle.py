@@ -7,6 +7,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from workbench.annotations import entries as annotating
 from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
@@ -24,13 +26,14 @@ from workbench.requests import described, keywords_of, takes
 from workbench.store import Store, utc_now
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
-from workbench.views import run_documents as documents
+from workbench.views import check_documents, tree_questions
 from workbench.views.run_view import RunView, view
 from workbench.views.wording import run_lines
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import edits_on, what_if
 from workbench.whatif.run_refits import refit_nodes
 from workbench.whatif.saved_scenarios import change_scenario, save_scenario
+from workbench.whatif.tree_documents import ways_to_reach
 from workbench.widgets.tree_widget import tree_html
 
 
@@ -91,8 +94,6 @@ class Analysis:
 
     def to_frame(self) -> Any:
         """Return the nodes as a pandas DataFrame, one row each, by id."""
-        import pandas as pd
-
         return pd.DataFrame(self.show()["nodes"]).set_index("id")
 
     @described(WhatIfRequest, but=("values",))
@@ -166,7 +167,7 @@ class Analysis:
                 for action, name in changes:
                     if name is not None:
                         change_scenario(store, self.run_id, action, name, author=author)
-            return documents.scenarios(load_state(store, self.run_id), names)
+            return tree_questions.scenarios(load_state(store, self.run_id), names)
 
     def sensitivity(self, reference: str = "zero") -> list[dict[str, Any]]:
         """Return what each leaf does to the root, the widest swing first.
@@ -176,15 +177,15 @@ class Analysis:
         has no function. ``contribution`` is path weight times (p - reference): ``zero``, ``half``, ``base-rate``, ``market``
         or a probability.
         """
-        return documents.sensitivity(self._run.state, reference)
+        return tree_questions.sensitivity(self._run.state, reference)
 
     def two_way(self, first: str, second: str) -> dict[str, Any]:
         """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""
-        return documents.two_way_sensitivity(self._run.state, f"{first},{second}")
+        return tree_questions.two_way_sensitivity(self._run.state, f"{first},{second}")
 
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
-        return documents.ways_to_reach(self._run.tree, str(p))
+        return ways_to_reach(self._run.tree, str(p))
 
     def sensitivity_report(self, *, seed: int = 0) -> dict[str, Any]:
         """Return the rows of ``sensitivity``, the reachable range, the root's band, and what to ground next.
@@ -192,7 +193,7 @@ class Analysis:
         The same ``seed`` gives the same draws of the band.
         """
         with closing(self._home_store()) as store:
-            return documents.sensitivity_report(store, self._run.state, seed=seed)
+            return tree_questions.sensitivity_report(store, self._run.state, seed=seed)
 
     def noise(
         self, kind: str = "normal", level: float = 0.1, *, seed: int = 0, draws: int = 200
@@ -210,7 +211,7 @@ class Analysis:
         draws : int
             Disturbed copies of the tree; ``values`` holds the root's p of each.
         """
-        return documents.noise(self._run.state, kind, level, seed=seed, draws=draws)
+        return tree_questions.noise(self._run.state, kind, level, seed=seed, draws=draws)
 
     def refit(self, k: int = 5, *nodes: str) -> dict[str, Any]:
         """Ask the synthesizer ``k`` times per inner node, all or those named, and return how far its weights spread.
@@ -222,14 +223,14 @@ class Analysis:
             with closing(self._home_store()) as store:
                 state = load_state(store, self.run_id)
                 chosen = refit_nodes(state, nodes)
-                return await documents.refits(store, state, chosen, k, open_gateway(store, state))
+                return await tree_questions.refits(store, state, chosen, k, open_gateway(store, state))
 
         return run_blocking(work())
 
     def audit(self) -> dict[str, Any]:
         """Return the checks of the run against its own records; ``passed`` is True if all hold."""
         with closing(self._home_store()) as store:
-            return documents.audit(store, self.run_id)
+            return check_documents.audit(store, self.run_id)
 
     def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
         """Compare proofs with their records and with a re-run, offline, and return what differs.
@@ -240,7 +241,7 @@ class Analysis:
 
         async def work() -> dict[str, Any]:
             with closing(self._home_store()) as store:
-                return await documents.verification(store, self.run_id, node, isolation=isolation)
+                return await check_documents.verification(store, self.run_id, node, isolation=isolation)
 
         return run_blocking(work())
 
@@ -416,7 +417,7 @@ class Analysis:
     def evidence(self, node: str, *, trial: int = 1) -> dict[str, Any]:
         """Return which cell printed each number of a leaf's report, and what each cell asked of the broker and got."""
         with closing(self._home_store()) as store:
-            return documents.evidence(store, self.run_id, node, trial)
+            return check_documents.evidence(store, self.run_id, node, trial)
 
     def evidence_view(self, node: str | None = None) -> Any:
         """Return the evidence of a proposition as a widget, with a choice of the others."""

@@ -20,7 +20,7 @@ from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
 from workbench.reports.note_page import write_report
-from workbench.views import run_documents as documents
+from workbench.views import run_documents, tree_questions
 from workbench.views.run_view import view
 from workbench.widgets.proofs.cell_progress import progress_listener
 from workbench.workers.worker_choice import workers_at
@@ -170,7 +170,7 @@ def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None
     Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
     """
     with closing(open_home()) as store:
-        return documents.runs(store, tags=names_of(tags), search=search, limit=limit)
+        return run_documents.runs(store, tags=names_of(tags), search=search, limit=limit)
 
 
 @in_python_terms
@@ -181,7 +181,7 @@ def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, 
     probabilities, in [0, 1], are apart from what logic asks. Only runs of one cutoff are compared.
     """
     with closing(open_home()) as store:
-        return documents.coherence(store, runs, exclusive)
+        return tree_questions.coherence(store, runs, exclusive)
 
 
 @in_python_terms
@@ -197,4 +197,4 @@ def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
         )
     with closing(open_home()) as store:
         states = [load_state(store, store.resolve_run(run)) for run in runs]
-        return documents.decision(states, threshold)
+        return tree_questions.decision(states, threshold)

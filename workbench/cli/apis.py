@@ -10,7 +10,7 @@ from proxies.catalogue import api_doc as documentation
 from proxies.errors import ProxyError, Refused
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, exit_code, one_line, open_store, say
 from workbench.environment import catalogue_of, home_from
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 @command
@@ -24,7 +24,8 @@ def call(
     max_residual: Annotated[
         str | None,
         typer.Option(
-            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium."
+            help="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
+            hidden=True,
         ),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
@@ -32,7 +33,7 @@ def call(
     """Make one call through the broker and print its data and what was done to keep the cutoff."""
     try:
         answer = asyncio.run(
-            documents.call(
+            data_documents.call(
                 open_store(),
                 path,
                 _params(params or []),
@@ -68,7 +69,7 @@ def apis(
 ) -> None:
     """List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."""
     pattern = " ".join(words) if words else None
-    entries = documents.apis(pattern, environ=os.environ)
+    entries = data_documents.apis(pattern, environ=os.environ)
     if as_json:
         emit_json(entries)
         return

@@ -179,6 +179,12 @@ def differences_listed(*, as_json: bool) -> Iterator[None]:
         raise
 
 
+def confirm(question: str, *, yes: bool) -> None:
+    """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
+    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
+        typer.confirm(question, abort=True, err=True)
+
+
 def command_name() -> str:
     """Return how this program can be called from the current folder, for messages that say what to type next."""
     program = Path(sys.argv[0])

@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli.common import JSON_OPTION, command, emit_json
 from workbench.cli.table import show_fields
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 @command
@@ -22,7 +22,7 @@ def doctor(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
-    report = asyncio.run(documents.doctor(os.environ, live=live))
+    report = asyncio.run(data_documents.doctor(os.environ, live=live))
     if as_json:
         emit_json(report)
         return

@@ -21,7 +21,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.search.web_options import WebOptions
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 _CUTOFF = typer.Option(help="Cutoff: a date, an instant with its zone, or now.")
 _QUESTION = typer.Option(
@@ -61,7 +61,7 @@ def search(
     chosen = tuple(name.strip() for name in engines.split(",") if name.strip()) if engines else None
     options = WebOptions(engines=chosen, sources=tuple(source or ()), resolution_text=question or "")
     document = _answer(
-        documents.search(
+        data_documents.search(
             open_store(), " ".join(words), cutoff, k=k, audit=audit, question=question or "", options=options,
             model=model, api_base=api_base, environ=os.environ,
         ),
@@ -94,7 +94,7 @@ def page(
     """Read a page as it stood before a cutoff: a revision, or the archive's copy; with a model a long one is summed up."""
     options = WebOptions(sources=tuple(source or ()), resolution_text=question or "")
     document = _answer(
-        documents.page(
+        data_documents.page(
             open_store(), url, cutoff, audit=audit, question=question or "", options=options, model=model,
             api_base=api_base, environ=os.environ,
         ),
@@ -115,7 +115,7 @@ def _answer(work: Coroutine[Any, Any, dict[str, Any]], *, as_json: bool) -> dict
     try:
         return asyncio.run(work)
     except ProxyError as error:
-        audited = {"records": error.records} if isinstance(error, documents.PageRefused) else {}
+        audited = {"records": error.records} if isinstance(error, data_documents.PageRefused) else {}
         if as_json:
             emit_json({"refused" if isinstance(error, Refused) else "failed": one_line(error), **audited})
         else:

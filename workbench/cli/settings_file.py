@@ -7,7 +7,7 @@ a claim is treated, never who is asked, where requests go, what is sent with the
 import os
 import stat
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -77,12 +77,22 @@ def with_defaults(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> dict[
     return {**rest, **used}
 
 
-def run_settings(chosen: Mapping[str, Any], values: Mapping[str, Any]) -> RunSettings:
-    """Return a run's settings from the options of a command line and the files' values; raises ``UsageError``."""
+def run_settings(
+    chosen: Mapping[str, Any], values: Mapping[str, Any], *, nulls: Iterable[str] = ()
+) -> RunSettings:
+    """Return a run's settings from the options of a command line and the files' values; raises ``UsageError``.
+
+    ``nulls`` are settings that are to be null whatever a file or the preset says.
+    """
     together = with_defaults(chosen, values)
     try:
+        document = with_preset(together.pop("preset", "product"), **together).to_json()
+        for name in nulls:
+            for place in (document, document["agent"]):
+                if name in place:
+                    place[name] = None
         # Read back as a stored run's settings are: a file's values may be of any kind.
-        return RunSettings.from_json(with_preset(together.pop("preset", "product"), **together).to_json())
+        return RunSettings.from_json(document)
     except TypeError as error:
         raise UsageError(f"a value in {NAME} is of another kind than its option takes: {error}") from None
 

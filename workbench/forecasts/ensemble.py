@@ -61,6 +61,9 @@ class Ensemble:
         Paths of each member.
     learned : bool
         False: equal weights, no calibration.
+    scores : dict
+        What members said at past cutoffs, by a hash of what was known; pass one dict to the ensembles of one series at several
+        cutoffs (with equal ``members``, with or without ``implied``), and none is scored twice.
 
     Examples
     --------
@@ -77,7 +80,7 @@ class Ensemble:
     each: int = 1000
     learned: bool = True
     name: str = "ensemble"
-    _scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
+    scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
         """Return the members' paths with their weights; see `SeriesForecaster.paths`."""
@@ -116,6 +119,17 @@ class Ensemble:
             drawn_by=np.repeat(np.arange(len(present)), self.each),
         )
 
+    def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
+        """Probabilities that the series lies above each level on each day, shape (targets, levels), from the same paths.
+
+        What makes the ensemble one of the models of `workbench.forecasts.series.exceedance`.
+        """
+        calendar = Calendar.of(history)
+        paths = self.paths(history, targets.max().item(), calendar)
+        columns = np.maximum(np.searchsorted(paths.days, targets, side="right") - 1, 0)
+        above = paths.values[:, columns, None] > levels
+        return np.asarray(np.clip(np.tensordot(paths.weights, above, axes=1), 0.0, 1.0), dtype=np.float64)
+
     def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
         """Return weights and calibration for a horizon of so many steps, from cutoffs whose outcomes are known."""
         every = max(steps, 21 if past.daily else 2)
@@ -131,15 +145,15 @@ class Ensemble:
         key = hashlib.sha256(
             past.x[: count + steps].tobytes() + repr((count, steps, past.logarithmic)).encode()
         ).hexdigest()
-        if key not in self._scores:
+        if key not in self.scores:
             then = past.until(count)
             ahead = past.days[count : count + steps]
             result = np.full((2, len(self.members)), np.nan)
             for column, drawn in enumerate(self._draw(then, ahead, _PATHS_THEN).values()):
                 if drawn is not None:
                     result[:, column] = density_and_rank(drawn[:, -1], float(past.x[count + steps - 1]))
-            self._scores[key] = result
-        return self._scores[key]
+            self.scores[key] = result
+        return self.scores[key]
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
         drawn: dict[str, FloatArray | None] = {}

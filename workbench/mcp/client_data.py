@@ -18,7 +18,7 @@ from workbench.search.engines import usable_engines
 from workbench.search.leaf_web import LeafWeb, open_web
 from workbench.search.web_options import WebOptions
 from workbench.store import ApiLedger, Store
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 class DataAccess:
@@ -54,14 +54,14 @@ class DataAccess:
     async def call(self, path: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Return data and meta of one call; raises ``ProxyError``."""
         with closing(Store(self._home)) as store:
-            return await documents.call_through(self._open(), store, path, params, self._cutoff)
+            return await data_documents.call_through(self._open(), store, path, params, self._cutoff)
 
     def documentation(self, paths: list[str], words: str) -> str:
         """Return the pages of endpoints, the endpoints that match some words, or the map of all; raises ``ProxyError``."""
         catalogue = self._settings.catalogue()
-        if paths:
-            return api_doc(catalogue, paths)
         works = Availability.of(self._settings.keys, self._cutoff, network=self._settings.network)
+        if paths:
+            return api_doc(catalogue, paths, works)
         return api_search(catalogue, words, works) if words.strip() else api_map(catalogue, works)
 
     async def search(self, words: str, k: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from workbench.propositions.edits import Edit
 from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
-from workbench.views import run_documents as documents
+from workbench.views import check_documents, tree_questions
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.run_edits import require_grounded, what_if
 
@@ -254,7 +254,7 @@ class Tools:
                 for name in self._proposals.names(state.run_id)
                 for edits in [self._proposals.edits(state.run_id, name)]
             ]
-            others = {} if not self._runs.cutoff.live else {"scenarios": documents.scenarios(state)}
+            others = {} if not self._runs.cutoff.live else {"scenarios": tree_questions.scenarios(state)}
             return {**self._runs.document(store, state), "proposed": proposed, **others}
 
     async def _read_proof(self, arguments: ProofArguments) -> Any:
@@ -271,14 +271,14 @@ class Tools:
 
     async def _sensitivity(self, arguments: RunArguments) -> Any:
         with closing(Store(self._home)) as store:
-            return {"leaves": documents.sensitivity(self._runs.state(store, arguments.run))}
+            return {"leaves": tree_questions.sensitivity(self._runs.state(store, arguments.run))}
 
     async def _verify(self, arguments: VerifyArguments) -> Any:
         with closing(Store(self._home)) as store:
             state = self._runs.state(store, arguments.run)
             # One at a time: each starts kernels. No level is named, so the best sealed one is taken and never `none`.
             async with self._verifying:
-                return await documents.verification(store, state.run_id, arguments.node, state=state)
+                return await check_documents.verification(store, state.run_id, arguments.node, state=state)
 
     async def _propose_edit(self, arguments: _Proposed) -> Any:
         with closing(Store(self._home)) as store:

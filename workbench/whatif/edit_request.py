@@ -62,7 +62,10 @@ def _read_probability(value: object) -> float:
 
 def _read_weight(value: object) -> float:
     try:
-        weight = float(value) if isinstance(value, int | float | str) and "_" not in str(value) else inf
+        readable = (
+            isinstance(value, int | float | str) and not isinstance(value, bool) and "_" not in str(value)
+        )
+        weight = float(value) if readable else inf  # type: ignore[arg-type]
     except ValueError:
         weight = inf
     # NaN fails the comparison, so it is refused by the same line.

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
+from workbench.synthesis.sensitivity import required_changes
 from workbench.synthesis.sensitivity.assumptions import assumption_rows
 from workbench.synthesis.sensitivity.information import ground_next, value_of_information
 from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
@@ -15,6 +16,7 @@ from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
 from workbench.synthesis.whatif.ranges import reachable_ranges
+from workbench.whatif.typed_values import parse_probability
 
 
 def sensitivity_rows(tree: Tree, reference: float = 0.0) -> list[dict[str, Any]]:
@@ -153,3 +155,8 @@ def override_rows(tree: Tree) -> list[dict[str, Any]]:
         for node in tree.propositions()
         if node.override is not None
     ]
+
+
+def ways_to_reach(tree: Tree, target: str) -> dict[str, Any]:
+    """Return what it would take for the root of a tree to be at a probability: ``workbench whatif --reach``."""
+    return required_changes.ways_to_reach(tree, parse_probability(target)).to_json()

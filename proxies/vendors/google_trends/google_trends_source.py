@@ -1,17 +1,16 @@
 """Google Trends through SearchApi, and the two tables that ship with the workbench."""
 
 from collections.abc import Mapping
-from importlib import resources
 from typing import Any
 
 import orjson
-import yaml
 
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import NoSuch, ProxyError, QuotaExhausted, SourceRejected
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
+from proxies.vendors.google_trends.trends_tables import read_table
 
 
 class SearchApiSource(HttpSource):
@@ -21,7 +20,7 @@ class SearchApiSource(HttpSource):
         """The raw answer; local tables need no key."""
         if endpoint.method == "LOCAL":
             table = endpoint.path.rpartition("_")[2]
-            return RawAnswer(body=orjson.dumps(_table(table)), fetched_at=self._settings.now())
+            return RawAnswer(body=orjson.dumps(read_table(table)), fetched_at=self._settings.now())
         return await super().fetch(endpoint, params)
 
     def quota(self, response: HttpResponse) -> bool:
@@ -47,15 +46,3 @@ class SearchApiSource(HttpSource):
                     f"gt (SearchApi) refused the search: check the parameters of {endpoint.path}"
                 )
         return problem
-
-
-def _table(name: str) -> list[dict[str, str]]:
-    text = (resources.files("proxies.vendors.google_trends") / "trends_tables.yml").read_text(
-        encoding="utf-8"
-    )
-    tables: dict[str, dict[str, str]] = yaml.safe_load(text)
-    if name == "geo":
-        return [{"geo_id": code, "geo_description": place} for code, place in tables["geo"].items()]
-    return [
-        {"category_id": code, "category_description": words} for code, words in tables["categories"].items()
-    ]

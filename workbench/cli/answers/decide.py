@@ -16,7 +16,7 @@ from workbench.questions.question import QuestionError, event_id, parts_of
 from workbench.questions.sets.choices import ChoiceRules, choice_document, linked_document
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.studies.rounds.round_coherence import set_findings
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.whatif.run_edits import require_grounded
 
 
@@ -38,7 +38,7 @@ def coherence(
     """
     store = open_store()
     groups = [[part.strip() for part in group.split(",") if part.strip()] for group in exclusive or ()]
-    report = documents.coherence(store, runs or (), groups)
+    report = tree_questions.coherence(store, runs or (), groups)
     for line in report["left_out"]:
         say(line)
     if as_json:
@@ -140,7 +140,7 @@ def decide(
 def _decide_runs(runs: list[str], threshold: float | None, *, as_json: bool) -> None:
     store = open_store()
     states = [load_state(store, store.resolve_run(run)) for run in runs]
-    document = documents.decision(states, threshold)
+    document = tree_questions.decision(states, threshold)
     if as_json:
         emit_json(document)
         return

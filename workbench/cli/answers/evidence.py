@@ -21,7 +21,7 @@ from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
 from workbench.formatting import first_named, percent
 from workbench.signing_keys import signed_line
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 from workbench.views.trail import raw_answer
 
 
@@ -29,7 +29,7 @@ from workbench.views.trail import raw_answer
 def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."""
     store = open_store()
-    report = documents.audit(store, store.resolve_run(run))
+    report = check_documents.audit(store, store.resolve_run(run))
     if as_json:
         emit_json(report)
     else:
@@ -67,7 +67,9 @@ def verify(
     If the records already differ, or no proof has a notebook, no cell is run. The level that stands in the run's records is not used.
     """
     store = open_store()
-    report = asyncio.run(documents.verification(store, store.resolve_run(run), node, isolation=isolation))
+    report = asyncio.run(
+        check_documents.verification(store, store.resolve_run(run), node, isolation=isolation)
+    )
     if as_json:
         emit_json(report)
     else:
@@ -128,7 +130,7 @@ def evidence(
     call: Annotated[
         int | None, typer.Option(help="Print the raw answer of this data call, as the cell read it.")
     ] = None,
-    trial: Annotated[int, typer.Option(help="Which trial of the driver.")] = 1,
+    trial: Annotated[int, typer.Option(help="Which trial of the driver.", hidden=True)] = 1,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."""
@@ -137,7 +139,7 @@ def evidence(
     if call is not None:
         _print_answer(store, run_id, node, call, trial)
         return
-    document = documents.evidence(store, run_id, node, trial)
+    document = check_documents.evidence(store, run_id, node, trial)
     if as_json:
         emit_json(document)
     else:

@@ -2,7 +2,6 @@
 
 import asyncio
 import csv
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +11,12 @@ from workbench.agents.judges import DIMENSIONS
 from workbench.annotations.case_against import price_of_case, red_team, with_model
 from workbench.annotations.entries import keep_case
 from workbench.annotations.second_opinions import audit_leaks, require_judge
-from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.views import run_documents as documents
+from workbench.views import check_documents
 from workbench.whatif.run_edits import require_grounded
 
 
@@ -41,8 +40,7 @@ def redteam(
     state = with_model(load_state(store, store.resolve_run(run)), model, api_base)
     require_grounded(state)
     say(price_of_case(state))
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("go on?", abort=True, err=True)
+    confirm("go on?", yes=yes)
     result = asyncio.run(red_team(store, state, open_gateway(store, state)))
     keep_case(store, result)
     if as_json:
@@ -85,13 +83,13 @@ def judge(
     state = load_state(store, store.resolve_run(run))
     if recall:
         require_judge(state, state.settings.model, other_family=False)
-        document = asyncio.run(documents.recall(store, state, open_gateway(store, state)))
+        document = asyncio.run(check_documents.recall(store, state, open_gateway(store, state)))
         _show_recall(document, as_json=as_json)
         return
     name = require_judge(state, model, other_family=False)
     gateway = open_gateway(store, state, judge=name)
     document = asyncio.run(
-        documents.judge(store, state, gateway, model=name, nodes=tuple(node or ()), people=people)
+        check_documents.judge(store, state, gateway, model=name, nodes=tuple(node or ()), people=people)
     )
     if as_json:
         emit_json(document)
@@ -141,7 +139,7 @@ def leaks(
     if memory:
         if model is not None:
             raise UsageError("--memory goes by rule and asks nobody: leave out --model")
-        _show_memory(documents.memory(store, run_ids), as_json=as_json)
+        _show_memory(check_documents.memory(store, run_ids), as_json=as_json)
         return
     if model is not None:
         # Every run before the first request: a refusal in the middle would leave some read and some not.
@@ -150,7 +148,7 @@ def leaks(
             require_judge(state, model, other_family=True)
         for state in states:
             asyncio.run(audit_leaks(store, state, open_gateway(store, state, judge=model), model))
-    document = documents.leaks(store, run_ids)
+    document = check_documents.leaks(store, run_ids)
     if as_json:
         emit_json(document)
     else:
@@ -173,7 +171,7 @@ def grounders(
 ) -> None:
     """Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."""
     store = open_store()
-    document = documents.grounders(store, None if run is None else store.resolve_run(run))
+    document = check_documents.grounders(store, None if run is None else store.resolve_run(run))
     if as_json:
         emit_json(document)
         return

@@ -10,7 +10,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.propositions.scenario_set import Action
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.whatif import saved_scenarios as saved
 from workbench.whatif.typed_values import parse_probability
 
@@ -60,7 +60,7 @@ def scenarios(
         if weigh is not None:
             name, text = _pair("--weigh", weigh, "NAME=P")
             saved.save_scenario(store, run_id, name, (), author=author, probability=parse_probability(text))
-    table = documents.scenarios(load_state(store, run_id), names or ())
+    table = tree_questions.scenarios(load_state(store, run_id), names or ())
     if as_json:
         emit_json(table)
         return

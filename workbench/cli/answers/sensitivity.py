@@ -1,19 +1,18 @@
 """``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to look at next, how far weights can be trusted."""
 
 import asyncio
-import sys
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.whatif.full_resynthesis import price_line
 from workbench.whatif.run_refits import refit_nodes
 
@@ -33,10 +32,9 @@ def refit(
     if k < 2:
         raise UsageError(f"a spread needs at least 2 refits, not --k {k}")
     say(price_line(state, nodes, times=k))
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("go on?", abort=True, err=True)
+    confirm("go on?", yes=yes)
     gateway = open_gateway(store, state)
-    document = asyncio.run(documents.refits(store, state, nodes, k, gateway))
+    document = asyncio.run(tree_questions.refits(store, state, nodes, k, gateway))
     if as_json:
         emit_json(document)
         return
@@ -75,7 +73,7 @@ def noise(
     """Disturb the drivers and print the claim's distribution; no model is asked."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
-    study = documents.noise(state, kind, level, seed=seed, draws=draws)
+    study = tree_questions.noise(state, kind, level, seed=seed, draws=draws)
     if as_json:
         emit_json(study)
         return
@@ -119,7 +117,8 @@ def sensitivity(
         ),
     ] = "zero",
     two: Annotated[
-        str | None, typer.Option("--two", help="LEAF,LEAF: the claim over a grid of both; alone in --json.")
+        str | None,
+        typer.Option("--two", help="LEAF,LEAF: the claim over a grid of both; alone in --json.", hidden=True),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
@@ -128,10 +127,10 @@ def sensitivity(
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     if two is not None:
-        _show_two(documents.two_way_sensitivity(state, two), as_json=as_json)
+        _show_two(tree_questions.two_way_sensitivity(state, two), as_json=as_json)
         return
-    full = documents.sensitivity_report(store, state, seed=seed) if report else None
-    rows = documents.sensitivity(state, reference) if full is None else full["tornado"]
+    full = tree_questions.sensitivity_report(store, state, seed=seed) if report else None
+    rows = tree_questions.sensitivity(state, reference) if full is None else full["tornado"]
     if as_json:
         emit_json(rows if full is None else full)
         return

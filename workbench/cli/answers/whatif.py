@@ -1,12 +1,11 @@
 """``whatif``: change a tree in thought, see what moves, and keep it as a named scenario."""
 
-import sys
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, RUN, command, confirm, echo, emit_json, open_store, say
 from workbench.cli.request_options import options_of
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -17,13 +16,13 @@ from workbench.propositions import Tree
 from workbench.propositions.edits import Edit
 from workbench.requests import takes
 from workbench.store import Store, utc_now
-from workbench.views import run_documents as documents
 from workbench.views.wording import brought_lines
 from workbench.whatif import run_edits as engine
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import WhatIfResult
 from workbench.whatif.saved_scenarios import save_scenario
+from workbench.whatif.tree_documents import ways_to_reach
 
 
 @command
@@ -68,8 +67,8 @@ def whatif(
         result = _full(store, state, played, yes=yes)
         if not as_json:
             _compare(result)
-        if scenario is not None and result.asked_again and _is_asked(yes):
-            typer.confirm(f"keep this as {scenario}?", abort=True, err=True)
+        if scenario is not None and result.asked_again:
+            confirm(f"keep this as {scenario}?", yes=yes)
     if scenario is not None:
         records = (*fresh, *result.answer_edits)
         save_scenario(
@@ -92,7 +91,7 @@ def whatif(
 
 
 def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
-    ways = documents.ways_to_reach(tree, text)
+    ways = ways_to_reach(tree, text)
     if as_json:
         emit_json(ways)
         return
@@ -131,18 +130,13 @@ def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) 
     plan, _ = asking_again.plan_full(state, edits)
     # The price first: --full is the only what-if that asks a model.
     say(asking_again.price_line(state, plan.nodes))
-    if plan.nodes and _is_asked(yes):
-        typer.confirm("go on?", abort=True, err=True)
+    if plan.nodes:
+        confirm("go on?", yes=yes)
     return asyncio.run(
         asking_again.full_what_if(
             state, edits, open_gateway(store, state), looked_up=stored_look_ups(store, state)
         )
     )
-
-
-def _is_asked(yes: bool) -> bool:
-    # Only a person at a terminal is asked: a script would wait for ever.
-    return not yes and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _compare(result: WhatIfResult) -> None:

@@ -155,7 +155,7 @@ def submit(
     ] = None,
     method: Method = "",
     pool: Pool = "logit-mean",
-    organization: Annotated[str, typer.Option(help="Who forecasts.")] = "",
+    organization: Annotated[str, typer.Option(help="Who forecasts.", hidden=True)] = "",
     model: Annotated[str, typer.Option(help="With what.", hidden=True)] = "",
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")

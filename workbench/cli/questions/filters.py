@@ -1,38 +1,22 @@
-"""The filter options that ``questions import`` and ``fetch`` share, spelt once: which of the events that were read are kept."""
+"""The filter options that ``questions import`` and ``fetch`` share: which of the events that were read are kept."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import wraps
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
 
+from workbench.cli.request_options import option_for
 from workbench.cli.science.science_options import listed
 from workbench.errors import UsageError
 from workbench.questions.question import check_day
 from workbench.questions.sets.selection import RULES, SelectionRules
+from workbench.requests import fields_of, takes
 
-_FILTERS: dict[str, Any] = {
-    "closes_from": Annotated[str | None, typer.Option("--closes-from", help="First closing day.")],
-    "closes_to": Annotated[str | None, typer.Option("--closes-to", help="Last closing day.")],
-    "min_volume": Annotated[
-        float | None, typer.Option("--min-volume", help="US dollars traded in an event.")
-    ],
-    "max_markets": Annotated[
-        int | None, typer.Option("--max-markets", hidden=True, help="Most markets of an event.")
-    ],
-    "exclude": Annotated[
-        str | None, typer.Option("--exclude", hidden=True, help="Words of titles to leave out, by comma.")
-    ],
-    "per_series": Annotated[
-        int | None, typer.Option("--per-series", hidden=True, help="Most events of one series.")
-    ],
-    "per_category": Annotated[
-        int | None, typer.Option("--per-category", hidden=True, help="Most events of one category.")
-    ],
-    "size": Annotated[int | None, typer.Option("--size", help="Most events in all, the most traded first.")],
-}
+C = TypeVar("C", bound=Callable[..., Any])
+
 _RULES = Annotated[
     str,
     typer.Option(
@@ -41,7 +25,7 @@ _RULES = Annotated[
 ]
 
 
-def takes_filters(default: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+def takes_filters(default: str) -> Callable[[C], C]:
     """Give a command the filter options in place of its parameter ``bounds``, where it gets the rules they come to.
 
     Parameters
@@ -49,39 +33,32 @@ def takes_filters(default: str) -> Callable[[Callable[..., None]], Callable[...,
     default : str
         Name of the rules where ``--rules`` is not used.
     """
+    added = {
+        "rules": inspect.Parameter(
+            "rules", inspect.Parameter.KEYWORD_ONLY, default=default, annotation=_RULES
+        )
+    }
+    for each in fields_of(SelectionRules):
+        added[each.name] = option_for(each, kind=each.bare if each.bare in (int, float) else str)
 
-    def decorate(function: Callable[..., None]) -> Callable[..., None]:
-        own = inspect.signature(function)
-        parameters: list[inspect.Parameter] = []
-        for name, parameter in own.parameters.items():
-            if name != "bounds":
-                parameters.append(parameter)
-                continue
-            parameters.append(parameter.replace(name="rules", default=default, annotation=_RULES))
-            for option, kind in _FILTERS.items():
-                parameters.append(parameter.replace(name=option, default=None, annotation=kind))
-
+    def decorate(function: C) -> C:
         @wraps(function)
-        def command(**values: Any) -> None:
-            rules = values.pop("rules")
-            used = {name: values.pop(name) for name in _FILTERS}
-            function(bounds=_bounds(rules, used), **values)
+        def command(*values: Any, bounds: Mapping[str, Any], **named: Any) -> Any:
+            return function(*values, bounds=_selection_rules(dict(bounds)), **named)
 
-        # What typer reads: the names, their types and defaults.
-        command.__signature__ = own.replace(parameters=parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-        return command
+        return takes("bounds", added)(command)  # type: ignore[return-value]
 
     return decorate
 
 
-def _bounds(name: str, used: dict[str, Any]) -> SelectionRules:
+def _selection_rules(used: dict[str, Any]) -> SelectionRules:
+    name = used.pop("rules")
     if name not in RULES:
         raise UsageError(f"--rules is one of {', '.join(RULES)}, not {name!r}")
     for option in ("closes_from", "closes_to"):
         check_day(used[option] or "", of=f"--{option.replace('_', '-')}", blank=True)
-    words = used.pop("exclude")
-    changed = {option: value for option, value in used.items() if value is not None}
-    if words is not None:
-        changed["excluded_words"] = tuple(listed(words))
+    # An option that was not used is None, no list, or no flag: the rules say what holds then.
+    changed = {option: value for option, value in used.items() if value is not None and value is not False}
+    if words := changed.pop("excluded_words", None):
+        changed["excluded_words"] = tuple(word for text in words for word in listed(text))
     return replace(RULES[name], **changed)

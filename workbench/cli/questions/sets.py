@@ -20,8 +20,7 @@ from workbench.questions.sets.representation import against_document
 from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
-from workbench.views import question_documents
-from workbench.views import run_documents as documents
+from workbench.views import data_documents, question_documents
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
@@ -67,7 +66,7 @@ def fetch(
     store = open_store()
 
     async def call(path: str, params: Any) -> Any:
-        answer = await documents.call(store, path, params, cutoff, environ=os.environ)
+        answer = await data_documents.call(store, path, params, cutoff, environ=os.environ)
         return answer["data"]
 
     reading = asyncio.run(fetch_events(call, venue, series=listed(series), limit=limit))

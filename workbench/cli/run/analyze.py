@@ -115,7 +115,7 @@ def analyze(
     values, complaints = defaults(Path.cwd())
     for complaint in complaints:
         say(f"workbench: {complaint}")
-    run = run_settings(chosen, values)
+    run = run_settings(chosen, values, nulls=[name for name, value in settings.items() if value is None])
     if detach and (plan_only or as_json):
         raise UsageError(
             "--detach returns at once: leave out --plan-only and --json, and look at the run with watch"

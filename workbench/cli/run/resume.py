@@ -1,6 +1,5 @@
 """``resume``, ``reground``, ``watch`` and ``stop``: going on with a run, one leaf anew, and a run that another process works on."""
 
-import sys
 import time
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -16,6 +15,7 @@ from workbench.cli.common import (
     STOPPED,
     USAGE,
     command,
+    confirm,
     echo,
     emit_json,
     open_store,
@@ -121,8 +121,7 @@ def reground(
     run_id = store.resolve_run(run)
     load_state(store, run_id).settings.changed(changes)  # refused before anything is asked or reopened
     say(regrounding_line(load_state(store, run_id), node, full=full))
-    if not yes and sys.stdin.isatty() and sys.stderr.isatty():
-        typer.confirm("go on?", abort=True, err=True)
+    confirm("go on?", yes=yes)
     state = reopen_leaf(store, run_id, node, full=full, author=author, reason=reason)
     if changes:
         change_run(store, run_id, changes)

@@ -29,7 +29,7 @@ from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
 from workbench.signing_keys import signed_line
 from workbench.store import Store
 from workbench.store.removal import collect_garbage, remove_run
-from workbench.views import run_documents as documents
+from workbench.views import run_documents
 from workbench.views.run_view import view_of
 from workbench.views.wording import run_lines
 
@@ -146,7 +146,7 @@ def list_runs(
     Ends with exit code 6 if the records of a run cannot be read.
     """
     store = open_store()
-    rows = documents.runs(store, tags=tag or (), search=search, limit=limit)
+    rows = run_documents.runs(store, tags=tag or (), search=search, limit=limit)
     damaged = any("unreadable" in row for row in rows)
     if as_json:
         emit_json(rows)

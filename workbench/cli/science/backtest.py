@@ -52,6 +52,7 @@ def backtest(
         typer.Option(
             "--forecaster",
             help="tree: the answer of the key-free tree; series: the claim by its own series alone.",
+            hidden=True,
         ),
     ] = "tree",
     csv: Annotated[Path | None, typer.Option("--csv", help="Write every forecast to this CSV.")] = None,
@@ -60,7 +61,9 @@ def backtest(
     ] = None,
     processes: Annotated[
         int | None,
-        typer.Option("--processes", min=1, help="Processes at once; a core each, two at most, without it."),
+        typer.Option(
+            "--processes", min=1, help="Processes at once; a core each, two at most, without it.", hidden=True
+        ),
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:

@@ -35,7 +35,9 @@ def build(
     per_stratum: Annotated[
         int | None, typer.Option("--per-stratum", help="Questions of each stratum.", hidden=True)
     ] = None,
-    stratify: Annotated[str | None, typer.Option("--stratify", help="Column of the strata (source).")] = None,
+    stratify: Annotated[
+        str | None, typer.Option("--stratify", help="Column of the strata (source).", hidden=True)
+    ] = None,
     offset: Annotated[
         int, typer.Option("--offset", help="Pass over so many of each stratum first.", hidden=True)
     ] = 0,

@@ -57,7 +57,8 @@ def returns(
         ),
     ] = "",
     fee: Annotated[
-        float | None, typer.Option("--fee", help="Dollars a share; bets are then sized after costs.")
+        float | None,
+        typer.Option("--fee", help="Dollars a share; bets are then sized after costs.", hidden=True),
     ] = None,
     cap: Annotated[
         float | None,
@@ -71,7 +72,7 @@ def returns(
             hidden=True,
         ),
     ] = "",
-    by: Annotated[str, typer.Option("--by", help="Also within each value of this column.")] = "",
+    by: Annotated[str, typer.Option("--by", help="Also within each value of this column.", hidden=True)] = "",
     baseline: Annotated[
         str, typer.Option("--baseline", help="Add baselines: 0.5, crowd, outcome (perfect).", hidden=True)
     ] = "",

@@ -67,7 +67,10 @@ def simulate(
     study: Annotated[str, typer.Argument(help="`noise`, `leaves`, depth, crowd, or all.")] = "all",
     seed: Seed = 0,
     batches: Annotated[
-        int, typer.Option("--batches", help="Independent batches of worlds; intervals come from them.")
+        int,
+        typer.Option(
+            "--batches", help="Independent batches of worlds; intervals come from them.", hidden=True
+        ),
     ] = 40,
     json: AsJson = False,
 ) -> None:

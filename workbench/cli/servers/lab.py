@@ -27,7 +27,7 @@ def lab(
     port: Annotated[
         int | None, typer.Option(help="Port on 127.0.0.1; JupyterLab chooses unless told.")
     ] = None,
-    browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
+    browser: Annotated[bool, typer.Option(help="Open a browser window.", hidden=True)] = True,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
 ) -> None:
     """Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."""

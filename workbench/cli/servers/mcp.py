@@ -27,7 +27,8 @@ def mcp(
         bool, typer.Option("--http", help="Streamable HTTP on 127.0.0.1 with a token, instead of stdio.")
     ] = False,
     port: Annotated[
-        int | None, typer.Option(help="Port of --http; the first free one from 8931 unless told.")
+        int | None,
+        typer.Option(help="Port of --http; the first free one from 8931 unless told.", hidden=True),
     ] = None,
 ) -> None:
     """Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."""

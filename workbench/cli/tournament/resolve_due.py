@@ -9,7 +9,7 @@ import typer
 
 from workbench.cli.common import PROVIDER, echo, emit_json, open_store, say
 from workbench.studies.rounds.resolution import resolve_open
-from workbench.views import run_documents as documents
+from workbench.views import data_documents
 
 
 def resolve_due(*, quiet: bool, as_json: bool) -> None:
@@ -17,7 +17,7 @@ def resolve_due(*, quiet: bool, as_json: bool) -> None:
     store = open_store()
 
     async def call(path: str, params: Mapping[str, Any]) -> Any:
-        answer = await documents.call(store, path, params, "now", environ=os.environ)
+        answer = await data_documents.call(store, path, params, "now", environ=os.environ)
         return answer["data"]
 
     resolved = asyncio.run(resolve_open(store, call))

@@ -43,7 +43,7 @@ class CatalogueGuide:
 
     def document(self, paths: list[str]) -> str:
         """Return the documentation of 1 to 25 full endpoint paths as Markdown; raises ``ProxyError``."""
-        return api_doc(self.catalogue, paths)
+        return api_doc(self.catalogue, paths, self.availability)
 
     def search(self, words: str) -> str:
         """Return the endpoints that match some words, a line each; raises ``ProxyError``."""

@@ -1,9 +1,8 @@
 """Members for series whose level returns, or moves with the year: a shrunken autoregression, and a local level with seasons."""
 
 import numpy as np
-from scipy.signal import lfilter
 
-from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.members.scaled_past import ScaledPast, smoothed
 from workbench.forecasts.members.shock_paths import drawn_positions, standard_shocks
 from workbench.forecasts.series.series_history import Days
 from workbench.science.arrays import FloatArray, IntArray
@@ -37,11 +36,12 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
     ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
     shocks = standard_shocks(past, variances)
     drawn = shocks[drawn_positions(len(shocks), paths, steps, seed=seed)] * ahead
-    keep = 1.0 - pull
-    start = past.x[-1] - centre
-    return np.asarray(
-        centre + lfilter([1.0], [1.0, -keep], drawn, axis=1, zi=np.full((paths, 1), keep * start))[0]
-    )
+    level = np.full(paths, past.x[-1] - centre)
+    values = np.empty((steps, paths))
+    for step in range(steps):
+        level = (1.0 - pull) * level + drawn[:, step]
+        values[step] = level
+    return centre + values.T
 
 
 def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
@@ -59,7 +59,7 @@ def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed
     clean = past.steps - means[seasons[1:]]
     level = np.concatenate([[0.0], np.cumsum(clean)])
     decay = _best_decay(level)
-    smooth = lfilter([decay], [1.0, decay - 1.0], level, zi=[(1.0 - decay) * level[0]])[0]
+    smooth = smoothed(level, decay)
     errors = level[1:] - smooth[:-1]
     rng_positions = drawn_positions(len(errors), paths, steps, seed=seed)
     drawn = (errors - errors.mean())[rng_positions]
@@ -98,6 +98,6 @@ def _best_decay(level: FloatArray) -> float:
     """The decay of a local level with the least squared error one step ahead; 1 is a walk."""
     scores = []
     for decay in _LEVELS:
-        smooth = lfilter([decay], [1.0, decay - 1.0], level, zi=[(1.0 - decay) * level[0]])[0]
+        smooth = smoothed(level, decay)
         scores.append(float(((level[1:] - smooth[:-1])[len(level) // 10 :] ** 2).mean()))
     return _LEVELS[int(np.argmin(scores))]

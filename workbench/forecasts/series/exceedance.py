@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.series.seasonal import Knn, PriorYear
 from workbench.forecasts.series.series_class import Auto
 from workbench.forecasts.series.series_history import Days, History
@@ -119,6 +120,7 @@ def model_names() -> dict[str, str]:
         "garch": "GARCH(1,1) filtered simulation of log returns",
         "gjr-garch": "GARCH with a leverage term",
         "egarch": "exponential GARCH",
+        "ensemble": "paths of several models, weighted and calibrated at earlier cutoffs of the series",
     }
 
 
@@ -154,6 +156,7 @@ def make_model(name: str) -> ExceedanceModel:
         "garch": lambda: Volatility(kind="garch"),
         "gjr-garch": lambda: Volatility(kind="gjr-garch"),
         "egarch": lambda: Volatility(kind="egarch"),
+        "ensemble": Ensemble,
     }
     if name not in makers:
         raise UnknownName("time-series model", name, makers)

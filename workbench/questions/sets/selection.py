@@ -7,9 +7,10 @@ it; the account names filter, figure and reason for every single one.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 from workbench.questions.question import Question, QuestionError, crowd_of, events_of
+from workbench.requests import Says
 
 #: Words of events that paper A leaves out: entertainment, sports, plain price ranges (examples of its C.2).
 EXCLUDED_WORDS = ("who will win", "movie", "sports team vs.", "price range")
@@ -35,46 +36,48 @@ class FilterCount(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelectionRules:
-    """Bounds of the filters; None or empty leaves a filter out.
+    """Bounds of the filters; None or empty leaves a filter out. Options of commands are made from what each field says."""
 
-    Parameters
-    ----------
-    unresolved : bool
-        Only events that are open in every market.
-    resolved : bool
-        Only events that are settled in every market; for a back-test.
-    closes_from, closes_to : str or None
-        Days, both ends counted.
-    min_volume : float or None
-        US dollars over all markets; an event without a stated volume is dropped.
-    min_liquidity : float or None
-        US dollars.
-    max_markets : int or None
-    excluded_words : tuple of str
-        In the title, whatever their case.
-    distinguishable : bool
-        The prices of the options must differ, or a plain question's differ from 0.5 by nothing needed: a choice whose
-        options all cost the same tells a market nothing.
-    per_series : int or None
-        At most so many events of one series (recurrence), the most traded first.
-    per_category : int or None
-        At most so many of one category (diversity), the most traded first.
-    size : int or None
-        At most so many in all, the most traded first (popularity); paper P takes 20 a day.
-    """
-
-    unresolved: bool = False
-    resolved: bool = False
-    closes_from: str | None = None
-    closes_to: str | None = None
-    min_volume: float | None = None
-    min_liquidity: float | None = None
-    max_markets: int | None = None
-    excluded_words: tuple[str, ...] = ()
-    distinguishable: bool = False
-    per_series: int | None = None
-    per_category: int | None = None
-    size: int | None = None
+    unresolved: Annotated[bool, Says(text="Only events that are open in every market.", more=True)] = False
+    resolved: Annotated[
+        bool, Says(text="Only events that are settled in every market; for a back-test.", more=True)
+    ] = False
+    closes_from: Annotated[str | None, Says(text="First closing day, inclusive.", form="DAY")] = None
+    closes_to: Annotated[str | None, Says(text="Last closing day, inclusive.", form="DAY")] = None
+    min_volume: Annotated[
+        float | None,
+        Says(
+            text="US dollars traded in an event, over all its markets; one without a stated volume is dropped."
+        ),
+    ] = None
+    min_liquidity: Annotated[float | None, Says(text="US dollars that stand in an event.", more=True)] = None
+    max_markets: Annotated[int | None, Says(text="Most markets of an event.", more=True)] = None
+    excluded_words: Annotated[
+        tuple[str, ...],
+        Says(
+            word="exclude",
+            text="Words of titles to leave out, by comma, whatever their case.",
+            form="WORDS",
+            more=True,
+        ),
+    ] = ()
+    distinguishable: Annotated[
+        bool,
+        Says(
+            text="Prices of the options must differ: a choice whose options all cost the same tells a market nothing.",
+            more=True,
+        ),
+    ] = False
+    per_series: Annotated[
+        int | None, Says(text="Most events of one series (recurrence), the most traded first.", more=True)
+    ] = None
+    per_category: Annotated[
+        int | None, Says(text="Most events of one category (diversity), the most traded first.", more=True)
+    ] = None
+    size: Annotated[
+        int | None,
+        Says(text="Most events in all, the most traded first (popularity); paper P takes 20 a day."),
+    ] = None
 
 
 #: Rules by name. Dates of paper A: after its models' knowledge cutoff of 2024-06-01, before 2025-05-01.

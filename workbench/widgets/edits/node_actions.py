@@ -13,7 +13,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store
-from workbench.views import run_documents as documents
+from workbench.views import tree_questions
 from workbench.views.run_view import RunView
 from workbench.whatif.full_resynthesis import price_line
 from workbench.whatif.run_refits import refit_nodes
@@ -79,7 +79,7 @@ class RefittingForm(ipywidgets.VBox):  # type: ignore[misc]
         assert run is not None
 
         async def refit(store: Store, state: RunState, gateway: ModelGateway) -> None:
-            await documents.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
+            await tree_questions.refits(store, state, refit_nodes(state, (node,)), _TIMES, gateway)
 
         self.line.value = panels.note("The synthesizer is being asked; the page goes on meanwhile.")
         show_if(False, self.ask, self.confirm, self.cancel)

@@ -1,0 +1,48 @@
+"""The tables of Google Trends that ship with the workbench: categories, and places under their name of then."""
+
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import yaml
+
+# before every cutoff that anybody asks for
+_BEGINNING = "1900-01-01"
+
+
+def read_table(name: str) -> list[dict[str, Any]]:
+    """The rows of a table, ``geo`` or ``categories``."""
+    text = (resources.files("proxies.vendors.google_trends") / "trends_tables.yml").read_text(
+        encoding="utf-8"
+    )
+    tables: dict[str, dict[str, Any]] = yaml.safe_load(text)
+    if name == "geo":
+        return _places(tables["geo"], tables["renamed"])
+    return [
+        {"category_id": code, "category_description": words} for code, words in tables["categories"].items()
+    ]
+
+
+def _places(names: Mapping[str, str], renamed: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+    """A row for each name that a place has or had, with the days on which it began and ended."""
+    rows = []
+    for code, name in names.items():
+        change = renamed.get(code)
+        if change:
+            rows.append(_named_place(code, change["before"], _BEGINNING, change["since"]))
+        rows.append(_named_place(code, name, change["since"] if change else _BEGINNING, None))
+    return rows
+
+
+def _named_place(code: str, name: str, since: str, until: str | None) -> dict[str, Any]:
+    days = {"since": since, "until": until, "reach": _BEGINNING}
+    return {"geo_id": code, "geo_description": name, **days}
+
+
+def pack_places(data: Any, params: Mapping[str, Any]) -> Any:
+    """Codes and names; live without the names that ended."""
+    return [
+        {name: row[name] for name in ("geo_id", "geo_description")}
+        for row in data
+        if row.get("until") is None
+    ]

@@ -1,0 +1,178 @@
+"""Whether a run can be believed, as JSON: evidence, second readings, leaks, grounders, audit and verification."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from workbench.annotations.second_opinions import (
+    both_late,
+    compare_to_people,
+    judge_run,
+    leak_rates,
+    leak_table,
+    recall_run,
+    stored_findings,
+)
+from workbench.audit.data_read import findings, leaves_without_data
+from workbench.audit.drift import drift
+from workbench.audit.memory_scan import memory_document
+from workbench.audit.routes import by_grounder, record_table, routes_of, together
+from workbench.audit.run_audit import audit_run
+from workbench.engine.leaves.own_record import resolved_leaves
+from workbench.engine.proof_check import verify_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.run_files import manifest_id
+from workbench.engine.record.state import RunState
+from workbench.engine.run_settings import check_level
+from workbench.errors import UsageError, command
+from workbench.signing_keys import signer_json
+from workbench.store import Store
+from workbench.views.trail import evidence_trail
+from workbench.whatif.band import past_windows
+from workbench.whatif.run_edits import require_grounded
+
+if TYPE_CHECKING:
+    from workbench.engine.access.model_gateway import ModelGateway
+    from workbench.propositions import NodeId
+
+
+def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[str, Any]:
+    """Return what a leaf rests on: ``workbench evidence``.
+
+    ``numbers`` are those of the report that a cell printed, each with that cell; ``accounting`` are the base rate and the other
+    figures that a notebook's conclusion states, with the cell that printed each, null for one from no cell; ``cells`` name their
+    data calls, and in ``findings`` what a reader should know of them; ``calls`` say what was asked and sent, what the cutoff did
+    to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
+    rests on past windows; null for others. ``findings`` of the leaf itself says that it read no data.
+    """
+    state = load_state(store, run_id)
+    trail = evidence_trail(store, state, node, trial)
+    proposition = state.tree[node]
+    windows = past_windows(state.tree, [node]).get(node)
+    without_data = leaves_without_data(store, state)
+    return {
+        "run_id": run_id,
+        "manifest_id": manifest_id(store, run_id),
+        "statement": proposition.statement,
+        "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
+        **trail.to_json(),
+        "findings": findings({leaf: words for leaf, words in without_data.items() if leaf == node}),
+        "by_chance": None if windows is None else windows.to_json(proposition.p or 0.0),
+        "earlier": [row.to_json() for row in state.earlier.get(node, [])],
+    }
+
+
+async def judge(
+    store: Store,
+    state: RunState,
+    gateway: ModelGateway,
+    *,
+    model: str,
+    nodes: Sequence[NodeId] = (),
+    people: Mapping[NodeId, Mapping[str, float]] | None = None,
+) -> dict[str, Any]:
+    """Return the judge's scores of a run's reports, and with ``people`` how far they lie from theirs: ``workbench judge``."""
+    rows = await judge_run(store, state, gateway, nodes)
+    return {
+        "run_id": state.run_id,
+        "model": model,
+        "reports": rows,
+        "against": None if people is None else compare_to_people(rows, people),
+        "model_calls": gateway.calls,
+    }
+
+
+async def recall(store: Store, state: RunState, gateway: ModelGateway) -> dict[str, Any]:
+    """Return what the run's own model remembers of the claim and its leaves: ``workbench judge --recall``."""
+    return {
+        "run_id": state.run_id,
+        "model": state.settings.model,
+        **await recall_run(store, state, gateway),
+        "model_calls": gateway.calls,
+    }
+
+
+def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return what models of another family found in the kept texts of runs: counts, rates, intervals: ``workbench leaks``.
+
+    Raises ``UsageError`` for a run without such an audit on record.
+    """
+    by_run: dict[str, list[dict[str, Any]]] = {}
+    models: dict[str, str] = {}
+    for run_id in dict.fromkeys(run_ids):
+        stored = stored_findings(store, load_state(store, run_id))
+        if stored is None:
+            raise UsageError(
+                f"no model has read run {run_id} for leaks: ", command("leaks", run_id, model="M")
+            )
+        models[run_id], by_run[run_id] = stored
+    every = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]
+    return {
+        "runs": models,
+        "table": leak_table(every),
+        "results": leak_rates(by_run, "result"),
+        "reasoning": leak_rates(by_run, "reasoning"),
+        "suspects": [row for row in every if row["model"] != "no leak"],
+        "late_by_both": [row["id"] for row in both_late(every)],
+    }
+
+
+def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
+    """Return the later facts that the models of runs wrote and were not shown, by rule: ``workbench leaks --memory``."""
+    states = [load_state(store, run_id) for run_id in dict.fromkeys(run_ids)]
+    for state in states:
+        require_grounded(state)
+    return memory_document(store, states)
+
+
+def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
+    """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
+    if run_id is None:
+        leaves = list(resolved_leaves(store))
+        return {"record": record_table(leaves), "together": together(leaves)}
+    state = load_state(store, run_id)
+    rows = routes_of(store, state)
+    return {"run_id": run_id, "leaves": rows, "by_grounder": by_grounder(state, rows)}
+
+
+def audit(store: Store, run_id: str) -> dict[str, Any]:
+    """Return the checks of a run against its own records, each ``ok``, ``warn`` or ``bad``: ``workbench audit``."""
+    return audit_run(store, run_id)
+
+
+async def verification(
+    store: Store,
+    run_id: str,
+    node: NodeId | None = None,
+    *,
+    isolation: str | None = None,
+    state: RunState | None = None,
+) -> dict[str, Any]:
+    """Compare proofs with their records and a re-run, and return what differs: ``workbench verify``.
+
+    ``isolation`` is the level of the re-run's kernels, null if nothing was re-run: the records
+    differ already, or no proof has a notebook.
+    ``p`` is what the proofs conclude as they were checked now, by the stored rules, ``drift`` its distance to ``recorded_p``
+    (both of ``node``, the claim unless a leaf was named), ``drifting`` the leaves that conclude otherwise.
+    ``not_anchored`` lists leaf and trial of proofs whose journal's head is not in the log, ``signed`` says who signed the
+    package that the run came in. ``state`` where the caller has folded the run's log, as far as it may be seen.
+    """
+    if isolation is not None:
+        check_level(isolation)
+    state = state or load_state(store, run_id)
+    result = await verify_run(store, run_id, node, isolation=isolation, state=state)
+    differing = result.differing
+    # Where records differ nothing was re-run; evidence without a notebook is verified by itself.
+    rerun = result.isolation is not None or not differing
+    return {
+        "verified": not differing,
+        "proofs": len(result.proofs),
+        "cells": sum(check.outcome.cells for check in result.proofs),
+        "differing": differing,
+        "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
+        "isolation": result.isolation,
+        "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],
+        "signed": signer_json(result.signer),
+        **drift(state, result.proofs, rerun=rerun),
+    }
