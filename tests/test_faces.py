@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import subprocess
+import sys
 from dataclasses import fields as dataclass_fields
 from pathlib import Path
 from typing import Annotated, Any
@@ -232,3 +234,15 @@ def test_the_trick_that_derives_options_stands_once() -> None:
         if "__signature__" in path.read_text(encoding="utf-8")
     ]
     assert found == ["workbench/requests.py"]
+
+
+def test_options_of_one_command_load_no_other_model() -> None:
+    code = "import sys, workbench.cli.request_options; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not [
+        name
+        for name in loaded
+        if name.startswith(("workbench.engine", "workbench.whatif", "workbench.store"))
+    ]

@@ -5,7 +5,6 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.engine.named_settings import setting_of, settings_by_name
 from workbench.requests import RequestField, fields_of
 
 
@@ -47,10 +46,3 @@ def option_for(
     return inspect.Parameter(
         each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[value, option]
     )
-
-
-def more_options(command: Any) -> list[str]:
-    """Return the options that a command's short help leaves out, without those that stand for a setting or ask for nothing."""
-    settings = {setting_of(each).option for each in settings_by_name().values()} | {"--option", "--yes"}
-    names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
-    return [name for name in names if name not in settings or name == "--isolation"]

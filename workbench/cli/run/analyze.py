@@ -10,9 +10,8 @@ from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
-from workbench.cli.request_options import more_options
 from workbench.cli.run.drive import analyze_claim
-from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, takes_settings
+from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, more_options, takes_settings
 from workbench.cli.settings_file import defaults, run_settings
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.named_settings import json_or_text, merged, settings_by_panel

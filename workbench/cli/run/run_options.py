@@ -106,6 +106,13 @@ def without_level(settings: Mapping[str, Any], isolation: str | None) -> tuple[d
     return changes, None if level is None else check_level(level)
 
 
+def more_options(command: Any) -> list[str]:
+    """Return the options that a command's short help leaves out, without those that stand for a setting or ask for nothing."""
+    settings = {setting_of(each).option for each in settings_by_name().values()} | {"--option", "--yes"}
+    names = [param.opts[0] for param in command.params if getattr(param, "hidden", False)]
+    return [name for name in names if name not in settings or name == "--isolation"]
+
+
 def read_roles(pairs: Sequence[str]) -> dict[str, str]:
     """Return the models that ``--model-for`` names, by role; raises ``UsageError``."""
     models: dict[str, str] = {}
