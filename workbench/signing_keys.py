@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from proxies.atomic import private_folder, replace_file
 from workbench.environment import config_folder
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -84,7 +84,7 @@ def signing_key() -> "Ed25519PrivateKey":
             status = os.fstat(file.fileno())
             secret = file.read(_LARGEST)
     except FileNotFoundError:
-        raise UsageError("there is no signing key yet: `workbench keys new` makes one") from None
+        raise UsageError("there is no signing key yet: ", command("keys new"), " makes one") from None
     except OSError as error:
         raise UsageError(f"the signing key {path} cannot be read ({error.strerror})") from None
     if stat.S_IMODE(status.st_mode) & 0o077:

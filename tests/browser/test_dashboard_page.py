@@ -332,8 +332,8 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
 
 def test_a_proposition_is_added_and_removed_on_the_page(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
-    page.get_by_text("Change this proposition").click()
-    page.get_by_label("new proposition below this one").fill("A trade war breaks out")
+    page.get_by_text("Change this driver").click()
+    page.get_by_label("new driver below this one").fill("A trade war breaks out")
     page.get_by_label("side it speaks for").select_option("speaks against it")
     page.get_by_label("weight, such as 0.2").fill("0.2")
     page.get_by_label("probability", exact=True).fill("60%")

@@ -101,7 +101,7 @@ def test_w1_a_claim_is_stated_grounded_edited_and_taken_away_as_a_note(
         "%%proposition --cutoff 2018-11-01 --max-leaves 3\nVIX closes above 20 on 2018-12-31"
     )
     run_all(page)
-    page.get_by_text("leaves grounded").first.wait_for(timeout=60_000)
+    page.get_by_text("drivers have evidence").first.wait_for(timeout=60_000)
     page.locator(".wb-row").first.wait_for(timeout=240_000)
     page.locator(".wb-taking select").wait_for(timeout=60_000)
     assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0

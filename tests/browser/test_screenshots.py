@@ -24,7 +24,7 @@ def test_the_first_page_a_large_tree_and_the_note(
     page.get_by_role("link", name="The S&P 500 closes higher").first.wait_for(timeout=60_000)
     shot(page, "home")
     opened(watched, f"{served.url}&run={large}")
-    page.get_by_label("search the propositions").fill("number 77")
+    page.get_by_label("search the drivers").fill("number 77")
     page.get_by_text("found of").wait_for()
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
     shot(page, "large")

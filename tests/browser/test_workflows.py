@@ -75,7 +75,7 @@ def test_w1_a_claim_is_stated_planned_grounded_edited_and_taken_away_as_a_note(
         page.get_by_role("button", name="Plan").click()
         page.get_by_role("link", name="look at the tree").click(timeout=60_000)
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
-        page.get_by_role("button", name="Ground it").click()
+        page.get_by_role("button", name="Collect evidence").click()
         page.wait_for_selector(".wb-badge[data-verdict]", timeout=240_000)
         leaves = page.locator('[role="treeitem"][data-kind="leaf"]')
         for place, text in ((0, "0.3"), (1, "60%")):

@@ -8,6 +8,7 @@ from pathlib import Path
 import typer
 
 from workbench.cli.main import app
+from workbench.errors import option_text
 
 ROOT = Path(__file__).resolve().parents[2]
 _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
@@ -52,7 +53,10 @@ def texts(source: str) -> Iterator[str]:
 
 
 def named(source: str) -> set[str]:
-    return {option for text in texts(source) for option in _OPTION.findall(text)}
+    """Options that a file's texts spell, and those that its errors name as what mends them."""
+    remedies = re.findall(r"\bOption\(\s*\"(\w+)\"", source)
+    spelt = {option for text in texts(source) for option in _OPTION.findall(text)}
+    return spelt | {option_text(name) for name in remedies}
 
 
 def test_every_option_named_in_a_message_exists() -> None:
@@ -69,6 +73,7 @@ def test_every_option_named_in_a_message_exists() -> None:
 
 def test_a_message_that_names_an_option_nobody_has_is_noticed() -> None:
     assert named('raise UsageError(f"use --no-such-thing {x}")') == {"--no-such-thing"}
+    assert named('raise UsageError("use ", Option("no_such_thing"))') == {"--no-such-thing"}
     assert named('"""--in-a-docstring"""') == set()
 
 

@@ -48,7 +48,7 @@ def test_a_widget_shows_itself_as_html_that_a_live_one_replaces(analysis: wb.Ana
         "scenario_view": "base",
         "driver_view": "wb-tornado",
         "export_view": f"workbench export {RUN}",
-        "live_view": "6 of 6 leaves",
+        "live_view": "6 of 6 drivers",
     }
     assert shown.get(name, "Momentum") in bundle["text/html"]
     assert "<script" not in bundle["text/html"]
@@ -115,9 +115,11 @@ def replayed(home: Path, display: Display, *, tick: float) -> CellProgress:
 def test_progress_is_one_output_that_is_renewed_and_folds_at_the_end(home: Path) -> None:
     display = Display()
     progress = replayed(home, display, tick=1.0)
-    assert any("of 6 leaves grounded" in bundle["text/html"] for bundle in display.bundles)
+    assert any("of 6 drivers have evidence" in bundle["text/html"] for bundle in display.bundles)
     progress.end("")
-    assert "<strong>done</strong> · 6 of 6 leaves grounded · root <strong>65.8%</strong>" in display.last
+    assert (
+        "<strong>done</strong> · 6 of 6 drivers have evidence · claim <strong>65.8%</strong>" in display.last
+    )
     assert "what happened last" not in display.last
 
 
@@ -133,7 +135,7 @@ def test_leaves_in_work_are_named_with_their_last_step(home: Path) -> None:
         apply(store, state, events[3])
         progress(state, events[3])
     assert "Momentum: the index closes" in display.last and "its notebook is being written" in display.last
-    assert "<strong>running</strong> · 0 of 6 leaves grounded" in display.last
+    assert "<strong>running</strong> · 0 of 6 drivers have evidence" in display.last
 
 
 def test_a_burst_of_events_is_one_renewal(home: Path) -> None:

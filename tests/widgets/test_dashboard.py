@@ -54,7 +54,7 @@ def test_two_edits_move_headline_table_and_tornado_to_the_same_numbers(home: Pat
         wanted = percent(resynthesize(demo_tree(), {"P2.1": float(p)}).after)
         assert re.search(f'data-field="root" data-value="[^"]*" title="[^"]*">{wanted}<', shown.header.value)
         assert re.search(f">65.8%</td><td [^>]*>{wanted}</td>", shown.side_panels.table.value)
-        assert f"Root, now {wanted}" in shown.drivers.chart.value
+        assert f"Claim, now {wanted}" in shown.drivers.chart.value
     assert "65.8% before your edits" in shown.header.value
     assert f"workbench whatif {RUN} --set P2.1=0.9" in shown.side_panels.table.value
 

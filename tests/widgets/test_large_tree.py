@@ -122,7 +122,7 @@ def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stan
     assert first < 40 and shown.drivers.chart.value == ""
     comm_of(shown.tree, comms).deliver({"type": "rest"})
     assert len(comms) > 2 * first and "kept as draft" in shown.side_panels.line.value
-    assert f"Root, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.side_panels.table.value
+    assert f"Claim, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.side_panels.table.value
     made = len(comms)
     shown.side_panels.change.selected_index = 0  # a fold is filled when it is opened
     assert len(comms) > made and shown.side_panels.form.node == "P0"
@@ -192,7 +192,7 @@ def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home
     assert "trials agree, no certainty" in flat and "60.0% to 60.0%" not in flat
     edited = panels.header(document, now, 1, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
     assert "58.0%" not in edited  # it is the run's, not that of the edits
-    assert "no band: one trial a leaf" in panels.header(document, now, 0, 0.7)
+    assert "no band: one forecast per driver" in panels.header(document, now, 0, 0.7)
 
 
 def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) -> None:

@@ -90,7 +90,7 @@ def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> No
     page.poller.stop()
     run_id = plan_elsewhere(tmp_path, "VIX closes above 20 on 2018-12-31", "2018-11-01", [])
     shown = dashboard(load_run(tmp_path, run_id))
-    assert not is_hidden(shown.working.ground) and shown.working.ground.description == "Ground it"
+    assert not is_hidden(shown.working.ground) and shown.working.ground.description == "Collect evidence"
     store = Store(tmp_path)
     store.append(run_id, ev.LeafStarted(node="P1", trial=1, attempt=1))
     store.close()

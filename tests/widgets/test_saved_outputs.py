@@ -148,10 +148,10 @@ def test_a_large_tree_is_saved_by_its_upper_levels_and_says_what_is_left_out() -
     for n in range(1, 21):
         tree = tree.expand(f"P{n}", {f"P{n}.{k}": f"Leaf {n}.{k}" for k in range(1, 51)})
     html = tree_html(tree)
-    assert html.count("<tr>") == 1 + 21 and "1,000 more propositions" in html
+    assert html.count("<tr>") == 1 + 21 and "1,000 more drivers" in html
     flat = Tree.root_only("The claim").expand("P0", {f"P{n}": f"Part {n}" for n in range(1, 1001)})
-    assert tree_html(flat).count("<tr>") == 1 + MOST_ROWS and "601 more propositions" in tree_html(flat)
-    assert "more propositions" not in tree_html(demo_tree()) and percent(demo_tree().root.p) in tree_html(
+    assert tree_html(flat).count("<tr>") == 1 + MOST_ROWS and "601 more drivers" in tree_html(flat)
+    assert "more drivers" not in tree_html(demo_tree()) and percent(demo_tree().root.p) in tree_html(
         demo_tree()
     )
 

@@ -84,7 +84,7 @@ class ClaimContext:
         float | None,
         Setting(
             panel="Claim",
-            text="A market's or crowd's probability at the cutoff, shown to the analyzer and to the root alone.",
+            text="A market's or crowd's probability at the cutoff, shown to the analyzer and to the claim alone.",
             option="--crowd",
             in_file="no",
         ),
@@ -187,7 +187,7 @@ class AgentSettings:
         int,
         Setting(
             panel="Leaves",
-            text="Notebook steps of a leaf, after which it must conclude; a leaf that was begun keeps its number.",
+            text="Notebook steps of a driver, after which it must conclude; a driver that was begun keeps its number.",
             option="--max-steps",
             resume=True,
             word="max_steps",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.hashing import canonical_json, sha256_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, command
 from workbench.propositions import ROOT, NodeId
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -66,7 +66,7 @@ def add_note(
             standing = ", ".join(state.annotations.tags) or "none"
             raise UsageError(f"run {run_id} has no tag {absent[0]!r:.60}; it has: {standing}")
         if not (text.strip() or tags or untagged):
-            raise UsageError("nothing to note: write a text, or --tag NAME")
+            raise UsageError("nothing to note: write a text, or ", Option("tag", "NAME"))
         event = ev.NoteAdded(
             node=node,
             text=_checked_text(text, "a note") if text.strip() else "",
@@ -106,15 +106,19 @@ def sign_off(
         raise UsageError(f"a verdict is accept or return, not {verdict!r:.40}")
     name = checked_line(author, "an author")
     if not name:
-        raise UsageError("a sign-off needs a name: --author NAME")
+        raise UsageError("a sign-off needs a name: ", Option("author", "NAME"))
     unknown = [key for key in done if key not in (*CHECKLIST, "all")]
     if unknown:
         raise UsageError(f"{unknown[0]!r:.40} is not on the checklist: {', '.join(CHECKLIST)}, or all")
     checklist = {key: "all" in done or key in done for key in CHECKLIST}
     left = [key for key, is_done in checklist.items() if not is_done]
     if verdict == "accept" and left:
-        options = " ".join(f"--done {key}" for key in left)
-        raise UsageError(f"to accept, every point is done: {options} is missing; or --verdict return")
+        raise UsageError(
+            f"to accept, every point is done: {', '.join(left)} is missing (",
+            Option("done", left[0]),
+            "); or ",
+            Option("verdict", "return"),
+        )
     with store.transaction():
         state = load_state(store, run_id)
         require_finished(state)
@@ -227,7 +231,7 @@ def require_finished(state: RunState) -> None:
     """Raise ``UsageError`` unless the run is finished and has a probability."""
     if state.tree.root.p is None or not state.finished:
         raise UsageError(
-            f"run {state.run_id} has no probability yet: `workbench resume {state.run_id}` first"
+            f"run {state.run_id} has no probability yet: ", command("resume", state.run_id), " first"
         )
 
 

@@ -27,7 +27,7 @@ from workbench.agents.judges import (
 )
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, command
 from workbench.models.base import NodeRef
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store
@@ -85,12 +85,14 @@ def require_judge(state: RunState, judge: str | None, *, other_family: bool) -> 
     """Return the name of the model that judges a run; raises ``UsageError`` where it cannot, or is of the family that wrote the run."""
     name = judge or state.settings.models.get("judge") or state.settings.model
     if name.startswith("offline/"):
-        raise UsageError("only a language model can judge: --model PROVIDER/NAME")
+        raise UsageError("only a language model can judge: ", Option("model", "PROVIDER/NAME"))
     own = {*state.models, *state.settings.models.values()} - {state.settings.models.get("judge", "")}
     same = sorted(model for model in own if family_of(model) == family_of(name))
     if other_family and same:
         raise UsageError(
-            f"{name} is of the family of {same[0]}, which wrote the run, and would share its blind spots: --model of another one"
+            f"{name} is of the family of {same[0]}, which wrote the run, and would share its blind spots: ",
+            Option("model"),
+            " of another one",
         )
     return name
 
@@ -206,7 +208,9 @@ def stored_findings(store: Store, state: RunState) -> tuple[str, list[dict[str, 
     # A package may hold anything: what is counted and printed has the shape that `audit_leaks` writes, or none of it is taken.
     if not isinstance(rows, list) or not all(_is_finding(row) for row in rows):
         raise UsageError(
-            f"the leak audit on record of run {state.run_id} cannot be read: `workbench leaks {state.run_id} --model M` makes a new one"
+            f"the leak audit on record of run {state.run_id} cannot be read: ",
+            command("leaks", state.run_id, model="M"),
+            " makes a new one",
         )
     return audits[-1].model, rows
 

@@ -8,22 +8,26 @@ from typing import Any
 
 from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
+from workbench.api.python_terms import in_python_terms
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
 from workbench.views import data_documents
 
 
+@in_python_terms
 def apis(pattern: str | None = None) -> list[dict[str, Any]]:
     """Return the endpoints a cell can call, all or those that match some words."""
     return data_documents.apis(pattern, environ=os.environ)
 
 
+@in_python_terms
 def api_doc(*paths: str) -> str:
     """Return the documentation of endpoints, with an example that runs."""
     return documentation(catalogue_of(home_from(os.environ)), list(paths))
 
 
+@in_python_terms
 def call(
     path: str,
     params: Mapping[str, Any] | None = None,
@@ -68,6 +72,7 @@ def call(
     return run_blocking(work())
 
 
+@in_python_terms
 def quantity(
     series: str, *, on: str | None = None, by: str | None = None, cutoff: str = "now", past: int | None = None
 ) -> dict[str, Any]:
@@ -104,6 +109,7 @@ def quantity(
     return quantity_at(series, day, cutoff, extremes=by is not None, environ=os.environ, **own)
 
 
+@in_python_terms
 def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **web: Any) -> dict[str, Any]:
     """Return what the web has on some words as of a cutoff, as ``workbench search --json`` prints it.
 
@@ -134,6 +140,7 @@ def search_web(words: str, *, cutoff: str, k: int = 10, audit: bool = False, **w
     return run_blocking(work())
 
 
+@in_python_terms
 def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict[str, Any]:
     """Return a page as it stood before a cutoff, as ``workbench page --json`` prints it; parameters as for ``search_web``.
 
@@ -150,6 +157,7 @@ def open_page(url: str, *, cutoff: str, audit: bool = False, **web: Any) -> dict
     return run_blocking(work())
 
 
+@in_python_terms
 def doctor() -> dict[str, Any]:
     """Return what works on this machine, what does not, and why."""
     return run_blocking(data_documents.doctor(os.environ))

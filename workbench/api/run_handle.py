@@ -13,6 +13,7 @@ from workbench.annotations import entries as annotating
 from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
+from workbench.api.python_terms import methods_in_python_terms
 from workbench.api.what_if import WhatIfView, ask_again
 from workbench.blocking import run_blocking
 from workbench.engine.assembly import open_gateway
@@ -59,6 +60,7 @@ class Proof:
         return proof_html(self.path, trail=trail_of(self._run, self._node) if self._run else None)
 
 
+@methods_in_python_terms
 class Analysis:
     """One run: its numbers, what-ifs, proofs and exports. No method changes the run itself; scenarios are saved beside it."""
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from workbench.annotations.outcomes import resolve_when_finished
 from workbench.api.current_home import names_of, open_home, resumed
+from workbench.api.python_terms import in_python_terms
 from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
@@ -26,6 +27,7 @@ from workbench.widgets.proofs.cell_progress import progress_listener
 from workbench.workers.worker_choice import workers_at
 
 
+@in_python_terms
 async def analyze(
     statement: str,
     *,
@@ -91,6 +93,7 @@ async def analyze(
         return Analysis(view(store, run_id))
 
 
+@in_python_terms
 def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> Analysis:
     """Return what ``analyze`` returns, for a plain script; takes the same options.
 
@@ -100,6 +103,7 @@ def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> Analysis:
     return run_blocking(analyze(statement, cutoff=cutoff, **options))
 
 
+@in_python_terms
 async def resume(
     run_id: str = "last",
     *,
@@ -136,6 +140,7 @@ async def resume(
     return Analysis(await resumed(run_id, isolation=isolation, quiet=quiet, workers=place, rebuy=rebuy))
 
 
+@in_python_terms
 def open_run(run_id: str = "last") -> Analysis:
     """Return an earlier run of this home; ``run_id`` may be the beginning of an id, or ``last``.
 
@@ -145,6 +150,7 @@ def open_run(run_id: str = "last") -> Analysis:
         return Analysis(view(store, store.resolve_run(run_id)))
 
 
+@in_python_terms
 def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = False) -> Analysis:
     """Take in an exported run or a tree and return it, as ``workbench import`` does.
 
@@ -160,6 +166,7 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
         return Analysis(view(store, take_in(store, Path(path), cutoff=cutoff, anyway=anyway, tell=tell)))
 
 
+@in_python_terms
 def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
     """Return the runs of this home, the newest last; one that cannot be read says why under ``unreadable``.
 
@@ -169,6 +176,7 @@ def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None
         return run_documents.runs(store, tags=names_of(tags), search=search, limit=limit)
 
 
+@in_python_terms
 def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, Any]:
     """Return where the probabilities of several runs contradict each other; all finished runs unless some are named.
 
@@ -179,6 +187,7 @@ def coherence(*runs: str, exclusive: Sequence[Sequence[str]] = ()) -> dict[str, 
         return tree_questions.coherence(store, runs, exclusive)
 
 
+@in_python_terms
 def decide(*runs: str, threshold: float | None = None) -> dict[str, Any]:
     """Return the probabilities of exclusive options, one run each, and the one to take.
 

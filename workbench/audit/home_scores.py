@@ -12,7 +12,7 @@ import numpy as np
 
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
@@ -91,7 +91,9 @@ def own_document(
         No run that counts, or a column that runs do not have.
     """
     if by and by not in OWN_COLUMNS:
-        raise UsageError(f"--own --by is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}")
+        raise UsageError(
+            Option("own"), " ", Option("by"), f" is one of {', '.join(OWN_COLUMNS)}, not {by!r:.40}"
+        )
     rows, left_out = own_runs(store)
     if not rows:
         why = (
@@ -100,7 +102,7 @@ def own_document(
             else ""
         )
         raise UsageError(
-            f"no run of this home is resolved yet{why}: `workbench resolve RUN yes|no --on DATE`"
+            f"no run of this home is resolved yet{why}: ", command("resolve", "RUN", "yes|no", on="DATE")
         )
     events = Events.of(
         [row["outcome"] for row in rows],

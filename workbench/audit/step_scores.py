@@ -14,7 +14,7 @@ from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.resolved_runs import counts_for
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError, WorkbenchError, command
 from workbench.science.comparing.score_intervals import PLAIN, Resampling
 from workbench.science.comparing.trajectories import step_scores
 
@@ -124,7 +124,9 @@ def steps_document(store: Store, resampling: Resampling | None = None) -> dict[s
     trials, left_out = loop_trials(store)
     if not trials:
         raise UsageError(
-            "no own run has a leaf by an agent's loop yet: `workbench analyze ... --grounder belief` (or search, deep_research)"
+            "no own run has a leaf by an agent's loop yet: ",
+            command("analyze", "...", grounder="belief"),
+            " (or search, deep_research)",
         )
     arms = sorted({trial.arm for trial in trials})
     return {

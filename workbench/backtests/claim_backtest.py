@@ -23,7 +23,7 @@ from workbench.backtests.walk_forward import (
     past_forecast,
     refuse_later_knowledge,
 )
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.science.documents.record_documents import record_document, record_documents
@@ -59,9 +59,11 @@ class BacktestPlan:
 
     def __post_init__(self) -> None:
         if self.every not in _EVERY:
-            raise UsageError(f"--every is one of {', '.join(_EVERY)}, not {self.every!r:.40}")
+            raise UsageError(Option("every"), f" is one of {', '.join(_EVERY)}, not {self.every!r:.40}")
         if self.forecaster not in FORECASTERS:
-            raise UsageError(f"--forecaster is one of {', '.join(FORECASTERS)}, not {self.forecaster!r:.40}")
+            raise UsageError(
+                Option("forecaster"), f" is one of {', '.join(FORECASTERS)}, not {self.forecaster!r:.40}"
+            )
         if self.first > self.last:
             raise UsageError(f"the cutoffs would begin on {self.first} and end on {self.last}")
 

@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from workbench.backtests.past_claims import months_later
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.questions.claims import Claim, number
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.grammar import read_claim
@@ -70,11 +70,15 @@ class ClaimTemplate:
         claim = read_claim(_PLACE.sub(lambda match: _STAND_IN[match[1]], self.text))
         if self.horizon is None and claim.start is None:
             raise UsageError(
-                f"{self.text!r:.120} does not say how long its window is: --horizon 3m, or a claim with a first and a last day"
+                f"{self.text!r:.120} does not say how long its window is: ",
+                Option("horizon", "3m"),
+                ", or a claim with a first and a last day",
             )
         if self.horizon is None and ("{end" in self.text or "{start" in self.text):
             raise UsageError(
-                f"{self.text!r:.120} has a place for a day: --horizon says how long its window is"
+                f"{self.text!r:.120} has a place for a day: ",
+                Option("horizon"),
+                " says how long its window is",
             )
         return claim
 

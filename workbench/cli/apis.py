@@ -17,7 +17,7 @@ from workbench.views import data_documents
 def call(
     path: Annotated[str, typer.Argument(help="Endpoint path, long or short.")],
     params: Annotated[list[str] | None, typer.Argument(help="key=value ...")] = None,
-    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for none.")] = "now",
+    cutoff: Annotated[str, typer.Option(help="Cutoff; now for none.")] = "now",
     strict: Annotated[
         bool, typer.Option("--strict", help="Refuse data whose date cannot be fully proven.")
     ] = False,

@@ -27,7 +27,7 @@ from workbench.version import __version__
 # fmt: off
 PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
-        "analyze": ("workbench.cli.run.analyze:app", "Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."),
+        "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
@@ -37,20 +37,20 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "models": ("workbench.cli.models:models", "List the models that the keys at hand reach, or try one."),
     },
     "Explore": {
-        "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner node."),
-        "whatif": ("workbench.cli.answers.whatif:whatif", "Edit nodes and see which ancestors move; the run itself is not changed."),
-        "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each leaf does to the root: its path weight, the root's range, its contribution."),
+        "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
+        "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
+        "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
         "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
-        "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the leaves and print the root's distribution; no model is asked."),
-        "refit": ("workbench.cli.answers.sensitivity:refit", "Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."),
-        "reground": ("workbench.cli.run.resume:reground", "Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record."),
-        "coherence": ("workbench.cli.answers.decide:coherence", "Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries."),
-        "decide": ("workbench.cli.answers.decide:decide", "Turn the roots of runs into the probabilities of exclusive options and name the one to take."),
+        "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the drivers and print the claim's distribution; no model is asked."),
+        "refit": ("workbench.cli.answers.sensitivity:refit", "Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."),
+        "reground": ("workbench.cli.run.resume:reground", "Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record."),
+        "coherence": ("workbench.cli.answers.decide:coherence", "Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries."),
+        "decide": ("workbench.cli.answers.decide:decide", "Turn the claims of runs into the probabilities of exclusive options and name the one to take."),
         "serve": ("workbench.cli.servers.serve:serve", "Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."),
         "lab": ("workbench.cli.servers.lab:lab", "Start JupyterLab in the data folder's notebooks (the tutorials lie there), with cards for a claim and the newest run."),
     },
     "Trust": {
-        "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."),
+        "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
         "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
         "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
         "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, notes, tags, sign-offs, and how the claim turned out."),
@@ -64,8 +64,8 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Track": {
         "runs": ("workbench.cli.run.runs:list_runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
         "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
-        "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."),
-        "tournament": ("workbench.cli.tournament:tournament", "A night over many open questions: triage, quick pass, trees for a few, coherence, a page."),
+        "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
+        "tournament": ("workbench.cli.tournament:tournament", "A round over many open questions: triage, quick pass, trees for a few, coherence, a page."),
         "submit": ("workbench.cli.questions.bet:submit", "Write forecasts of a set as a tournament takes them, checked field by field; uploading is yours."),
         "science": ("workbench.cli.science:science_group", "Scores, comparisons, calibration and exams over files of forecasts."),
     },
@@ -82,7 +82,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
         "rm": ("workbench.cli.run.runs:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
         "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
-        "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that grounds leaves: see docs/scale.md."),
+        "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that collects evidence: see docs/scale.md."),
         "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
         "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches."),
     },
@@ -101,7 +101,7 @@ app = typer.Typer(
     add_completion=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="State a claim and a knowledge cutoff; get a tree of propositions, a proof notebook per leaf, and a root that moves.",
+    help="State a claim and a cutoff; get its drivers with their evidence, and a probability that moves when you edit them.",
 )
 
 

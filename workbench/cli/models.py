@@ -66,7 +66,7 @@ def try_one(
     timeout: Annotated[float, typer.Option(help="Seconds for one reply.", hidden=True)] = 120.0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Ask a model for every reply form once, on one small leaf, and say whether it is fit; exit 6 if it is not.
+    """Ask a model for every reply form once, on one small driver, and say whether it is fit; exit 6 if it is not.
 
     Nothing is run and nothing is recorded; the model is asked about ten times at most.
     """

@@ -23,7 +23,7 @@ from workbench.cli.common import (
 from workbench.search.web_options import WebOptions
 from workbench.views import data_documents
 
-_CUTOFF = typer.Option(help="Knowledge cutoff: a date, an instant with its zone, or now.")
+_CUTOFF = typer.Option(help="Cutoff: a date, an instant with its zone, or now.")
 _QUESTION = typer.Option(
     help="The claim behind the search: the model judges with it, and addresses in it are blocked.",
     hidden=True,

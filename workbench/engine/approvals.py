@@ -21,7 +21,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store, utc_now
 from workbench.store import events as ev
@@ -54,12 +54,18 @@ def check_answerable(settings: RunSettings, *, answered: bool, workers: bool = F
         return
     if workers:
         raise UsageError(
-            f"--approve {settings.approve} needs cells in this process: leave out --workers, or --approve none"
+            Option("approve", settings.approve),
+            " needs cells in this process: leave out ",
+            Option("workers"),
+            ", or ",
+            Option("approve", "none"),
         )
     if not answered:
         raise UsageError(
-            f"--approve {settings.approve} waits for a person, and nobody can answer: start it at a terminal, or from the page;"
-            " --approve none does without"
+            Option("approve", settings.approve),
+            " waits for a person, and nobody can answer: start it at a terminal, or from the page; ",
+            Option("approve", "none"),
+            " does without",
         )
 
 

@@ -37,7 +37,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_prompts import adopt_prompts
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import adopt_cut
-from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError
 from workbench.models.base import Model
 from workbench.models.roles import model_names
 from workbench.prompts import PromptSet
@@ -380,7 +380,7 @@ async def _time_limit(state: RunState) -> AsyncIterator[None]:
         async with asyncio.timeout(max(0.0, limit - state.worked_seconds)):
             yield
     except TimeoutError:
-        raise BudgetStop(f"the budget of {limit:g} seconds is used up: --budget-seconds") from None
+        raise BudgetStop(f"the budget of {limit:g} seconds is used up: ", Option("budget_seconds")) from None
 
 
 def _outage_on_record(recorder: Recorder, provider: str) -> Callable[[bool, str, float], None]:

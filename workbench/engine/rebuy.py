@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.ledger import Address
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.models.base import ModelReply
 from workbench.models.model_options import OFFLINE
 from workbench.store import ModelLedger, Store
@@ -48,7 +48,7 @@ class Rebuy:
 
     def refusal(self) -> RebuyNeeded:
         """The error where nobody has said yes."""
-        return RebuyNeeded(f"{self.line}: `workbench resume {self.run_id} --yes` does")
+        return RebuyNeeded(f"{self.line}: ", command("resume", self.run_id, yes=True), " does")
 
 
 def paid(replies: Iterable[ModelReply]) -> list[ModelReply]:

@@ -74,7 +74,7 @@ class RunSettings:
         str,
         Setting(
             panel="Leaves",
-            text="How leaves are grounded: in notebooks, or by an agent that looks things up.",
+            text="How evidence is collected: in notebooks, or by an agent that looks things up.",
             option="--grounder",
             in_file="any",
         ),
@@ -95,7 +95,7 @@ class RunSettings:
         int,
         Setting(
             panel="Tree",
-            text="n of Analytica^n: leaves are analyzed again n - 1 times (paper A, section 4.4).",
+            text="n of Analytica^n: drivers are analyzed again n - 1 times (paper A, section 4.4).",
             option="--depth",
             in_file="any",
         ),
@@ -104,14 +104,14 @@ class RunSettings:
         int | None,
         Setting(
             panel="Tree",
-            text="Expand leaves one after another up to this many (paper A, section 5.3).",
+            text="Expand drivers one after another up to this many (paper A, section 5.3).",
             option="--leaf-target",
             in_file="any",
         ),
     ] = None
     trials: Annotated[
         int,
-        Setting(panel="Leaves", text="Independent groundings per leaf.", option="--trials", in_file="any"),
+        Setting(panel="Leaves", text="Independent forecasts per driver.", option="--trials", in_file="any"),
     ] = 1
     concurrency: Annotated[
         int,
@@ -161,7 +161,7 @@ class RunSettings:
         float | None,
         Setting(
             panel="Budget",
-            text="budget_usd of one leaf; one that reaches it waits, the others go on.",
+            text="budget_usd of one driver; one that reaches it waits, the others go on.",
             option="--leaf-budget-usd",
             resume=True,
         ),
@@ -170,7 +170,7 @@ class RunSettings:
         int | None,
         Setting(
             panel="Budget",
-            text="budget_tokens of one leaf; one that reaches it waits, the others go on.",
+            text="budget_tokens of one driver; one that reaches it waits, the others go on.",
             option="--leaf-budget-tokens",
             resume=True,
         ),
@@ -179,7 +179,7 @@ class RunSettings:
         int | None,
         Setting(
             panel="Budget",
-            text="budget_calls of one leaf; one that reaches it waits, the others go on.",
+            text="budget_calls of one driver; one that reaches it waits, the others go on.",
             option="--leaf-budget-calls",
             resume=True,
         ),
@@ -188,7 +188,7 @@ class RunSettings:
         float | None,
         Setting(
             panel="Budget",
-            text="budget_seconds of one leaf; one that reaches it waits, the others go on.",
+            text="budget_seconds of one driver; one that reaches it waits, the others go on.",
             option="--leaf-budget-seconds",
             resume=True,
         ),
@@ -216,7 +216,7 @@ class RunSettings:
         dict[str, str],
         Setting(
             panel="Model",
-            text="A model for one role: analyzer, grounder, synthesizer, critic (reads new propositions; without one nobody does), reader or judge. Can be given several times.",
+            text="A model for one role: analyzer, grounder, synthesizer, critic (reads new drivers; without one nobody does), reader or judge. Can be given several times.",
             option="--model-for",
             resume=True,
             in_file="no",
@@ -299,7 +299,7 @@ class RunSettings:
         ),
     ] = None
     max_proof_retries: Annotated[
-        int, Setting(panel="Leaves", text="Attempts that a leaf gets before the run stops (paper A, C.1).")
+        int, Setting(panel="Leaves", text="Attempts that a driver gets before the run stops (paper A, C.1).")
     ] = 3
     strict: Annotated[
         bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.", option="--strict")
@@ -314,7 +314,7 @@ class RunSettings:
     ] = None
     threshold: Annotated[
         float,
-        Setting(panel="Tree", text="Probability above which a proposition is taken as true (paper A, C.1)."),
+        Setting(panel="Tree", text="Probability above which a driver is taken as true (paper A, C.1)."),
     ] = PRODUCT_THRESHOLD
     agent: AgentSettings = field(default_factory=AgentSettings)
     aggregation: Aggregation = field(default_factory=Aggregation)

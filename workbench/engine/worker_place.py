@@ -6,7 +6,7 @@ process, where the keys are. Every door to Dask takes a `WorkerPlace`, which a c
 
 from dataclasses import dataclass
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 
 #: More processes than this on one machine is a mistake, most likely a port.
 MOST = 256
@@ -29,12 +29,15 @@ class WorkerPlace:
         named = self.text.startswith("dask://") and host and colon and port.isascii() and port.isdigit()
         if not named:
             raise UsageError(
-                f"--workers {self.text!r:.200}: write dask://HOST:PORT, or how many processes of this machine (1 to {MOST})"
+                Option("workers", f"{self.text!r:.200}"),
+                f": write dask://HOST:PORT, or how many processes of this machine (1 to {MOST})",
             )
         if self.trust_cluster is not True:
             raise UsageError(
-                f"--workers {self.text:.200}: whoever holds this cluster's certificate can run code in this process, which"
-                " holds your keys; if you trust them all, say --trust-cluster (in Python trust_cluster=True)"
+                Option("workers", f"{self.text:.200}"),
+                ": whoever holds this cluster's certificate can run code in this process, which"
+                " holds your keys; if you trust them all, say ",
+                Option("trust_cluster", True),
             )
 
     @property

@@ -8,7 +8,7 @@ from sandbox.record.session_notebook import render_notebook
 from workbench.agents.evidence.base import rendered
 from workbench.engine.proof_check import proof_context, stored_evidence
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.propositions import NodeId
 from workbench.store import Store
 from workbench.terminal import printable
@@ -37,7 +37,9 @@ def proof_document(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         try:
             if head is not None and not ends_at(proof.journal, head):
                 raise UsageError(
-                    f"the journal of {node} is not the one on record: `workbench verify` says more"
+                    f"the journal of {node} is not the one on record: ",
+                    command("verify", "RUN"),
+                    " says more",
                 )
             book = render_notebook(read_journal(proof.journal))
         except (JournalBroken, OSError) as error:

@@ -12,7 +12,7 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from sandbox.jupyter.door import HOST, is_own_request
 from workbench.engine.record.fold import load_state
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.mcp.mcp_tools import Tools
 from workbench.mcp.visible_runs import VisibleRuns
@@ -176,4 +176,4 @@ def _bound(port: int | None) -> socket.socket:
             trouble = error
             continue
         return listener
-    raise UsageError(f"port {wanted[-1]} cannot be used ({trouble}): choose another with --port")
+    raise UsageError(f"port {wanted[-1]} cannot be used ({trouble}): choose another with ", Option("port"))

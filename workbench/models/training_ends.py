@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from functools import cache
 from importlib.resources import files
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 
 
 class UnknownTrainingEnd(UsageError):
@@ -47,7 +47,9 @@ def training_cutoff(model: str, override: str | None = None) -> date | None:
         if not matches:
             known = ", ".join(row["match"] for row in rows)
             raise UnknownTrainingEnd(
-                f"no training cutoff is known for {model!r}; give --model-cutoff DATE (known: {known})"
+                f"no training cutoff is known for {model!r}; give ",
+                Option("model_cutoff", "DATE"),
+                f" (known: {known})",
             )
         text = str(matches[0]["cutoff"])
     if text == "never":

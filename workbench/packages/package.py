@@ -27,7 +27,7 @@ from workbench.engine.record.imported_run import Imported, signature_fault
 from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import Option, UsageError, WorkbenchError, command
 from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.packages.intake import IntakeFault, copy_run, examine
@@ -92,7 +92,7 @@ def format_of(path: Path | None, to: str | None) -> str:
     form = _SUFFIXES.get(suffix, suffix)
     if form not in FORMATS:
         known = f"no export to {suffix!r:.40}: " if suffix else ""
-        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give --to (in Python to=)")
+        raise UsageError(f"{known}name the file .{', .'.join(FORMATS)}, or give ", Option("to"))
     return form
 
 
@@ -116,7 +116,7 @@ def export_run(
     where the tree does not fit it.
     """
     if sign and to != "zip":
-        raise UsageError("only a package is signed: export it with `--to zip --sign`")
+        raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     state = load_state(store, run_id)
     if to in NOTE_FORMATS:
         return _note(note_of(store, state), to, environ or {}), ()
@@ -328,8 +328,11 @@ def import_package(
     def refuse_what_is_here(run_id: str) -> None:
         if run_id in store.run_ids():
             raise UsageError(
-                f"run {run_id} is here already: `workbench show {run_id}`; `workbench import {path} --review` takes the"
-                " comments and sign-offs that it brings back"
+                f"run {run_id} is here already: ",
+                command("show", run_id),
+                "; ",
+                command("import", str(path), review=True),
+                " takes the comments and sign-offs that it brings back",
             )
         if store.folder(run_id).exists():
             raise UsageError(
@@ -468,7 +471,7 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
             undo.callback(target.parent.rmdir)
         with store.transaction():
             if run_id in store.run_ids():  # another process took it in meanwhile
-                raise UsageError(f"run {run_id} is here already: `workbench show {run_id}`")
+                raise UsageError(f"run {run_id} is here already: ", command("show", run_id))
             # Rows, then files, then the commit at the end of the block. If the commit fails the rename is undone; a
             # commit could not be undone if the rename failed after it.
             take_run(store, own)

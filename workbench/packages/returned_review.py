@@ -12,7 +12,7 @@ from typing import Any
 from workbench.annotations.entries import sign_off_rows
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.people import Annotations
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.packages.package import ExaminedPackage, PackageAltered, examined_package
 from workbench.store import Store
 from workbench.store import events as ev
@@ -53,7 +53,8 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
     """
     if not path.is_file() or not zipfile.is_zipfile(path):
         raise UsageError(
-            f"{str(path)[:200]} is no package: a review comes back as `workbench export RUN -o FILE.zip`"
+            f"{str(path)[:200]} is no package: a review comes back as ",
+            command("export", "RUN", output="FILE.zip"),
         )
 
     def refuse_a_stranger(brought: str) -> None:
@@ -61,7 +62,9 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
             raise UsageError(f"{path} is of run {brought}, not of {run_id}")
         if brought not in store.run_ids():
             raise UsageError(
-                f"run {brought} is not in this home: `workbench import {path}` takes it in with its review"
+                f"run {brought} is not in this home: ",
+                command("import", str(path)),
+                " takes it in with its review",
             )
 
     with examined_package(store.home, path, refuse_a_stranger) as package:

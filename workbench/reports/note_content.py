@@ -455,10 +455,10 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
     facts = [
         ("run", state.run_id),
         ("begun", state.started_utc[:19].replace("T", " ") + " UTC"),
-        ("knowledge cutoff", f"{state.cutoff} (before {state.cutoff_instant}, exclusive)"),
+        ("cutoff", f"{state.cutoff} (before {state.cutoff_instant}, exclusive)"),
         ("model", "none: a tree from a file" if from_file else ", ".join(state.models)),
         ("synthesis", "as the file says" if from_file else settings.rule),
-        ("trials of a leaf", str(settings.trials)),
+        ("forecasts per driver", str(settings.trials)),
         ("kernels", f"sealed by {state.isolation}" if state.isolation else "none was started"),
         (
             "model calls",
@@ -525,7 +525,7 @@ def _build(state: RunState, without_data: Collection[NodeId]) -> str:
         return "It was examined as it stands, without being broken down."
     concluded = {node for (node, _), trial in state.trials.items() if trial.belief}
     if not concluded:
-        return f"The tree of {count} propositions came from a file; its values rest on no proof of this tool."
+        return f"The tree of {count} drivers came from a file; its values rest on no evidence of this tool."
     verified = [leaf for leaf in concluded if state.verified(leaf)]
     rerun = (
         "each proof was run a second time and showed the same"
@@ -534,7 +534,7 @@ def _build(state: RunState, without_data: Collection[NodeId]) -> str:
     )
     unread = f", but {len(without_data)} of them read no data" if without_data else ""
     return (
-        f"It was broken down into {count - 1} propositions. {leaves} of them are leaves, each examined by itself against data"
+        f"It was broken down into {count - 1} drivers. {leaves} of them were examined by themselves, against data"
         f" published before the cutoff{unread}; {rerun}. The others follow from those below them by the rules shown."
     )
 
@@ -544,7 +544,7 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
         return []
     first, *others = drivers[:3]
     if percent(first.if_false) == percent(first.if_true):
-        return ["No single leaf moves the claim by a tenth of a point."]
+        return ["No single driver moves the claim by a tenth of a point."]
     line = (
         f"It turns most on {first.id}, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
         f" false and at {percent(first.if_true)} if it were true."
@@ -555,7 +555,7 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
         )
         line += f" Next {'come' if len(others) > 1 else 'comes'} {named}."
     if reachable is not None:
-        line += f" Whatever the leaves are set to, the claim stays between {percent(reachable[0])} and {percent(reachable[1])}."
+        line += f" Whatever the drivers are set to, the claim stays between {percent(reachable[0])} and {percent(reachable[1])}."
     return [line]
 
 

@@ -34,11 +34,11 @@ def note_markdown(note: Note) -> str:
         lines += [
             "## What drives it",
             "",
-            f"Where the claim would stand if one leaf turned out false or true ({note.mark}).",
+            f"Where the claim would stand if one driver turned out false or true ({note.mark}).",
             "",
         ]
         lines += _table(
-            ("leaf", "proposition", "p", "if false", "if true"),
+            ("", "driver", "p", "if false", "if true"),
             [
                 (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
                 for each in note.drivers
@@ -121,7 +121,7 @@ def _tree(note: Note) -> list[str]:
         # A backslash ends a line where two spaces would be lost in an editor.
         lines.append(f"{indent}- " + f"\\\n{indent}  ".join(parts))
     if note.rows_left_out:
-        lines.append(f"\n{note.rows_left_out} propositions that move the claim less are not listed.")
+        lines.append(f"\n{note.rows_left_out} drivers that move the claim less are not listed.")
     return [*lines, ""]
 
 
@@ -138,7 +138,7 @@ def _evidence(note: Note) -> list[str]:
         lines += [f"Plot in the proof: {words(f'{plot.caption} [{note.mark}]')}\n" for plot in leaf.plots]
     if note.evidence_left_out:
         lines += [
-            f"{len(note.evidence_left_out)} more leaves, which move the claim less, are left out here.",
+            f"{len(note.evidence_left_out)} more drivers, which move the claim less, are left out here.",
             "",
         ]
     return lines

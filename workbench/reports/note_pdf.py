@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _NOBODY = 65534
@@ -55,8 +55,9 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
     program = find_chromium(environ)
     if program is None:
         raise CannotPrint(
-            "no Chromium is installed here to make a PDF: export --to html, open the HTML and print it"
-            " (or install chromium)"
+            "no Chromium is installed here to make a PDF: export with ",
+            Option("to", "html"),
+            ", open the HTML and print it (or install chromium)",
         )
     with tempfile.TemporaryDirectory(prefix="note-", ignore_cleanup_errors=True) as name:
         folder = Path(name)
@@ -71,7 +72,11 @@ def print_pdf(html: str, environ: Mapping[str, str]) -> bytes:
             if target.is_file() and (data := target.read_bytes()).startswith(b"%PDF-"):
                 return data
     last = next(iter(said.strip().splitlines()[-1:]), "it said nothing")
-    raise CannotPrint(f"{program} made no PDF ({last:.160}): export --to html, open the HTML and print it")
+    raise CannotPrint(
+        f"{program} made no PDF ({last:.160}): export with ",
+        Option("to", "html"),
+        ", open the HTML and print it",
+    )
 
 
 def _ways() -> tuple[tuple[int | None, tuple[str, ...]], ...]:

@@ -166,16 +166,16 @@ def _table(
 
 def _tree(document: "Document", note: Note) -> None:
     document.add_heading("The tree", 1)
-    _soft(document, "A proposition follows from those indented below it, by the sum or formula under it.")
+    _soft(document, "A driver follows from those indented below it, by the sum or formula under it.")
     rows = []
     for row in note.rows:
         rule = f"  = {row.rule}" if row.rule else ""
         rows.append((row.id, f"{row.statement}{rule}", percent(row.p)))
-    table = _table(document, ("", "proposition", "p"), rows, (2.8, 12.4, 1.8))
+    table = _table(document, ("", "claim and drivers", "p"), rows, (2.8, 12.4, 1.8))
     for cells, row in zip(table.rows[1:], note.rows, strict=True):
         cells.cells[0].paragraphs[0].paragraph_format.left_indent = _cm(0.35 * min(row.depth, 6))
     if note.rows_left_out:
-        _soft(document, f"{note.rows_left_out} propositions that move the claim less are not listed.")
+        _soft(document, f"{note.rows_left_out} drivers that move the claim less are not listed.")
 
 
 def _cm(value: float) -> Any:
@@ -188,14 +188,14 @@ def _drivers(document: "Document", note: Note) -> None:
     document.add_heading("What drives it", 1)
     _soft(
         document,
-        "Where the claim would stand if one leaf turned out false or true and all others stayed as they are.",
+        "Where the claim would stand if one driver turned out false or true and all others stayed as they are.",
     )
     _picture(document, _tornado(note), note.mark)
     rows = [
         (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
         for each in note.drivers
     ]
-    _table(document, ("leaf", "proposition", "p", "if false", "if true"), rows, (1.6, 9.4, 2.0, 2.0, 2.0))
+    _table(document, ("", "driver", "p", "if false", "if true"), rows, (1.6, 9.4, 2.0, 2.0, 2.0))
 
 
 def _tornado(note: Note) -> Plot:
@@ -224,7 +224,7 @@ def _tornado(note: Note) -> Plot:
     draw.line(((now, 4), (now, bottom)), fill=_INK, width=4)
     for value in (low, high):
         draw.text((across(value), bottom + 8), percent(value), fill=_SOFT, font=font, anchor="ma")
-    key = f"now {percent(note.p)}; brown: the claim if the leaf is false, blue: if it is true"
+    key = f"now {percent(note.p)}; brown: the claim if the driver is false, blue: if it is true"
     draw.text((left + width / 2, bottom + 46), key, fill=_SOFT, font=font, anchor="ma")
     target = io.BytesIO()
     picture.save(target, "PNG")
@@ -232,7 +232,7 @@ def _tornado(note: Note) -> Plot:
         f"{each.id}: {percent(each.if_false)} if false, {percent(each.if_true)} if true"
         for each in note.drivers
     )
-    caption = f"How far each leaf moves the claim. {caption}"
+    caption = f"How far each driver moves the claim. {caption}"
     return Plot(png=target.getvalue(), caption=caption, width=picture.width, height=picture.height)
 
 
@@ -279,7 +279,7 @@ def _evidence(document: "Document", note: Note) -> None:
     if note.evidence_left_out:
         _soft(
             document,
-            f"{len(note.evidence_left_out)} more leaves, which move the claim less, are left out here.",
+            f"{len(note.evidence_left_out)} more drivers, which move the claim less, are left out here.",
         )
 
 

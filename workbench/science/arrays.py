@@ -44,22 +44,6 @@ def sigmoid(y: ArrayLike) -> FloatArray:
 def as_probabilities(p: ArrayLike, *, name: str = "forecast", missing: bool = False) -> FloatArray:
     """``p`` as floats, or one line on the first value that is no probability.
 
-    Parameters
-    ----------
-    p : array_like
-        Any shape with at least one element.
-    name : str
-        What the message calls it.
-    missing : bool
-        Allow ``nan``.
-
-    Raises
-    ------
-    DomainError
-        Empty, ``nan`` where not allowed, or outside [0, 1].
-
-    Examples
-    --------
     >>> as_probabilities([0, 1]).tolist()
     [0.0, 1.0]
     >>> as_probabilities([0.2, 1.2])
@@ -84,18 +68,6 @@ def as_probabilities(p: ArrayLike, *, name: str = "forecast", missing: bool = Fa
 def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "outcome") -> FloatArray:
     """``outcome`` as floats that are 0 or 1, of the expected length.
 
-    Parameters
-    ----------
-    size : int, optional
-        The length it must have.
-
-    Raises
-    ------
-    DomainError
-        Empty, another length, or a value that is neither 0 nor 1.
-
-    Examples
-    --------
     >>> as_outcomes([True, False]).tolist()
     [1.0, 0.0]
     """
@@ -114,8 +86,6 @@ def as_outcomes(outcome: ArrayLike, *, size: int | None = None, name: str = "out
 def as_trials(trials: ArrayLike) -> FloatArray:
     """``trials`` as a matrix of probabilities (events, trials), ``nan`` if a trial does not exist, or `DomainError`.
 
-    Examples
-    --------
     >>> as_trials([[0.2, float("nan")]]).shape
     (1, 2)
     """

@@ -136,15 +136,7 @@ def market_plot(
 
     Source: Prophet Arena, section 4 (model against market).
 
-    Parameters
-    ----------
-    forecast, price, outcome : array_like, shape (n,)
-        On market events. A line flatter than the diagonal means more cautious than the market.
-
-    Examples
-    --------
-    >>> len(market_plot([0.2, 0.7], [0.3, 0.6], [0, 1]).axes[0].collections)
-    2
+    A line flatter than the diagonal means more cautious than the market.
     """
     p, q, o = (np.asarray(values, dtype=np.float64) for values in (forecast, price, outcome))
     if not len(p) or not p.shape == q.shape == o.shape:
@@ -250,17 +242,7 @@ def heatmap_plot(names: Sequence[str], matrix: ArrayLike, *, title: str, digits:
 def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
     """True (1.0) for every point that no other beats in both cost and score.
 
-    Parameters
-    ----------
-    cost : array_like, shape (n,)
-        Lower is better.
-    score : array_like, shape (n,)
-        Higher is better.
-
-    Examples
-    --------
-    >>> efficient([1, 2, 3], [50, 60, 55]).tolist()
-    [1.0, 1.0, 0.0]
+    Of cost lower is better, of score higher.
     """
     c, s = np.asarray(cost, dtype=np.float64), np.asarray(score, dtype=np.float64)
     worse = (
@@ -316,20 +298,6 @@ def traces_plot(
     """Beliefs over the steps of a run (or over trials), one line per question.
 
     Source: BLF, Figure 12.
-
-    Parameters
-    ----------
-    traces : mapping of str to sequence of float
-        Probabilities in [0, 1], in order.
-    outcomes : mapping of str to float, optional
-        What happened, drawn at the right end.
-    step : str
-        Label of the axis.
-
-    Examples
-    --------
-    >>> len(traces_plot({"q": [0.5, 0.7, 0.9]}, outcomes={"q": 1.0}).axes[0].lines)
-    2
     """
     _some(traces)
     figure, axes = _figure(6.5, 4.0)

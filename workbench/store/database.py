@@ -21,6 +21,7 @@ import orjson
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
+from workbench.errors import command
 from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
@@ -305,7 +306,7 @@ class Store:
         )
         # After a number, no rows means that nothing new has happened; from the start, that the run does not exist.
         if not rows and after == 0 and kinds is None:
-            raise UnknownRun(f"no run {run_id!r} in {self.home}: `workbench runs` lists them")
+            raise UnknownRun(f"no run {run_id!r} in {self.home}: ", command("runs"), " lists them")
         return [_stored_event(row) for row in rows]
 
     def log_head(self, run_id: str, *, before: int | None = None, without: Collection[str] = ()) -> str:
@@ -395,7 +396,7 @@ class Store:
             return near[0]
         if near:
             raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
-        raise UnknownRun(f"no run {text!r} in {self.home}: `workbench runs` lists them")
+        raise UnknownRun(f"no run {text!r} in {self.home}: ", command("runs"), " lists them")
 
     def _finished_runs(self) -> set[str]:
         """Return the runs that are finished: a leaf that is to be grounded again begins one anew."""

@@ -14,7 +14,7 @@ from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.judges import DIMENSIONS, judge_report
 from workbench.engine.record.fold import load_state
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import TOKENS, price_of
 from workbench.science.comparing.paired import paired_test
@@ -78,7 +78,7 @@ async def judge_reports(
         From the asker; the same call goes on.
     """
     if model.startswith("offline/"):
-        raise UsageError("only a language model can judge: --model PROVIDER/NAME")
+        raise UsageError("only a language model can judge: ", Option("model", "PROVIDER/NAME"))
     for report in reports:
         run = load_state(store, report.run)
         proposition = run.tree[report.node]

@@ -25,7 +25,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import check_level
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.signing_keys import signer_json
 from workbench.store import Store
 from workbench.views.trail import evidence_trail
@@ -104,7 +104,7 @@ def leaks(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
         stored = stored_findings(store, load_state(store, run_id))
         if stored is None:
             raise UsageError(
-                f"no model has read run {run_id} for leaks: `workbench leaks {run_id} --model M`"
+                f"no model has read run {run_id} for leaks: ", command("leaks", run_id, model="M")
             )
         models[run_id], by_run[run_id] = stored
     every = [{**row, "run_id": run_id} for run_id, rows in by_run.items() for row in rows]

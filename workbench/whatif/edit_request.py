@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from proxies.asof.clock import Cutoff
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
 from workbench.propositions.edits import (
     AddChild,
@@ -162,31 +162,27 @@ class EditRequest(_Part):
         dict[Node, _Probability],
         Says(
             word="set",
-            text="Probability of a proposition; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.",
+            text="Probability of a driver; an inner one is pinned at it. PA and P2.PA are assumptions of logic rules.",
             form="NODE=P with a probability between 0 and 1, for example P2.1=0.25 or P2.1=25%",
         ),
     ] = {}
     add: Annotated[
         list[Addition],
         Says(
-            text="A new proposition below another; the same call can give it a weight and a probability.",
+            text="A new driver below another; the same call can give it a weight and a probability.",
             form=f'PARENT=STATEMENT, or "PARENT, Negative=STATEMENT" {_SIDE} to say how it bears on the parent',
         ),
     ] = []
-    remove: Annotated[_Nodes, Says(text="Leave a proposition out, with what is below.", form="NODE")] = []
-    pin: Annotated[_Nodes, Says(text="Hold a proposition at the value it has now.", form="NODE")] = []
-    unpin: Annotated[
-        _Nodes, Says(text="Give a proposition back to the model or its children.", form="NODE")
-    ] = []
-    restate: Annotated[
-        dict[Node, _Statement], Says(text="Other words for a proposition.", form="NODE=TEXT")
-    ] = {}
-    same_meaning: Annotated[bool, Says(text="Restated propositions keep their values.")] = False
+    remove: Annotated[_Nodes, Says(text="Leave a driver out, with what is below.", form="NODE")] = []
+    pin: Annotated[_Nodes, Says(text="Hold a driver at the value it has now.", form="NODE")] = []
+    unpin: Annotated[_Nodes, Says(text="Give a driver back to the model or its children.", form="NODE")] = []
+    restate: Annotated[dict[Node, _Statement], Says(text="Other words for a driver.", form="NODE=TEXT")] = {}
+    same_meaning: Annotated[bool, Says(text="Restated drivers keep their values.")] = False
     polarities: Annotated[
         dict[Node, _Side],
         Says(
             word="polarity",
-            text="How a proposition bears on its parent, whose rule turns with it.",
+            text="How a driver bears on its parent, whose rule turns with it.",
             form="NODE=Positive or NODE=Negative",
         ),
     ] = {}
@@ -194,7 +190,7 @@ class EditRequest(_Part):
         dict[Node, ReportText],
         Says(
             word="report",
-            text="Another report in place of a proposition's own; a first line `Key factor: ...` replaces that too.",
+            text="Another report in place of a driver's own; a first line `Key factor: ...` replaces that too.",
             form="NODE=FILE, a text file, for example P1=notes.md",
             file=True,
         ),
@@ -203,7 +199,7 @@ class EditRequest(_Part):
         dict[Node, _Rule],
         Says(
             word="rule",
-            text="Another rule for a proposition with children: its JSON, or a formula with AND, OR, NOT.",
+            text="Another rule for a driver with children: its JSON, or a formula with AND, OR, NOT.",
             form='NODE=JSON, for example P0=\'{"name": "linear", "intercept": 0.1, "weights": {"P1": 0.5}}\','
             ' or a formula, P0="P1 AND P2"',
         ),
@@ -212,7 +208,7 @@ class EditRequest(_Part):
         dict[Node, _Weight],
         Says(
             word="weight",
-            text="Weight of a proposition in the rule of its parent, from -1 to 1.",
+            text="Weight of a driver in the rule of its parent, from -1 to 1.",
             form="NODE=W with a weight between -1 and 1, for example P2.1=0.4",
         ),
     ] = {}
@@ -444,8 +440,10 @@ def parse_override(author: str, reason: str, expires: str | None, *, now: str) -
     if expires is not None:
         instant = Cutoff.parse(expires, now=datetime.fromisoformat(now)).instant
         if instant <= datetime.fromisoformat(now):
-            raise UsageError(f"--expires {expires} is over already: name a time to come")
+            raise UsageError(Option("expires", str(expires)), " is over already: name a time to come")
         until = instant.isoformat()
     if not author:
-        raise UsageError("a value with a reason or an expiry needs somebody who answers for it: add --author")
+        raise UsageError(
+            "a value with a reason or an expiry needs somebody who answers for it: add ", Option("author")
+        )
     return Override(author=author, reason=reason, at=now, expires=until)

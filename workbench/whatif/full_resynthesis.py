@@ -7,7 +7,7 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.edits import AddChild, Edit, SetRule
@@ -50,7 +50,8 @@ async def full_what_if(
     ]
     if waiting:
         raise UsageError(
-            f"{', '.join(waiting)} has no value to synthesize from: give it one, --set {waiting[0]}=P"
+            f"{', '.join(waiting)} has no value to synthesize from: give it one, ",
+            Option("set", f"{waiting[0]}=P"),
         )
     synthesizer = Agents(state.settings).synthesizer
     cutoff = Cutoff.parse(state.cutoff)

@@ -5,7 +5,7 @@ from typing import Any
 
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import Option, UsageError, WorkbenchError, command
 from workbench.store import Store
 from workbench.synthesis.coherence.exclusive import forecast_findings
 
@@ -44,13 +44,17 @@ def check_runs(
         if state.tree.root.p is not None:
             states[run_id] = state
         elif run_id in named.values():
-            raise UsageError(f"run {run_id} has no root probability yet: `workbench resume {run_id}` first")
+            raise UsageError(
+                f"run {run_id} has no root probability yet: ", command("resume", run_id), " first"
+            )
         else:
             left_out.append(f"run {run_id} has no root probability yet: left out")
     groups = [[named[name] for name in group] for group in exclusive]
     for group in groups:
         if len(set(group)) < 2:
-            raise UsageError("--exclusive names the runs of one question, at least two: RUN,RUN,...")
+            raise UsageError(
+                Option("exclusive"), " names the runs of one question, at least two: RUN,RUN,..."
+            )
         if len({_known(states[run_id]) for run_id in group}) > 1:
             raise UsageError(f"{', '.join(group)} were made at different cutoffs: they know different things")
     instants: dict[str, list[str]] = {}

@@ -9,7 +9,7 @@ import orjson
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import put_tree, write_atomically
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, NodeId, Tree, TreeError
 from workbench.propositions.edits import (
     Edit,
@@ -39,7 +39,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
         tree = tree_from_json(orjson.loads(path.read_bytes()))
     except (orjson.JSONDecodeError, TreeError, RuleError) as error:
         raise UsageError(
-            f"{path} is not a tree ({error}): mend it, or restore the plan with `workbench show {run_id}`"
+            f"{path} is not a tree ({error}): mend it, or restore the plan with ", command("show", run_id)
         ) from None
     if tree.to_json() == state.tree.to_json():
         return False
@@ -117,7 +117,7 @@ def require_grounded(state: RunState) -> None:
     if state.tree.root.belief is None:
         state.require_model()  # of a tree file, `resume` would be the wrong advice
         raise UsageError(
-            f"run {state.run_id} has no root probability yet: `workbench resume {state.run_id}` first"
+            f"run {state.run_id} has no root probability yet: ", command("resume", state.run_id), " first"
         )
 
 

@@ -9,7 +9,7 @@ from workbench.engine.access.look_up_records import node_look_up
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
@@ -91,7 +91,9 @@ async def refit_run(
         children = state.tree.children(node)
         known = {child.id: child.p for child in children if child.p is not None}
         if len(known) != len(children):
-            raise UsageError(f"{node} has a child without a value: `workbench resume {state.run_id}` first")
+            raise UsageError(
+                f"{node} has a child without a value: ", command("resume", state.run_id), " first"
+            )
         # Nothing is looked up again: the spread is that of the weights at the same material.
         stored = node_look_up(store, state, node)
         material = {} if stored is None else {"looked_up": stored.look_up}

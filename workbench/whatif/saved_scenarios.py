@@ -11,7 +11,7 @@ from typing import Any
 
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, Tree
 from workbench.propositions.edits import Edit
 from workbench.propositions.scenario_set import Action, Scenario, ScenarioRecord, ScenarioSet
@@ -320,8 +320,8 @@ class SavedScenarios:
                 state = load_state(store, self.run_id)
                 if name in state.scenarios.scenarios:
                     raise UsageError(
-                        f"a scenario {name!r} is there already: choose another name, or"
-                        f" `workbench scenarios {self.run_id} --close {name!r}`"
+                        f"a scenario {name!r} is there already: choose another name, or ",
+                        command("scenarios", self.run_id, close=name),
                     )
                 book = _record_edits(store, state, name, edits, author=author, rationale=rationale)
                 return scenario_table(state.tree, book, now=utc_now())

@@ -15,6 +15,7 @@ from workbench.views.run_view import RunView
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, tried
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.page_terms import on_page
 
 
 class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
@@ -69,7 +70,7 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
                 )
         # An exception in a widget's callback is seen by nobody.
         except WorkbenchError as error:
-            self.line.value = panels.refusal(str(error))
+            self.line.value = panels.refusal(on_page(error))
             return
         self.line.value = self.text.value = self.tags.value = ""
         self._noted()
@@ -221,7 +222,7 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
             with closing(Store(self._home)) as store:
                 data, notes = export_run(store, self._run_id, suffix, environ=os.environ)
         except WorkbenchError as error:
-            self.said.value = panels.refusal(str(error))
+            self.said.value = panels.refusal(on_page(error))
             return
         name = f"{self._run_id}.{suffix}"
         self.said.offer(name, media, data)

@@ -14,6 +14,7 @@ from workbench.store import events as ev
 from workbench.terminal import printable
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, plain_widget, show_if
+from workbench.widgets.page_terms import on_page
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
@@ -148,7 +149,7 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         except WorkbenchError as error:
             self._decided()
             if name in self._steps:  # else somebody was first, and the line above says who
-                self.line.value = panels.refusal(str(error))
+                self.line.value = panels.refusal(on_page(error))
         self._show_or_hide()
 
 

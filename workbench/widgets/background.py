@@ -13,6 +13,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Store
 from workbench.views.run_view import RunView
+from workbench.widgets.page_terms import on_page
 
 T = TypeVar("T")
 
@@ -44,7 +45,7 @@ class Background:
             try:
                 done(work())
             except WorkbenchError as error:
-                self._refuse(str(error))
+                self._refuse(on_page(error))
             except Exception as error:  # else the page would wait for ever; raised again for the server's log
                 self._refuse(f"it ended in an error of the workbench ({type(error).__name__})")
                 raise

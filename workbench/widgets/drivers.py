@@ -15,6 +15,7 @@ from workbench.whatif.tree_documents import contribution, driver_rows, two_way_g
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.panels import refusal, rendered
 
 #: Rows of the tornado that stand open, and how many more it shows when the rest is unfolded; the command line has all.
@@ -120,8 +121,8 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self.reference.observe(lambda change: refer(change["new"] or 0.0), names=["value"])
         self.target = field("reach, such as 50%", "wb-short")
         self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
-        self.pair = field("two leaves, such as P1, P2.1", "wb-pair")
-        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two leaves")
+        self.pair = field("two drivers, such as P1, P2.1", "wb-pair")
+        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two drivers")
         row = [self.reference, self.target, self.ask, self.pair, self.plot]
         super().__init__(
             [box(ipywidgets.HBox, row, "wb-keeping"), self.answer], layout=look(ipywidgets.Layout)
@@ -153,7 +154,7 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.answer.value = work(self._tree)
         except WorkbenchError as error:
-            self.answer.value = refusal(str(error))
+            self.answer.value = refusal(on_page(error))
 
 
 def tornado_html(

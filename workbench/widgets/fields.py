@@ -8,6 +8,7 @@ from typing import Any
 import ipywidgets
 
 from workbench.errors import WorkbenchError
+from workbench.widgets.page_terms import on_page
 
 _HIDDEN = "wb-hidden"
 _looks: dict[type, ipywidgets.Widget] = {}
@@ -111,7 +112,7 @@ def tried(act: Callable[[], Any], refuse: Callable[[str], None]) -> Callable[[],
         try:
             act()
         except WorkbenchError as error:
-            refuse(str(error))
+            refuse(on_page(error))
 
     return act_or_refuse
 

@@ -36,6 +36,7 @@ from workbench.widgets.edits.edit_log import DRAFT
 from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.panels import rendered
 from workbench.widgets.run_page import Dashboard, dashboard
 
@@ -95,7 +96,7 @@ def own_sources_html(at_hand: SourcesAtHand | None) -> str:
 REVIEW_DUE = "review due"
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
-    "asks for nothing": "none",
+    "no approval": "none",
     "asks before each cell": "cells",
     "asks before each data call": "calls",
     "asks before each page": "pages",
@@ -140,7 +141,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.value = reached[0] if reached else OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
-        self.grounder = choice(["usual grounder", *plugin_names(GROUNDERS)], "grounder")
+        self.grounder = choice(["default grounder", *plugin_names(GROUNDERS)], "grounder")
         self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
@@ -151,7 +152,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
         )
         self.plan = action(
-            "Plan", self._plan, tooltip="break the claim into its tree; nothing is grounded yet"
+            "Plan", self._plan, tooltip="break the claim into drivers; no evidence is collected yet"
         )
         self.plan.disabled = True
         for checked in (self.claim, self.cutoff, self.model):
@@ -192,7 +193,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 self._rows, self._seen = list_runs(self._home), seen
                 self._show()
         except WorkbenchError as error:
-            self.table.value = panels.refusal(str(error))
+            self.table.value = panels.refusal(on_page(error))
         return True
 
     def _show(self) -> None:
@@ -215,7 +216,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self.sources.value = own_sources_html(own_sources(self._home, self._environ))
         except (WorkbenchError, ProxyError) as error:
-            self.sources.value = panels.refusal(str(error))
+            self.sources.value = panels.refusal(on_page(error))
 
     def _check(self) -> None:
         """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
@@ -259,7 +260,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         if (approve := _APPROVALS[str(self.approve.value)]) != "none":
             words += ["--approve", approve]
         self.plan.disabled = True
-        self.line.value = panels.note("Planning: the claim is broken into its tree. Nothing is grounded yet.")
+        self.line.value = panels.note(
+            "Planning: the claim is broken into drivers. No evidence is collected yet."
+        )
         try:
             run_id = plan_elsewhere(
                 self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
@@ -323,7 +326,7 @@ def open_dashboard(environ: Mapping[str, str]) -> Any:
                 owns_address=True,
             )
         except WorkbenchError as error:
-            return Home(home, note=str(error))
+            return Home(home, note=on_page(error))
     return Home(home)
 
 

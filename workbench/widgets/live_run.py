@@ -164,7 +164,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         self._follower, self._begin, self._follow, self._say = follower, begin, follow, say
         self.state = html()
         self.ground = action(
-            "Ground it", tried(self._ground, self._refuse), tooltip="write and run the notebooks"
+            "Collect evidence", tried(self._ground, self._refuse), tooltip="write and run the notebooks"
         )
         self.end = action("Stop", tried(self._end, self._refuse), tooltip="the run can be resumed")
         super().__init__([self.state, self.ground, self.end], layout=look(ipywidgets.Layout))
@@ -176,7 +176,7 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         show_if(phase != "done", self)
         self.state.value = panels.progress(phase, follower.state, run, list(follower.lines))
         show_if(phase in ("planned", "stopped", "failed"), self.ground)
-        self.ground.description = "Ground it" if phase == "planned" else "Resume"
+        self.ground.description = "Collect evidence" if phase == "planned" else "Resume"
         show_if(phase in ("running", "waiting"), self.end)
 
     def refuse(self, line: str) -> None:

@@ -174,7 +174,7 @@ def header(
         status="" if status in (None, "done") else str(status),
         done=document.get("state") == "done",
         facts=[
-            ("Knowledge cutoff", str(document.get("cutoff", ""))),
+            ("Cutoff", str(document.get("cutoff", ""))),
             ("Model", str(document.get("model") or "not recorded")),
             ("Kernels", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
             ("Calls", _calls(document)),

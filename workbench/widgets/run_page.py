@@ -22,6 +22,7 @@ from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import box, look, pane, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.side_panels import SurroundingPanes
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -83,7 +84,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._badges: list[Badge] = []
         self._band: Band | None = None
         self._behind = False
-        self._left = box(ipywidgets.VBox, [pane("Propositions", [self.tree], "wb-left")], "wb-column-left")
+        self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self._right = box(
             ipywidgets.VBox,
             [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
@@ -153,7 +154,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             if not self.follower.look():
                 return self._looks_again
         except WorkbenchError as error:
-            self.working.refuse(str(error))
+            self.working.refuse(on_page(error))
             return True
         if not self.follower.worked:
             with self.session.lock:
@@ -227,7 +228,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             # The other cells have one in work already, which no page that comes later takes from them unasked.
             there = True if self.shared is not None and scenario == DRAFT else self.keeper.open(scenario)
         except WorkbenchError as error:
-            self._say(f"{scenario} cannot be opened: {error}", True)
+            self._say(f"{scenario} cannot be opened: {on_page(error)}", True)
             return
         if there and scenario == DRAFT and self.session.edits:
             count = len(self.session.edits)
@@ -260,14 +261,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         try:
             self._badges = self.run.badges()
         except WorkbenchError as error:  # a damaged database: the page shows the rest
-            self._say(str(error), True)
+            self._say(on_page(error), True)
         self._show_headline()
 
     def _read_band(self) -> None:
         try:
             self._band = self.run.band()
         except WorkbenchError as error:
-            self._say(str(error), True)
+            self._say(on_page(error), True)
 
     def _show_headline(self) -> None:
         self.header.value = panels.header(

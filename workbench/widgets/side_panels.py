@@ -27,6 +27,7 @@ from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 
 
@@ -89,7 +90,7 @@ class SurroundingPanes:
         self.table.on_select = self.detail.on_select = select
         self.proof = html()
         self.assuming = AssumptionForm(session)
-        self.change = Fold("Change this proposition", self._make_form)
+        self.change = Fold("Change this driver", self._make_form)
         self.regrounding = RegroundingForm(self.by, follow)
         self.resynthesis = ResynthesisForm(session, run=run, select=select, answered=lambda: reread(False))
         self.refitting = RefittingForm(self._show_refits)
@@ -201,7 +202,7 @@ class SurroundingPanes:
         try:
             self.spent.value = panels.time_and_money(self._run().time_and_money())
         except WorkbenchError as error:  # a damaged database: the page shows the rest
-            self.spent.value = panels.refusal(str(error))
+            self.spent.value = panels.refusal(on_page(error))
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
         run, proposition = self._run(), self._session.tree[node]

@@ -133,7 +133,7 @@ class Rows(Mapping[NodeId, Row]):
     def _marks(self, node: Proposition, base: Proposition | None, *, edited: bool) -> list[Mark]:
         marks: list[Mark] = []
         if base is None:
-            marks.append(Mark(name="added", why="yours: no model proposed or grounded it"))
+            marks.append(Mark(name="added", why="yours: no model proposed it or collected evidence"))
         elif node.statement != base.statement:
             marks.append(Mark(name="reworded", why=f"before your edits: {brief(base.statement)}"))
         side, was = _side(self._now.tree, node.id), _side(self._base, node.id) if base is not None else None
@@ -147,9 +147,9 @@ class Rows(Mapping[NodeId, Row]):
                 Mark(name="rule", why="another rule than the run's: yours, or one that was asked for anew")
             )
         if node.pinned:
-            marks.append(Mark(name="pinned", why="held at your value; the propositions below it have no say"))
+            marks.append(Mark(name="pinned", why="held at your value; the drivers below it have no say"))
         elif edited:
-            marks.append(Mark(name="edited", why="your value in place of the grounded one"))
+            marks.append(Mark(name="edited", why="your value in place of the evidence's"))
         elif node.p is not None and node.id in self._without_data:
             marks.append(Mark(name="no data", why=f"read no data: {self._without_data[node.id]}"))
         if node.stale:
@@ -163,7 +163,7 @@ class Rows(Mapping[NodeId, Row]):
             raw = self._now.raw[node.id]
             marks.append(Mark(name="saturated", why=f"the rule gives {raw:.3f}; it is held inside 0 to 1"))
         if node.p is None and not node.stale:
-            marks += self._notes.get(node.id) or [Mark(name="open", why="not grounded yet")]
+            marks += self._notes.get(node.id) or [Mark(name="open", why="no evidence yet")]
         return marks
 
     def matching(self, text: str, kind: str = "") -> list[NodeId]:

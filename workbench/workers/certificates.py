@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.atomic import open_private, private_folder
 from workbench.environment import config_folder
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -136,8 +136,9 @@ def client_security(folder: Path) -> Any:
     missing = [name for name in names if not (folder / name).is_file()]
     if missing:
         raise UsageError(
-            f"a cluster is spoken to with certificates only, and {folder} has no {', '.join(missing)}:"
-            f" `workbench workers keys` makes a set, {VARIABLE} names another folder"
+            f"a cluster is spoken to with certificates only, and {folder} has no {', '.join(missing)}: ",
+            command("workers keys"),
+            f" makes a set, {VARIABLE} names another folder",
         )
     key = folder / CLIENT[1]
     if key.stat().st_mode & 0o077:

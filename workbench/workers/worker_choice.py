@@ -12,7 +12,7 @@ from workbench.engine.assembly import OpenWorkers
 from workbench.engine.leaves.job import Workers
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.workers.certificates import certificate_folder
 from workbench.workers.worker_facts import own_facts
 from workbench.workers.worker_pool import Requirements, open_pool
@@ -44,7 +44,7 @@ async def open_workers(
     """
     if find_spec("distributed") is None:
         raise UsageError(
-            "--workers needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
+            Option("workers"), " needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
         )
 
     grounder = open_grounder(

@@ -31,6 +31,7 @@ from workbench.agents.loop.toolset import (
     check_tools,
     source_of,
 )
+from workbench.errors import Option
 from workbench.propositions.strict_json import STRICT
 
 MAX_DATES = 8
@@ -123,7 +124,9 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
         if self.own.clairvoyant and not task.cutoff.live:
             # The cutoff is the broker's and nobody's to lift; a run without one is the only one that may know everything.
             raise BadSetting(
-                "clairvoyant needs a run with --cutoff now: within a cutoff nothing later can be seen"
+                "clairvoyant needs a run with ",
+                Option("cutoff", "now"),
+                ": within a cutoff nothing later can be seen",
             )
         return await guarded(task, lambda: self._ground(task))
 

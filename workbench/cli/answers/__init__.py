@@ -6,15 +6,15 @@ from workbench.cli.lazy import lazy_group
 
 # fmt: off
 ANNOTATE = {
-    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a proposition: for a review; shown by `show`, the page and the note, covered by a sign-off."),
-    "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its propositions, and tag it; `runs --tag --search` finds it again."),
+    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver: for a review; shown by `show`, the page and the note, covered by a sign-off."),
+    "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."),
     "sign-off": ("workbench.cli.answers.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
     "resolve": ("workbench.cli.answers.annotate:resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
 }
 CRITIQUE = {
-    "judge": ("workbench.cli.answers.judge:judge", "Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."),
+    "judge": ("workbench.cli.answers.judge:judge", "Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."),
     "leaks": ("workbench.cli.answers.judge:leaks", "Count what a second model, and the date rules, call late in what runs kept; exit 6 where both call a kept result late."),
-    "grounders": ("workbench.cli.answers.judge:grounders", "Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."),
+    "grounders": ("workbench.cli.answers.judge:grounders", "Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."),
     "redteam": ("workbench.cli.answers.judge:redteam", "Have an agent write the strongest case against the answer, show what it would do to it, and keep it as a note."),
 }
 # fmt: on

@@ -35,10 +35,10 @@ def resolve(
         str | None, typer.Option(help="Day of the outcome, 2018-12-31; today unless named.")
     ] = None,
     node: Annotated[
-        str | None, typer.Option(help="A leaf instead of the claim: later runs learn from it.")
+        str | None, typer.Option(help="A driver instead of the claim: later runs learn from it.")
     ] = None,
     leaves: Annotated[
-        bool, typer.Option("--leaves", help="Every leaf whose own embedded series shows how it came out.")
+        bool, typer.Option("--leaves", help="Every driver whose own embedded series shows how it came out.")
     ] = False,
     due: Annotated[
         bool,
@@ -147,11 +147,11 @@ def _resolve_leaves(
 @command
 def comment(
     run: Annotated[str, RUN],
-    node: Annotated[str, typer.Argument(help="The proposition it is pinned to, as P2.1; P0 is the claim.")],
+    node: Annotated[str, typer.Argument(help="The driver it is pinned to, as P2.1; P0 is the claim.")],
     text: Annotated[str, typer.Argument(help="The comment, in quotes.")],
     author: Annotated[str, _AUTHOR] = "",
 ) -> None:
-    """Pin a comment to a proposition: for a review; shown by `show`, the page and the note, covered by a sign-off."""
+    """Pin a comment to a driver: for a review; shown by `show`, the page and the note, covered by a sign-off."""
     store = open_store()
     run_id = store.resolve_run(run)
     add_comment(store, run_id, node, text, author=author)
@@ -162,13 +162,13 @@ def comment(
 def note(
     run: Annotated[str, RUN],
     words: Annotated[
-        list[str] | None, typer.Argument(metavar="[NODE] TEXT", help="A text in quotes, after a proposition.")
+        list[str] | None, typer.Argument(metavar="[NODE] TEXT", help="A text in quotes, after a driver.")
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Set a tag; as often as you like.")] = None,
     untag: Annotated[list[str] | None, typer.Option("--untag", help="Take a tag off.")] = None,
     author: Annotated[str, _AUTHOR] = "",
 ) -> None:
-    """Keep a note on a run or on one of its propositions, and tag it; `runs --tag --search` finds it again."""
+    """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."""
     parts = words or []
     if len(parts) > 2:
         raise UsageError(

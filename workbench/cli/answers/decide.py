@@ -32,7 +32,7 @@ def coherence(
     ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Check the roots of several runs against each other: nested and exclusive claims, repeats and contraries.
+    """Check the claims of several runs against each other: nested and exclusive claims, repeats and contraries.
 
     What belongs together is read from the statements; only runs with the same cutoff are compared.
     """
@@ -67,7 +67,7 @@ def decide(
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Above this a proposition counts as true; the run's preset says without it."),
+        typer.Option(help="Above this a driver counts as true; the run's preset says without it."),
     ] = None,
     question: Annotated[
         str | None,
@@ -107,7 +107,7 @@ def decide(
     ] = 0.1,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Turn the roots of runs into the probabilities of exclusive options and name the one to take.
+    """Turn the claims of runs into the probabilities of exclusive options and name the one to take.
 
     With --question the choices of a question of any kind are weighed by what they pay: both sides of its quoted asks, or
     --payoff; levels and days, which are nested, are sized together.

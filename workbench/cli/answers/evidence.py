@@ -58,7 +58,7 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
 @command
 def verify(
     run: Annotated[str, RUN],
-    node: Annotated[str | None, typer.Argument(help="One leaf; all without it.")] = None,
+    node: Annotated[str | None, typer.Argument(help="One driver; all without it.")] = None,
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -107,7 +107,7 @@ def drift_line(report: Mapping[str, Any]) -> str:
 
 
 def not_anchored_line(nodes: list[str]) -> str:
-    """Return the line that names the leaves whose journals could have been rewritten without being noticed."""
+    """Return the line that names the drivers whose journals could have been rewritten without being noticed."""
     shown = first_named(nodes, 6)
     return f"not anchored: {shown}: an older workbench kept no head of their journals, so one written anew whole would pass"
 
@@ -126,14 +126,14 @@ def rerun_line(isolation: str | None, *, verified: bool) -> str:
 @command
 def evidence(
     run: Annotated[str, RUN],
-    node: Annotated[str, typer.Argument(help="A leaf with a conclusion.")],
+    node: Annotated[str, typer.Argument(help="A driver with a conclusion.")],
     call: Annotated[
         int | None, typer.Option(help="Print the raw answer of this data call, as the cell read it.")
     ] = None,
-    trial: Annotated[int, typer.Option(help="Which trial of the leaf.", hidden=True)] = 1,
+    trial: Annotated[int, typer.Option(help="Which trial of the driver.", hidden=True)] = 1,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Show what a leaf rests on: which cell printed each number of its report, and what each cell asked and got."""
+    """Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."""
     store = open_store()
     run_id = store.resolve_run(run)
     if call is not None:

@@ -179,7 +179,7 @@ def export(
 @command
 def import_file(
     path: Annotated[Path, typer.Argument(metavar="FILE", help="A package (.zip), or a tree in JSON or CSV.")],
-    cutoff: Annotated[str | None, typer.Option(help="Knowledge cutoff of an imported tree.")] = None,
+    cutoff: Annotated[str | None, typer.Option(help="Cutoff of an imported tree.")] = None,
     anyway: Annotated[
         bool, typer.Option("--anyway", help="Keep a package whose evidence was altered, marked so.")
     ] = False,

@@ -57,12 +57,12 @@ _MODEL = typer.Option(
 @command
 def judge(
     run: Annotated[str, RUN],
-    node: Annotated[list[str] | None, typer.Option(help="This leaf only; repeat for more.")] = None,
+    node: Annotated[list[str] | None, typer.Option(help="This driver only; repeat for more.")] = None,
     model: Annotated[str | None, _MODEL] = None,
     against: Annotated[
         Path | None,
         typer.Option(
-            help="CSV of a person's scores: node, sources, evidence, combination, uncertainty, mapping."
+            help="CSV of a person's scores: `leaf`, sources, evidence, combination, uncertainty, mapping."
         ),
     ] = None,
     recall: Annotated[
@@ -73,7 +73,7 @@ def judge(
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Score the reasoning of a run's leaves from 1 to 5 in five dimensions; the run is unchanged."""
+    """Score the reasoning of a run's drivers from 1 to 5 in five dimensions; the run is unchanged."""
     if recall and (node or model or against):
         raise UsageError(
             "--recall asks the run's own model of everything: leave out --node, --model and --against"
@@ -169,7 +169,7 @@ def grounders(
     run: Annotated[str | None, typer.Argument(help="Run id, the beginning of one, or last.")] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Print which grounder each leaf of a run went to and why; without a run how each grounder's resolved leaves came out."""
+    """Print which grounder each driver of a run went to and why; without a run how each grounder's resolved drivers came out."""
     store = open_store()
     document = check_documents.grounders(store, None if run is None else store.resolve_run(run))
     if as_json:

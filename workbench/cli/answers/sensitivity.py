@@ -1,4 +1,4 @@
-"""``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to ground next, how far weights can be trusted."""
+"""``sensitivity``, ``noise`` and ``refit``: what each leaf does to the root, what to look at next, how far weights can be trusted."""
 
 import asyncio
 from typing import Annotated, Any
@@ -20,12 +20,12 @@ from workbench.whatif.run_refits import refit_nodes
 @command
 def refit(
     run: Annotated[str, RUN],
-    k: Annotated[int, typer.Option("--k", help="How often the synthesizer is asked for each node.")] = 5,
-    node: Annotated[list[str] | None, typer.Option(help="This inner node only; repeat for more.")] = None,
+    k: Annotated[int, typer.Option("--k", help="How often the synthesizer is asked for each driver.")] = 5,
+    node: Annotated[list[str] | None, typer.Option(help="This inner driver only; repeat for more.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.")] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Ask the synthesizer again K times per inner node and print how far its weights spread and change sign."""
+    """Ask the synthesizer again K times per inner driver and print how far its weights spread and change sign."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     nodes = refit_nodes(state, tuple(node or ()))
@@ -70,7 +70,7 @@ def noise(
     draws: Annotated[int, typer.Option(help="Disturbed copies of the tree.", hidden=True)] = 200,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Disturb the leaves and print the root's distribution; no model is asked."""
+    """Disturb the drivers and print the claim's distribution; no model is asked."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     study = tree_questions.noise(state, kind, level, seed=seed, draws=draws)
@@ -107,7 +107,7 @@ def sensitivity(
         bool,
         typer.Option(
             "--report",
-            help="Also the reachable range, the root's band, and what to ground next; changes --json.",
+            help="Also the reachable range, the claim's band, and what to look at next; changes --json.",
         ),
     ] = False,
     reference: Annotated[
@@ -118,12 +118,12 @@ def sensitivity(
     ] = "zero",
     two: Annotated[
         str | None,
-        typer.Option("--two", help="LEAF,LEAF: the root over a grid of both; alone in --json.", hidden=True),
+        typer.Option("--two", help="LEAF,LEAF: the claim over a grid of both; alone in --json.", hidden=True),
     ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Print what each leaf does to the root: its path weight, the root's range, its contribution."""
+    """Print what each driver does to the claim: its path weight, the claim's range, its contribution."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     if two is not None:

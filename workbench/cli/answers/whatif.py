@@ -33,7 +33,7 @@ def whatif(
     reach: Annotated[
         str | None,
         typer.Option(
-            "--reach", help="P: say what it would take for the root to be there, such as 0.5 or 50%."
+            "--reach", help="P: say what it would take for the claim to be there, such as 0.5 or 50%."
         ),
     ] = None,
     yes: Annotated[
@@ -41,7 +41,7 @@ def whatif(
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Edit nodes and see which ancestors move; the run itself is not changed.
+    """Edit drivers and see which ancestors move; the run itself is not changed.
 
     The edits of one call are made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.
     """

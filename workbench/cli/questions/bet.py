@@ -146,12 +146,12 @@ def submit(
     night: Annotated[
         str | None,
         typer.Option(
-            "--night", help="Take forecasts and rationales from this night of the set.", hidden=True
+            "--night", help="Take forecasts and rationales from this round of the set.", hidden=True
         ),
     ] = None,
     rationales: Annotated[
         Path | None,
-        typer.Option("--rationales", help="JSON: question id to text; a night has its own.", hidden=True),
+        typer.Option("--rationales", help="JSON: question id to text; a round has its own.", hidden=True),
     ] = None,
     method: Method = "",
     pool: Pool = "logit-mean",

@@ -67,7 +67,7 @@ def contexts(
         str | None, typer.Option(help="Engines by comma; all that work here without it.")
     ] = None,
     queries: Annotated[int, typer.Option("--queries", help="Searches of one context.", hidden=True)] = 4,
-    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars of this sitting.")] = None,
+    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars of this session.")] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Print what would be gathered and its price, and ask nobody.")
     ] = False,

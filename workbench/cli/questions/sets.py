@@ -59,7 +59,7 @@ def fetch(
         str, typer.Option("--series", help="Kalshi series or Polymarket tag ids, by comma.")
     ] = "",
     limit: Annotated[int, typer.Option("--limit", help="Most events of each series.", hidden=True)] = 200,
-    cutoff: Annotated[str, typer.Option(help="Knowledge cutoff; now for open events.")] = "now",
+    cutoff: Annotated[str, typer.Option(help="Cutoff; now for open events.")] = "now",
     as_json: Json = False,
 ) -> None:
     """Ask a venue for events through the broker and keep those that pass the filters; every filter's count is printed."""

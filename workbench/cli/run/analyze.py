@@ -57,10 +57,10 @@ def demo(
 @command
 @takes_settings("model", "grounder", "background", "criteria", "depth", "trials", "budget_usd", new=True)
 def analyze(
-    statement: Annotated[str, typer.Argument(help="A proposition that will turn out true or false.")],
+    statement: Annotated[str, typer.Argument(help="A claim that will turn out true or false.")],
     cutoff: Annotated[
         str,
-        typer.Option(help="Knowledge cutoff: a date (start of that day in New York), an instant, or now."),
+        typer.Option(help="Cutoff: a date (start of that day in New York), an instant, or now."),
     ],
     settings: Mapping[str, Any],
     ground_with: Annotated[
@@ -68,7 +68,7 @@ def analyze(
         typer.Option(
             metavar="LEAF=GROUNDER",
             hidden=True,
-            help="The grounder of one leaf, or several joined by + and pooled: P3=statistical. Repeat for more; other leaves go by"
+            help="The grounder of one driver, or several joined by + and pooled: P3=statistical. Repeat for more; other drivers go by"
             " --grounder.",
         ),
     ] = None,
@@ -76,7 +76,7 @@ def analyze(
         str | None,
         typer.Option(
             hidden=True,
-            help="strict: every linear rule is a Bayes net's table too, which never leaves [0, 1]; free.",
+            help="strict: every linear rule is a Bayes net's table too, which stays within [0, 1]; free.",
         ),
     ] = None,
     normalise: Annotated[
@@ -102,7 +102,7 @@ def analyze(
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Break a claim into a tree, ground its leaves in sealed notebooks, and combine them into a probability."""
+    """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."""
     place = worker_place(workers, trust_cluster=trust_cluster)
     others = {"aggregation": _aggregation(aggregate or ()), "options": _agent_options(semantics, normalise)}
     chosen = merged({name: value for name, value in others.items() if value}, settings)

@@ -49,7 +49,7 @@ def resume(
         typer.Option(
             "--leaf",
             "--node",
-            help="Only this leaf or inner node, as one that failed, and what follows above; as often as you like. Says the price.",
+            help="Only this driver, as one that failed, and what follows above; as often as you like. Says the price.",
         ),
     ] = None,
     yes: Annotated[bool, YES] = False,
@@ -58,7 +58,7 @@ def resume(
 ) -> None:
     """Go on with a run that was stopped; nothing that reached the ledger is asked again.
 
-    What is changed by an option stays changed for later sittings, and the run's log says so. The level that the run was made
+    What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
     """
     place = worker_place(workers, trust_cluster=trust_cluster)
@@ -99,11 +99,11 @@ def resume(
 @takes_settings(only_set=True)
 def reground(
     run: Annotated[str, RUN],
-    node: Annotated[str, typer.Argument(help="A leaf that has a value.")],
+    node: Annotated[str, typer.Argument(help="A driver that has a value.")],
     settings: Mapping[str, Any],
     full: Annotated[
         bool,
-        typer.Option("--full", help="Ask the synthesizer again for the nodes above, formula or not."),
+        typer.Option("--full", help="Ask the synthesizer again for the drivers above, formula or not."),
     ] = False,
     author: Annotated[str, typer.Option(help="Who wants it; on record, not proved.", hidden=True)] = "",
     reason: Annotated[str, typer.Option(help="Why; on record.", hidden=True)] = "",
@@ -112,9 +112,9 @@ def reground(
     detach: Annotated[bool, DETACH] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Ground one leaf again, in a new attempt; its price is said first, and what it concluded before stays on record.
+    """Collect evidence for one driver again, in a new attempt; its price is said first, and what it concluded before stays on record.
 
-    The nodes above follow by their stored rules. If the attempt comes to nothing the old value stands.
+    The drivers above follow by their stored rules. If the attempt comes to nothing the old value stands.
     """
     changes, isolation = without_level(settings, isolation)
     store = open_store()

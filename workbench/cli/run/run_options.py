@@ -24,7 +24,7 @@ YES = typer.Option(
 )
 WORKERS = typer.Option(
     metavar="N|dask://HOST:PORT",
-    help="Ground leaves in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
+    help="Collect evidence in so many processes, or on a Dask cluster (docs/scale.md); without it in this process.",
     hidden=True,
 )
 TRUST_CLUSTER = typer.Option(

@@ -46,7 +46,7 @@ def show(
         ),
     ],
     whole: Annotated[
-        bool, typer.Option("--all", help="All propositions of a large tree, which is folded otherwise.")
+        bool, typer.Option("--all", help="All drivers of a large tree, which is folded otherwise.")
     ] = False,
     open_note: Annotated[
         bool, typer.Option("--open", help="Open the note in a browser, written from the log.")
@@ -59,7 +59,7 @@ def show(
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Print a run's tree, with the rule of every inner node.
+    """Print a run's tree, with the rule of every inner driver.
 
     A package (FILE.zip) is checked as by `import` and shown without being taken in: the data folder is not touched.
     """
@@ -166,14 +166,14 @@ def list_runs(
         list[str] | None, typer.Option("--tag", help="Only runs with this tag (`note --tag` sets one).")
     ] = None,
     search: Annotated[
-        str, typer.Option(help="Only runs in which these words occur: claim, propositions, model, notes.")
+        str, typer.Option(help="Only runs in which these words occur: claim, drivers, model, notes.")
     ] = "",
     limit: Annotated[int | None, typer.Option(help="The newest so many.")] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review.
 
-    Leaves with exit code 6 if the records of a run cannot be read.
+    Ends with exit code 6 if the records of a run cannot be read.
     """
     store = open_store()
     rows = run_documents.runs(store, tags=tag or (), search=search, limit=limit)

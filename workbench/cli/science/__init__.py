@@ -12,7 +12,7 @@ SCIENCE = {
     "calibrate": ("workbench.cli.science.calibrate:calibrate", "Calibration learned from resolved forecasts."),
     "elicit": ("workbench.cli.science.elicit:elicit", "Pool what one model answered when asked in several ways: variants, both directions, repeated votes."),
     "exceed": ("workbench.cli.science.elicit:exceed", "Chance that the series lies above each level on each day, from data before the cutoff only."),
-    "simulate": ("workbench.cli.science.simulate:simulate", "Run a study on known ground: every estimate with its interval, every claim with what came out."),
+    "simulate": ("workbench.cli.science.simulate:simulate", "Run a study in worlds whose truth is known: every estimate with its interval, every claim with what came out."),
     "exam": ("workbench.cli.science.exam:exams", "Named views of a file of questions."),
     "paper-tables": ("workbench.cli.science.simulate:paper_tables", "Print Tables 1, 9 and 17 of paper B, printed and ours, with the difference and why it is there."),
 }

@@ -51,7 +51,7 @@ def backtest(
         str,
         typer.Option(
             "--forecaster",
-            help="tree: the root of the key-free tree; series: the claim by its own series alone; paths: the ensemble's paths of it.",
+            help="tree: the answer of the key-free tree; series: the claim by its own series alone; paths: the ensemble's paths of it.",
             hidden=True,
         ),
     ] = "tree",

@@ -28,7 +28,7 @@ def quantity(
     by: Annotated[
         str, typer.Option("--by", help="Forecast its highest and lowest value until this day.")
     ] = "",
-    cutoff: Annotated[str, typer.Option("--cutoff", help="Knowledge cutoff; now for none.")] = "now",
+    cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff; now for none.")] = "now",
     past: Annotated[
         int, typer.Option("--past", min=0, help="Past cutoffs of its record; 0 for none.")
     ] = MOST,

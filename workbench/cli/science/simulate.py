@@ -64,7 +64,7 @@ def _table_row(cell: dict[str, Any]) -> list[str]:
 
 @command
 def simulate(
-    study: Annotated[str, typer.Argument(help="noise, leaves, depth, crowd, or all.")] = "all",
+    study: Annotated[str, typer.Argument(help="`noise`, `leaves`, depth, crowd, or all.")] = "all",
     seed: Seed = 0,
     batches: Annotated[
         int,
@@ -74,7 +74,7 @@ def simulate(
     ] = 40,
     json: AsJson = False,
 ) -> None:
-    """Run a study on known ground: every estimate with its interval, every claim with what came out."""
+    """Run a study in worlds whose truth is known: every estimate with its interval, every claim with what came out."""
     if batches < MIN_CLUSTERS:
         raise UsageError(f"intervals need at least {MIN_CLUSTERS} batches, not {batches}")
     studies = [

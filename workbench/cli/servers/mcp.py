@@ -19,7 +19,7 @@ def mcp(
     cutoff: Annotated[
         str | None,
         typer.Option(
-            help="Knowledge cutoff of all that a client gets; no call can widen it. Without it that of --run, else now."
+            help="Cutoff of all that a client gets; no call can widen it. Without it that of --run, else now."
         ),
     ] = None,
     run: Annotated[str | None, typer.Option(help="Show this run only.")] = None,

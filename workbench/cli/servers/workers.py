@@ -9,7 +9,7 @@ import typer
 from workbench.cli.common import command, echo
 from workbench.workers.certificates import certificate_folder, command_lines, new_certificates
 
-workers = typer.Typer(no_args_is_help=True, help="A Dask cluster that grounds leaves: see docs/scale.md.")
+workers = typer.Typer(no_args_is_help=True, help="A Dask cluster that collects evidence: see docs/scale.md.")
 
 
 @workers.callback()

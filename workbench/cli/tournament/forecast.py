@@ -41,7 +41,7 @@ def forecast(
         list[str] | None,
         typer.Argument(
             metavar="[SET[/QUESTION]]...",
-            help="Sets, or single questions; with --due all sets that had a night.",
+            help="Sets, or single questions; with --due all sets that had a round.",
         ),
     ] = None,
     due: Annotated[
@@ -70,7 +70,7 @@ def forecast(
     yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Forecast questions again, with the rules of their set's last night and no trees; an unfinished night is finished first."""
+    """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."""
     changes, isolation = without_level(settings, isolation)
     budget_usd = changes.pop("budget_usd", None) if budget_usd is None else budget_usd
     surroundings = work_session(

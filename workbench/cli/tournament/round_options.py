@@ -43,7 +43,7 @@ def rules_of(
     engines: str | None = None,
     own_record: bool = True,
 ) -> "tuple[RoundRules, float | None]":
-    """The rules of a night and its budget, from options as they came; what a run refuses is refused here."""
+    """The rules of a round and its budget, from options as they came; what a run refuses is refused here."""
     common = settings_for_arms(settings)
     trials, depth = trials or common.pop("trials", None), depth or common.pop("depth", None)
     tree_grounder = tree_grounder or common.pop("grounder", None)
@@ -75,7 +75,7 @@ def rules_of(
 
 
 def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
-    """Return the rules of a night with other settings of its arms; raises ``UsageError`` for what a run refuses."""
+    """Return the rules of a round with other settings of its arms; raises ``UsageError`` for what a run refuses."""
     values = settings_for_arms(settings)
     model, trials = values.pop("model", rules.model), values.pop("trials", rules.trials)
     changed = replace(rules, model=model, trials=trials, settings={**rules.settings, **values})
@@ -86,7 +86,7 @@ def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
 def work_session(
     *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
 ) -> "RoundWork":
-    """The surroundings of one sitting in this process."""
+    """The surroundings of one session in this process."""
     if isolation is not None:
         check_level(isolation)
     return RoundWork(

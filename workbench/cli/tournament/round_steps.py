@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set of questions.")]
 NightName = Annotated[
-    str, typer.Argument(metavar="NIGHT", help="A night, as SET.1; the newest of a set by the set's name.")
+    str, typer.Argument(metavar="NIGHT", help="A round, as SET.1; the newest of a set by the set's name.")
 ]
 Quick = Annotated[
     str | None,
@@ -45,7 +45,7 @@ Skill = Annotated[
         hidden=True,
     ),
 ]
-CutoffOption = Annotated[str, typer.Option(help="Knowledge cutoff: now, a day, or an instant.", hidden=True)]
+CutoffOption = Annotated[str, typer.Option(help="Cutoff: now, a day, or an instant.", hidden=True)]
 Json = Annotated[bool, JSON_OPTION]
 
 
@@ -60,7 +60,7 @@ def run(
     promote: Promote = 5,
     tree_grounder: Annotated[
         str | None,
-        typer.Option("--tree-grounder", help="Of the trees' leaves: notebook, search, belief, ..."),
+        typer.Option("--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ..."),
     ] = None,
     depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.", hidden=True)] = None,
     contexts: Annotated[
@@ -90,7 +90,7 @@ def run(
         int, typer.Option("--runs-at-once", help="Runs in work at the same time.", hidden=True)
     ] = 4,
     new: Annotated[
-        bool, typer.Option("--new", help="Begin another night although one is unfinished.")
+        bool, typer.Option("--new", help="Begin another round although one is unfinished.")
     ] = False,
     until: Annotated[str, typer.Option(help="Stop after this step: contexts, quick or trees.")] = "trees",
     plan_only: Annotated[
@@ -102,7 +102,7 @@ def run(
     yes: Annotated[bool, YES] = False,
     as_json: Json = False,
 ) -> None:
-    """Do a night over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
+    """Do a round over a set, or go on with the one that is unfinished: nothing that was paid for is asked again."""
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
     settings, isolation = without_level(settings, isolation)
@@ -182,7 +182,7 @@ def promote(
     isolation: Annotated[str | None, ISOLATION_OPTION] = None,
     as_json: Json = False,
 ) -> None:
-    """Give single events of a night a tree, whatever its rule chose."""
+    """Give single events of a round a tree, whatever its rule chose."""
     surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
     store = open_store()
     night = load_round(store, name)
@@ -196,7 +196,7 @@ def promote(
 
 @command
 def show(name: NightName, as_json: Json = False) -> None:
-    """What a night came to so far, with what does not hold together; writes its page and files again."""
+    """What a round came to so far, with what does not hold together; writes its page and files again."""
     store = open_store()
     _finish(store, load_round(store, name), as_json=as_json)
 

@@ -12,7 +12,7 @@ from workbench.engine.access.outage import Outage, Timing
 from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid, price
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
 from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
 from workbench.models.errors import ModelError, ModelUnavailable
@@ -86,7 +86,7 @@ class ModelGateway:
         """Raise ``UsageError`` where a limit in dollars cannot be kept; called before the first request of a run."""
         for name in model_names(self.model):
             if self.budget.needs_price and self._prices.get(name) is None:
-                raise UsageError(unknown_price(name))
+                raise UsageError(*unknown_price(name))
 
     def asker(
         self,
@@ -316,14 +316,15 @@ def require_price(settings: RunSettings, model: str) -> None:
     """Raise ``UsageError`` if these settings limit the dollars of a model whose price is unknown."""
     limited = settings.budget_usd is not None or settings.leaf_budget_usd is not None
     if limited and price_of(model, settings.prices) is None:
-        raise UsageError(unknown_price(model))
+        raise UsageError(*unknown_price(model))
 
 
-def unknown_price(model: str) -> str:
+def unknown_price(model: str) -> tuple[str, Option, str]:
     """Return the sentence for a limit in dollars on a model whose price nobody knows."""
     return (
-        f"the price of {model} is unknown, so a budget in dollars cannot be kept: state it with --price {model}=IN,OUT"
-        " (US dollars per million input and output tokens), or leave the budget out"
+        f"the price of {model} is unknown, so a budget in dollars cannot be kept: state it with ",
+        Option("price", f"{model}=IN,OUT"),
+        " (US dollars per million input and output tokens), or leave the budget out",
     )
 
 

@@ -20,7 +20,7 @@ from workbench.agents.relayed import Relayed
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.environment import proxy_settings
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.models.base import (
     Asker,
     ModelReply,
@@ -73,7 +73,7 @@ async def open_own_web(
     from proxies.broker import open_broker
 
     if not question.strip():
-        raise UsageError("say what is looked for: workbench search WORDS --cutoff DATE")
+        raise UsageError("say what is looked for: ", command("search", "WORDS", cutoff="DATE"))
     settings = proxy_settings(environ, store.home)
     broker = open_broker(settings)
     options = options or WebOptions()

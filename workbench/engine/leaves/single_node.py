@@ -6,7 +6,7 @@ from workbench.engine.new_run import Agents
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId
 from workbench.store import Store
@@ -127,7 +127,7 @@ def _require_leaf(state: RunState, node: NodeId) -> None:
         leaves = ", ".join(leaf for leaf in state.tree.leaves() if node in state.tree.ancestors(leaf))
         raise UsageError(f"{node} has propositions below it; only a leaf is grounded: one of {leaves:.200}")
     if proposition.belief is None:
-        raise UsageError(f"{node} has no value yet: `workbench resume {state.run_id}` grounds it")
+        raise UsageError(f"{node} has no value yet: ", command("resume", state.run_id), " grounds it")
 
 
 def require_due(state: RunState, node: NodeId) -> None:
@@ -135,11 +135,14 @@ def require_due(state: RunState, node: NodeId) -> None:
     if state.tree[node].children:  # raises for an unknown one
         if state.tree[node].belief is not None:
             raise UsageError(
-                f"{node} has its value: a full what-if asks for another rule (`workbench whatif`)"
+                f"{node} has its value: a full what-if asks for another rule: ",
+                command("whatif", state.run_id, full=True),
             )
         if _waits(state, node):
             waiting = [child.id for child in state.tree.children(node) if child.belief is None]
             raise UsageError(f"{node} waits for {', '.join(waiting)}: try those first")
         return
     if not state.due(node):
-        raise UsageError(f"{node} has its value: `workbench reground {state.run_id} {node}` grounds it again")
+        raise UsageError(
+            f"{node} has its value: ", command("reground", state.run_id, node), " grounds it again"
+        )

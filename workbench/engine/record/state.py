@@ -8,7 +8,7 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
@@ -155,7 +155,8 @@ class RunState:
         if self.imported is not None and self.settings.api_base is not None and not own:
             raise UsageError(
                 f"run {self.run_id} was imported and names the model server {self.settings.api_base!r:.120}:"
-                " nothing is sent there; name a server of your own with --api-base"
+                " nothing is sent there; name a server of your own with ",
+                Option("api_base"),
             )
         if self.imported is not None and (self.settings.headers or self.settings.body):
             raise UsageError(

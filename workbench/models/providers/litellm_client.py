@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from proxies.fetch.pacing import backoff
+from workbench.errors import Option
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.errors import (
     ContextOverflow,
@@ -168,8 +169,9 @@ class LiteLLMModel:
         known = {str(getattr(item, "value", item)) for item in self._litellm.provider_list}
         if provider not in known:
             raise UnknownModel(
-                f"unknown model {self._name!r}: LiteLLM knows no provider {provider!r}; write openai/<name> with "
-                "--api-base URL for an OpenAI-compatible server, or use offline/analyst, which needs no key"
+                f"unknown model {self._name!r}: LiteLLM knows no provider {provider!r}; write openai/<name> with ",
+                Option("api_base", "URL"),
+                " for an OpenAI-compatible server, or use offline/analyst, which needs no key",
             )
         return provider
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, command
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
 from workbench.questions.sets.linked import group_of, linked_questions
@@ -37,7 +37,9 @@ def read_log(text: str, *, name: str) -> list[Trade]:
     rows = list(csv.reader(io.StringIO(text)))
     if not rows or tuple(rows[0]) != LOG_COLUMNS:
         raise UsageError(
-            f"{name} is no paper-trade log of `questions bet --log`: its columns are {','.join(LOG_COLUMNS)}"
+            f"{name} is no paper-trade log of ",
+            command("questions bet", log="FILE"),
+            f": its columns are {','.join(LOG_COLUMNS)}",
         )
     trades = []
     for number, row in enumerate(rows[1:], 1):
@@ -82,7 +84,7 @@ def settled_document(
         An unknown ``edge_by``.
     """
     if edge_by not in ("own", "quotes"):
-        raise UsageError(f"--edge-by is own or quotes, not {edge_by!r:.40}")
+        raise UsageError(Option("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
     outcomes = {event.id: event.outcome for event in questions.events()}
     closing = _closing(questions.questions.values())
     settled, waiting = [], []

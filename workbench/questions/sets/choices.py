@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.errors import Option
 from workbench.questions.question import Question, QuestionError, event_id, parts_of
 from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.science.arrays import FloatArray
@@ -64,7 +65,9 @@ def states_of(question: Question, p: Mapping[str, float], horizon: str = "") -> 
     """
     if len(question.horizons) > 1 and horizon not in question.horizons:
         raise QuestionError(
-            f"question {question.id} has several horizons: --horizon is one of {', '.join(question.horizons)}"
+            f"question {question.id} has several horizons: ",
+            Option("horizon"),
+            f" is one of {', '.join(question.horizons)}",
         )
     parts = parts_of(question)
     own = horizon if len(question.horizons) > 1 else ""
@@ -154,7 +157,9 @@ def _bets(question: Question, states: States, rules: ChoiceRules) -> list[_Bet]:
     unknown = sorted(set(rules.payoffs) - {part or "yes" for part in parts})
     if unknown:
         raise QuestionError(
-            f"question {question.id} has no {unknown[0]!r:.60}: --payoff names one of {', '.join(part or 'yes' for part in parts)}"
+            f"question {question.id} has no {unknown[0]!r:.60}: ",
+            Option("payoff"),
+            f" names one of {', '.join(part or 'yes' for part in parts)}",
         )
     own = rules.horizon if len(question.horizons) > 1 else ""
     bets = []
@@ -236,14 +241,16 @@ def linked_document(
         (group for group in linked_questions(questions.values()) if own in {q.id for q in group}), None
     )
     if linked is None:
-        raise QuestionError(f"no link binds question {own}: decide without --linked")
+        raise QuestionError(f"no link binds question {own}: decide without ", Option("linked"))
     missing = [question.id for question in linked if question.id not in p]
     if missing:
         raise QuestionError(f"question {missing[0]}, which is linked to {own}, has no forecast")
     unknown = sorted(set(rules.payoffs) - {question.id for question in linked})
     if unknown:
         raise QuestionError(
-            f"{unknown[0]!r:.60} is not linked to {own}: --payoff names one of {', '.join(q.id for q in linked)}"
+            f"{unknown[0]!r:.60} is not linked to {own}: ",
+            Option("payoff"),
+            f" names one of {', '.join(q.id for q in linked)}",
         )
     group = group_of(linked)
     mended = mend(group, p)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxies.atomic import replace_file
+from workbench.errors import Option
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
 from workbench.science.calibrating.logistic import fit_logistic
 from workbench.science.calibrating.platt import SLOPE_RIDGE
@@ -92,7 +93,9 @@ class Calibration:
         """
         if self.threshold is None:
             raise CalibrationError(
-                "this calibration has no threshold: fit it with --threshold on a validation set"
+                "this calibration has no threshold: fit it with ",
+                Option("threshold", True),
+                " on a validation set",
             )
         return (as_probabilities(p) > self.threshold).astype(np.float64)
 
@@ -167,11 +170,6 @@ def horizon_class(days: ArrayLike) -> list[str]:
     """Class of each horizon in days: ``<=7``, ``<=30``, ``<=90``, ``<=180``, ``<=365`` or ``>365``.
 
     A negative or missing number of days is a `DomainError`.
-
-    Examples
-    --------
-    >>> horizon_class([7, 8, 400])
-    ['<=7', '<=30', '>365']
     """
     values = np.asarray(days, dtype=np.float64)
     if not (values >= 0).all():
@@ -194,32 +192,8 @@ def fit_calibration(
 
     With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
 
-    Parameters
-    ----------
-    factors : mapping of str to array_like of shape (n,), optional
-        Labels per factor, such as source, topic and horizon class.
-    penalty : float
-        lambda on the sum of squared offsets, above 0.
-    minimum : int
-        Fewer resolved forecasts are refused: a calibration learned from a handful does harm.
-    threshold : bool
-        Also fit the decision threshold (`fit_threshold`) on the calibrated forecasts. Give a validation set then,
-        never the set that will be scored.
-
-    Raises
-    ------
-    TooFewError
-        "too few to use": fewer than ``minimum`` events, or fewer than two of either outcome.
-
-    Examples
-    --------
-    >>> p = [0.2] * 10 + [0.8] * 10
-    >>> o = [1] + [0] * 9 + [1] * 9 + [0]
-    >>> round(fit_calibration(p, o).slope, 3)
-    1.585
-    >>> fit_calibration([0.5], [1])
-    Traceback (most recent call last):
-    workbench.science.errors.TooFewError: too few to use: 1 resolved forecasts, calibration wants at least 10
+    ``penalty`` is lambda on the sum of squared offsets. Fewer than ``minimum`` resolved forecasts, or fewer than two of
+    either outcome, raise `TooFewError`. With ``threshold`` give a validation set, never the set that will be scored.
     """
     p = as_probabilities(forecast)
     y = as_outcomes(outcome, size=len(p))
@@ -275,20 +249,7 @@ def fit_threshold(p: ArrayLike, outcome: ArrayLike) -> ThresholdFit:
 
     Source: Analytica, App. D.5; the test set must be another one.
 
-    Parameters
-    ----------
-    p : array_like, shape (n,)
-        Probabilities in [0, 1].
-
-    Returns
-    -------
-    ThresholdFit
-        The middle of the gap between neighbouring forecasts; of several best ones, the nearest to 0.5.
-
-    Examples
-    --------
-    >>> fit_threshold([0.2, 0.6, 0.65, 0.9], [0, 0, 1, 1])
-    ThresholdFit(threshold=0.625, accuracy=1.0, accuracy_at_half=0.75)
+    The threshold is the middle of the gap between neighbouring forecasts; of several best ones, the nearest to 0.5.
     """
     values = as_probabilities(p)
     y = as_outcomes(outcome, size=len(values))

@@ -75,27 +75,8 @@ def fit_logistic(
 ) -> LogisticFit:
     """Logistic regression with a squared penalty per coefficient.
 
-    Parameters
-    ----------
-    features : array_like, shape (n, p)
-        Add a column of ones for an intercept.
-    penalty : array_like, shape (p,) or scalar
-        lambda per coefficient in ``NLL + sum(lambda * (b - centre) ** 2)``; 0 leaves it free.
-    centre : array_like, shape (p,), optional
-        Where the penalty pulls to; 0 when not given.
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, or a value that is not finite.
-    TooFewError
-        Fewer than two of either outcome.
-
-    Examples
-    --------
-    >>> x = [[1, -1], [1, -1], [1, 1], [1, 1], [1, 0], [1, 0]]
-    >>> fit_logistic(x, [0, 0, 1, 1, 1, 0], penalty=[0.0, 1.0]).coefficients.round(3).tolist()
-    [0.0, 0.675]
+    ``penalty`` is lambda per coefficient in ``NLL + sum(lambda * (b - centre) ** 2)``; 0 leaves it free. Add a column of
+    ones for an intercept.
     """
     x, y, ridge, middle = _checked(features, outcome, penalty, centre)
     theta, _ = _newton(x, y, ridge, middle, middle)

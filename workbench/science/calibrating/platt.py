@@ -175,19 +175,6 @@ class PlattProblem:
 def solve_newton(problem: PlattProblem, *, tol: float = 1e-11) -> tuple[float, float, FloatArray]:
     """Slope, offset and deltas at the penalised maximum likelihood, by Newton with step halving.
 
-    Parameters
-    ----------
-    problem : PlattProblem
-    tol : float
-        Stop when no coordinate of a step is larger.
-
-    Returns
-    -------
-    slope, offset : float
-    deltas : ndarray, shape (groups,)
-
-    Examples
-    --------
     >>> p, o = [0.3] * 10 + [0.7] * 10, [1] * 3 + [0] * 7 + [1] * 7 + [0] * 3
     >>> a, b, _ = solve_newton(PlattProblem.of(p, o, None, penalty=1.0, minimum=10))
     >>> round(a, 5), abs(round(b, 6))
@@ -231,32 +218,8 @@ def fit_platt(
 
     Source: BLF, App. C.11, eq. 12 and 13; lambda = 1 is the paper's. A ridge of 1e-6 acts on the slope only.
 
-    Parameters
-    ----------
-    groups : array_like, shape (n,), optional
-        Label per event (its source, topic ...): hierarchical Platt.
-    penalty : float
-        lambda in ``NLL + lambda * sum(delta ** 2)``; the overall offset is not penalised.
-    minimum : int
-        Fewer events are refused.
-
-    Returns
-    -------
-    PlattFit
-        slope > 1 spreads forecasts out, < 1 pulls them in; slope 1 and offset 0 change nothing.
-
-    Raises
-    ------
-    TooFewError
-        Fewer than ``minimum`` events, or fewer than two of either outcome.
-
-    Examples
-    --------
-    >>> p = [0.2] * 10 + [0.8] * 10
-    >>> o = [1] + [0] * 9 + [1] * 9 + [0]
-    >>> fit = fit_platt(p, o)
-    >>> round(fit.slope, 3), round(abs(fit.offset), 6)
-    (1.585, 0.0)
+    A label per event in ``groups`` makes it hierarchical: lambda in ``NLL + lambda * sum(delta ** 2)``, the overall offset
+    not penalised. Slope > 1 spreads forecasts out, < 1 pulls them in; slope 1 and offset 0 change nothing.
     """
     problem = PlattProblem.of(forecast, outcome, groups, penalty=penalty, minimum=minimum)
     a, b, delta = solve_newton(problem)

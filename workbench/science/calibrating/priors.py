@@ -26,13 +26,6 @@ def static_prior(source: str, subtype: str = "all") -> float | None:
     """Base rate of BLF's Table 7 for a source and subtype, or None if the table has no row.
 
     Computed from all questions with hindsight: for live use only. Source: BLF, App. C.7 (Table 7).
-
-    Examples
-    --------
-    >>> static_prior("fred")
-    0.422
-    >>> static_prior("kalshi") is None
-    True
     """
     return STATIC_PRIORS.get((source, subtype))
 
@@ -59,32 +52,9 @@ def temporal_prior(
 
     Source: BLF, App. C.7 ("all data prior to the question being asked").
 
-    Parameters
-    ----------
-    group, question : array_like, shape (n,)
-        Labels of the reference class (source and subtype) and of the question.
-    due, resolved : array_like of datetime64[D], shape (n,)
-        Day the forecast was due; day the event resolved.
-    pseudo_yes, pseudo_no : float
-        Imagined questions added to either side (1 and 1 is Laplace's rule); 0 and 0 as in the shipped column.
-
-    Returns
-    -------
-    TemporalPrior
-        ``p`` is ``nan`` where no question qualifies. A question counts once, with the mean over its dates, and only
-        if its *last* date lies before the due day.
-
-    Raises
-    ------
-    DomainError
-        Lengths that do not match.
-
-    Examples
-    --------
-    >>> prior = temporal_prior(["g"] * 3, ["q1", "q2", "q3"], ["2025-01-01", "2025-01-01", "2025-03-01"],
-    ...                        ["2025-02-01", "2025-04-01", "2025-04-01"], [1, 0, 0])
-    >>> prior.p.tolist(), prior.pool.tolist()
-    ([nan, nan, 1.0], [0, 0, 1])
+    A question counts once, with the mean over its dates, and only if its *last* date lies before the due day; ``p`` is
+    ``nan`` where none qualifies. ``pseudo_yes`` and ``pseudo_no`` are imagined questions on either side: 1 and 1 is
+    Laplace's rule, 0 and 0 the shipped column.
     """
     y = as_outcomes(outcome)
     groups, _ = codes_of(group)
@@ -121,27 +91,7 @@ def temporal_prior(
 def empirical_prior(group: ArrayLike, outcome: ArrayLike, *, strength: float = 2.0) -> dict[str, float]:
     """Base rate per group, pulled toward the overall rate as if ``strength`` more events had been seen.
 
-    Parameters
-    ----------
-    group : array_like, shape (n,)
-        Label of the reference class of each resolved event.
-    strength : float
-        Weight of the overall rate in events, at least 0.
-
-    Returns
-    -------
-    dict of str to float
-        Probabilities in [0, 1].
-
-    Raises
-    ------
-    DomainError
-        Empty input, lengths that do not match, or a negative strength.
-
-    Examples
-    --------
-    >>> empirical_prior(["a", "a", "b", "b"], [1, 1, 0, 0])
-    {'a': 0.75, 'b': 0.25}
+    ``strength`` is the weight of the overall rate, in events.
     """
     y = as_outcomes(outcome)
     codes, names = codes_of(group)

@@ -23,16 +23,6 @@ def mcnemar(right_a: ArrayLike, right_b: ArrayLike) -> McNemar:
     """Exact McNemar test of two methods' hits on the same events; p is 1 when they never differ.
 
     The exact binomial version, because two methods differ on few events. Source: paper A, App. D.1.
-
-    Parameters
-    ----------
-    right_a, right_b : array_like of bool, shape (n,)
-        Whether each method called each event right.
-
-    Examples
-    --------
-    >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 1])
-    McNemar(only_a=6, only_b=1, p=0.125)
     """
     from statsmodels.stats.contingency_tables import mcnemar as exact_test
 

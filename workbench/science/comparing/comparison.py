@@ -132,17 +132,6 @@ def bootstrap_comparisons(
 
     With few questions its intervals are too narrow and its p values too small.
 
-    Parameters
-    ----------
-    events, values, reference
-        As for `paired_comparisons`.
-    by_question : bool
-        Resample whole questions; else single events, as the paper.
-    resamples, seed, level, draws
-        As in `workbench.science.comparing.bootstrap`.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> round(bootstrap_comparisons(events, values, "poor", resamples=20)["good"]["overall"].difference, 6)
@@ -167,15 +156,7 @@ def bootstrap_comparisons(
 
 
 def corrected(results: Mapping[str, Mapping[str, PairedVerdict]], part: str = "overall") -> dict[str, float]:
-    """Two-sided p values of one part after Holm's correction for the number of methods compared.
-
-    Examples
-    --------
-    >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
-    >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
-    >>> corrected(paired_comparisons(events, values, "poor"))
-    {'good': 0.125}
-    """
+    """Two-sided p values of one part after Holm's correction for the number of methods compared."""
     # A method may lack the part: it answered no event of that type.
     return holm({name: parts[part].p for name, parts in results.items() if part in parts})
 
@@ -277,15 +258,6 @@ def effect_table(events: Events, values: Values, *, complete: bool) -> EffectTab
 
     Source: BLF, App. G.2.
 
-    Parameters
-    ----------
-    events, values
-        As for `paired_comparisons`.
-    complete : bool
-        Only methods that answered every event.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> effect_table(events, values, complete=True).effects.method.round(6).tolist()
@@ -314,16 +286,8 @@ def trial_anova(
 
     Source: BLF, App. G.1 (Table 20).
 
-    Parameters
-    ----------
-    events : Events
-    trials : mapping of str to ndarray of shape (n, K) or (n,)
-        ``nan`` where missing. Scores are averaged over the dates of a question first.
-    complete : bool
-        Only methods that have every trial of every event.
+    Scores are averaged over the dates of a question first.
 
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> trial_anova(events, values, complete=True)[1].df_residual
@@ -351,13 +315,6 @@ def trial_anova(
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:
     """Clusters each comparison would need to show a difference in Brier score as large as the one seen.
 
-    Parameters
-    ----------
-    events, values, reference
-        As for `paired_comparisons`.
-
-    Examples
-    --------
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> size_hints(events, values, "poor")["good"].needed

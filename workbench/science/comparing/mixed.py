@@ -72,28 +72,7 @@ def mixed_model(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> Mix
 
     Source: BLF, App. G.2 (mixed-effects robustness check).
 
-    Parameters
-    ----------
-    score : array_like, shape (n,)
-        One score per row (Brier scores, lower is better, or any other).
-    method, question : array_like, shape (n,)
-        Labels; every question's rows share a random intercept.
-
-    Returns
-    -------
-    MixedFit
-        Covariance is the Wald one at the REML variances.
-
-    Raises
-    ------
-    DomainError
-        Empty input, labels of another length, or fewer rows than methods plus 1.
-
-    Examples
-    --------
-    >>> fit = mixed_model([1, 2, 3, 5.0], ["a", "b", "a", "b"], ["x", "x", "y", "y"])
-    >>> fit.mean.round(6).tolist(), round(fit.noise_variance, 4), round(fit.question_variance, 4)
-    ([2.0, 3.5], 0.25, 3.0)
+    The rows of a question share a random intercept; the covariance is the Wald one at the REML variances.
     """
     y = np.asarray(score, dtype=np.float64)
     rows, names = codes_of(method)
@@ -152,24 +131,8 @@ def index_contrast(fit: MixedFit, a: str, b: str) -> IndexContrast:
 
     Source: BLF, App. G.2: the contrast is mapped through ``100 (1 - sqrt(mean))``.
 
-    Parameters
-    ----------
-    fit : MixedFit
-        Of Brier scores.
-    a, b : str
-        Methods; the difference is a minus b, above 0 when a is better.
-
-    Returns
-    -------
-    IndexContrast
-        Interval and error by the slope of the index between the two means.
-
-    Examples
-    --------
-    >>> fit = MixedFit(names=("a", "b"), mean=np.array([0.16, 0.25]), covariance=np.eye(2) * 1e-4,
-    ...                question_variance=0.1, noise_variance=0.1)
-    >>> round(index_contrast(fit, "a", "b").difference, 6)
-    10.0
+    The difference is a minus b, above 0 when a is better; interval and error by the slope of the index between the two
+    means.
     """
     gap, error = fit.contrast(a, b)
     root_a = float(np.sqrt(max(fit.mean[fit.names.index(a)], 0.0)))
@@ -190,11 +153,6 @@ def pooled_error(errors: Sequence[float]) -> float:
     """Standard error of the plain mean of independent parts (market and dataset).
 
     Source: BLF, App. G.2: ``sqrt(se_market ** 2 + se_dataset ** 2) / 2``.
-
-    Examples
-    --------
-    >>> pooled_error([3.0, 4.0])
-    2.5
     """
     values = np.asarray(errors, dtype=np.float64)
     return float(np.sqrt((values**2).sum()) / len(values))

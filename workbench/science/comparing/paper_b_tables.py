@@ -134,17 +134,7 @@ def _why(row: str, part: str, column: str = "all") -> str:
 def _table_1(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
-    """Cells of Table 1: indices by tranche, then paired differences with stars.
-
-    Parameters
-    ----------
-    events : Events
-        With the column ``tranche``.
-    values : mapping of str to ndarray of shape (n,)
-        Forecasts per row of the table.
-    resamples, seed
-        Of the paired bootstrap over events, as in the paper.
-    """
+    """Cells of Table 1: indices by tranche, then paired differences with stars."""
     tranche = events.text("tranche")
     for row, printed in TABLE_1.items():
         for column_index, column in enumerate(COLUMNS):
@@ -200,13 +190,7 @@ def _delta_cell(
 def _table_9(
     events: Events, values: Mapping[str, FloatArray], *, resamples: int = 5000, seed: int = 0
 ) -> Iterator[TableCell]:
-    """Cells of Table 9: indices with percentile intervals over resampled events.
-
-    Parameters
-    ----------
-    events, values, resamples, seed
-        As for the first table.
-    """
+    """Cells of Table 9: indices with percentile intervals over resampled events."""
     for row, figures in TABLE_9.items():
         if row in values:
             rows = np.flatnonzero(np.isfinite(values[row]))
@@ -238,12 +222,6 @@ def _table_17(events: Events, published: Forecasts, trials: Forecasts) -> Iterat
 
     The BLF row without crowd is shrunk in-sample (as published), then calibrated leaving out one event; the other
     calibrated rows start from the published forecast.
-
-    Parameters
-    ----------
-    events : Events
-        With the column ``prior_blf_asrun``: the prior that the authors' run really used.
-    published, trials : Forecasts
     """
     hier = Recipe(calibrate="platt-hier", loo="event")
     shrunk = Recipe(
@@ -284,21 +262,6 @@ def paper_tables(
 ) -> list[TableCell]:
     """All cells of Tables 1, 9 and 17 that concern these files.
 
-    Parameters
-    ----------
-    events : Events
-    published, trials : Forecasts
-        Of the dev methods.
-    resamples, seed
-        Of the bootstrap over events.
-
-    Returns
-    -------
-    list of Cell
-        Printed and ours side by side, with the reason where they differ.
-
-    Examples
-    --------
     >>> events = Events.of([0, 1] * 20, kind=["market", "market", "dataset", "dataset"] * 10, crowd=0.5,
     ...                    tranche=["A"] * 20 + ["B"] * 20, prior_static=0.5, prior_blf_asrun=0.5)
     >>> flat = [0.4, 0.6] * 20

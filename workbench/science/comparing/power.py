@@ -36,27 +36,6 @@ def sample_size_hint(
 
     `compare` prints it under its table. It takes the observed difference for the true one, which is optimistic once
     the data have been looked at. Normal approximation.
-
-    Parameters
-    ----------
-    difference : array_like, shape (n,)
-        Score of one method minus the other's, per event; at least 2 units.
-    level : float
-        Two-sided significance level, in (0, 1).
-    power : float
-        Wanted chance of finding it, in (0, 1).
-    clusters : array_like, shape (n,), optional
-        Cluster of each event: units are then clusters.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 2 units, or a level or power outside (0, 1).
-
-    Examples
-    --------
-    >>> sample_size_hint([0.1, -0.1, 0.1, 0.1, -0.1, 0.1]).sentence()
-    'you would need 76 questions, you have 6 (power 0.12)'
     """
     from statsmodels.stats.power import normal_power, normal_sample_size_one_tail
 

@@ -31,21 +31,8 @@ def return_intervals(
     One long shot can carry an average, and no resample that misses it shows how
     rarely such a one comes: read an interval of returns as the least uncertainty there is.
 
-    Parameters
-    ----------
-    figures : mapping
-        The figures, by level where they have levels.
-    splits : mapping
-        Gains by level.
-    p, o : ndarray, shape (n,)
-    clusters : array_like, shape (n,)
-        Events with one label are drawn together.
-
-    Returns
-    -------
-    dict
-        As the figures, with ``[low, high]`` for each; None for fewer than `MIN_CLUSTERS` clusters, or where a resample has no value
-        (a Sharpe ratio of payoffs that are all equal).
+    A figure has None for fewer than `MIN_CLUSTERS` clusters, or where a resample has no value (a Sharpe ratio of payoffs
+    that are all equal).
     """
     columns = [(p - o) ** 2]
     for closed in ("left", "right"):

@@ -80,16 +80,6 @@ def resampled_sums(
 ) -> Totals:
     """Sums of columns under resampling of whole clusters of rows.
 
-    Parameters
-    ----------
-    values : ndarray, shape (n, m)
-    clusters : array_like, shape (n,)
-        Rows with one label are drawn together.
-    draws : str
-        See `workbench.science.comparing.bootstrap.resample_counts`.
-
-    Examples
-    --------
     >>> totals = resampled_sums(np.ones((3, 1)), ["a", "a", "b"], resamples=2, rng=np.random.default_rng(0))
     >>> (totals.sums[:, 0] == totals.events).all()
     np.True_
@@ -120,8 +110,6 @@ def event_scores(
     Means are means of one column; a calibration error is the sum over bins of the absolute sum of outcome minus forecast;
     a mean by question is the sum over questions of their means, for which every event carries its share.
 
-    Examples
-    --------
     >>> event_scores(np.array([0.5]), np.array([1.0]), np.array([0]), Events.of([1]), ["brier"])["brier"].tolist()
     [0.25]
     """
@@ -185,27 +173,8 @@ def interval_card(
 ) -> Card:
     """Interval of every score of a scorecard, about the score itself.
 
-    Parameters
-    ----------
-    p, rows, events, metrics, difficulty
-        As for `workbench.science.scoring.scorecard.scorecard`.
-    estimates : mapping
-        What that gave.
-    resampling : Resampling
-        The interval is symmetric about the score and is not cut at the ends of its range.
-
-    Returns
-    -------
-    dict
-        Metric -> part -> ``[low, high]``; None where a part has fewer than `MIN_CLUSTERS` clusters (`event_clusters`), or no score.
-
-    Examples
-    --------
-    >>> from workbench.science.scoring.scorecard import scorecard
-    >>> events = Events.of([1] * 6, kind="market")
-    >>> p, rows = np.full(6, 0.5), np.arange(6)
-    >>> interval_card(p, rows, events, ["brier"], scorecard(p, rows, events, ["brier"]))["brier"]["market"]
-    [0.25, 0.25]
+    Metric -> part -> ``[low, high]``, symmetric about the score and not cut at the ends of its range; None where a part has
+    fewer than `MIN_CLUSTERS` clusters (`event_clusters`), or no score.
     """
 
     def columns(inside: BoolArray, names: Sequence[str]) -> EventScores:
@@ -246,8 +215,6 @@ def card_of(
 
     ``columns`` gives those of `event_scores` for the chosen events; ``back`` is the mean difficulty of each question type.
 
-    Examples
-    --------
     >>> kind, question = np.array(["market"] * 6), np.array(list("abcdef"))
     >>> def columns(inside, names):
     ...     return {"brier": np.full(6, 0.25)[inside]}

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import PairedResult
@@ -113,9 +113,9 @@ def compare_document(
     (35.0, 'too few to tell')
     """
     if unit not in UNITS:
-        raise UsageError(f"--unit must be question, event or both, not {unit!r}")
+        raise UsageError(Option("unit"), f" must be question, event or both, not {unit!r}")
     if ensemble not in ENSEMBLES:
-        raise UsageError(f"--ensemble must be one of {', '.join(ENSEMBLES)}, not {ensemble!r}")
+        raise UsageError(Option("ensemble"), f" must be one of {', '.join(ENSEMBLES)}, not {ensemble!r}")
     raw, values = {}, {}
     names = method_names(forecasts, methods)
     if reference.partition("@")[0] in forecasts.methods and reference not in names:
@@ -178,14 +178,22 @@ def _ensemble(
     if recipe.calibrate != "none" or recipe.pool in SHRINKAGES:
         # The other questions' forecasts would have been fitted on the one that is left out.
         raise UsageError(
-            "--ensemble leaves a question out, and calibrated or shrunk forecasts of the others have seen it: "
-            "use --calibrate none and a plain --pool"
+            Option("ensemble"),
+            " leaves a question out, and calibrated or shrunk forecasts of the others have seen it: use ",
+            Option("calibrate", "none"),
+            " and a plain ",
+            Option("pool"),
         )
     if len(values) < 2:
-        raise UsageError("--ensemble needs at least two methods")
+        raise UsageError(Option("ensemble"), " needs at least two methods")
     rows = np.flatnonzero(np.isfinite(np.array(list(values.values()))).all(axis=0))
     if not len(rows):
-        raise UsageError("--ensemble: no event has a forecast of every method; --method names fewer")
+        raise UsageError(
+            Option("ensemble"),
+            ": no event has a forecast of every method; ",
+            Option("method"),
+            " names fewer",
+        )
     common = {name: p[rows] for name, p in values.items()}
     o, question = events.outcome[rows], events.question[rows]
     how = recipe.pool if recipe.pool in ("mean", "median", "logit-mean") else "mean"

@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.return_intervals import return_intervals
@@ -184,7 +184,7 @@ def score_document(
     """
     metrics = check_metrics(metrics)
     if subsets is not None and forecasts.keyed_by != "trial":
-        raise UsageError("--subsets needs a file of trials")
+        raise UsageError(Option("subsets"), " needs a file of trials")
     difficulty = None
     if "abi" in metrics:
         # All methods of the file, also if few are scored: how hard a question is must not depend on the selection.
@@ -353,7 +353,7 @@ class BettingRules:
 
     def __post_init__(self) -> None:
         if self.tie not in TIES:
-            raise UsageError(f"--tie must be one of {', '.join(TIES)}, not {self.tie!r}")
+            raise UsageError(Option("tie"), f" must be one of {', '.join(TIES)}, not {self.tie!r}")
         if self.no_price and self.costs is None:
             # Paper P's bets are of both sides at prices that sum to 1.
             object.__setattr__(self, "costs", Costs())

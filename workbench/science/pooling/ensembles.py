@@ -27,30 +27,7 @@ def greedy_ensemble(
 
     Source: BLF, App. F (Figure 13), where adding members hurt on ForecastBench.
 
-    Parameters
-    ----------
-    forecasts : mapping of str to array_like of shape (n,)
-        Forecasts per member on the same events.
-    how : str
-        Pooling rule, see `workbench.science.pooling.pool.pool`.
-    size : int, optional
-        Stop after this many members; all when not given.
-
-    Returns
-    -------
-    list of EnsembleStep
-        The scores are in-sample: read them as a description, not as what the next question will bring.
-
-    Raises
-    ------
-    DomainError
-        No member, lengths that do not match, or a value that is no probability.
-
-    Examples
-    --------
-    >>> steps = greedy_ensemble({"a": [0.9, 0.4], "b": [0.5, 0.1]}, [1, 0])
-    >>> [(step.added, round(step.brier, 4)) for step in steps]
-    [('a', 0.085), ('b', 0.0763)]
+    The scores are in-sample: read them as a description, not as what the next question will bring.
     """
     members, y = _members(forecasts, outcome)
     chosen: list[str] = []
@@ -109,26 +86,6 @@ def greedy_leave_out(
 
     What `greedy_ensemble` describes in-sample, as a forecaster that could have been used: of the steps on the other questions
     the best one counts, and its members forecast the question that was left out.
-
-    Parameters
-    ----------
-    forecasts, outcome, how
-        As for `greedy_ensemble`.
-    folds : array_like, shape (n,)
-        Question of each event; all dates of one question are left out together.
-    size : int, optional
-        At most so many members; 1 is the best single member.
-
-    Raises
-    ------
-    DomainError
-        As `greedy_ensemble`, or fewer than two questions.
-
-    Examples
-    --------
-    >>> held = greedy_leave_out({"a": [0.9, 0.2, 0.8], "b": [0.6, 0.6, 0.6]}, [1, 0, 1], ["x", "y", "z"])
-    >>> held.p.tolist(), held.chosen
-    ([0.9, 0.2, 0.8], {('a',): 3})
     """
     members, y = _members(forecasts, outcome)
     codes, names = codes_of(folds)
@@ -178,13 +135,6 @@ def jensen_shannon(p: ArrayLike, q: ArrayLike) -> float:
     """Mean Jensen-Shannon divergence of two forecasters' Yes/No forecasts, in bits: 0 if equal, 1 if opposite and certain.
 
     Source: BLF, App. F (Figure 14).
-
-    Examples
-    --------
-    >>> jensen_shannon([0.0], [1.0])
-    1.0
-    >>> round(jensen_shannon([0.5], [0.9]), 4)
-    0.1468
     """
     a, b = as_probabilities(p), as_probabilities(q)
     if a.shape != b.shape:

@@ -77,8 +77,6 @@ def pool_first(trials: ArrayLike) -> FloatArray:
 
     Where trial 1 is missing, the first that exists.
 
-    Examples
-    --------
     >>> pool_first([[0.4, 0.6], [float("nan"), 0.7]]).tolist()
     [0.4, 0.7]
     """
@@ -127,8 +125,6 @@ def pool(trials: ArrayLike, how: str = "logit-mean") -> FloatArray:
 def is_pooling(how: str) -> bool:
     """Whether `pool` knows a rule of this name.
 
-    Examples
-    --------
     >>> [is_pooling(name) for name in ("mean", "mean:3", "mean:0", "mode")]
     [True, True, False, False]
     """
@@ -143,21 +139,8 @@ def average_of_subsets(trials: ArrayLike, size: int, how: str = "logit-mean") ->
     all trials but for the last bits, so this is no forecast from k trials: for that average the scores over
     `subset_pools`. Source: BLF, App. D.4.
 
-    Parameters
-    ----------
-    trials : array_like, shape (n, K)
-    size : int
-        Trials per subset, at least 1. An event with fewer is pooled over all it has.
-    how : str
-        Pooling rule without a number, see `pool`.
+    An event with fewer trials than ``size`` is pooled over all it has.
 
-    Raises
-    ------
-    TooFewError
-        ``size`` is below 1.
-
-    Examples
-    --------
     >>> average_of_subsets([[0.2, 0.8, 0.8]], 1, "median").round(6).tolist()
     [0.6]
     """

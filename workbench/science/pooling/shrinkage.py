@@ -85,11 +85,6 @@ def bayes_weight(count: ArrayLike, variance: ArrayLike, tau2: ArrayLike) -> Floa
 
     K is the number of trials, ``variance`` that of their logits, ``tau2`` that of the true logit about the prior's.
     Source: BLF, App. C.9, eq. 9: the posterior mean of a normal mean, precision of the trials over the sum of precisions.
-
-    Examples
-    --------
-    >>> bayes_weight([4], [1.0], 0.25).tolist()
-    [0.5]
     """
     if not (np.asarray(tau2) > 0.0).all():
         raise DomainError(f"tau2 must be above 0, not {np.min(tau2):g}")

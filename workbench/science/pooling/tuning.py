@@ -319,24 +319,6 @@ def tune_constant(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> 
     """One weight for all events, on a grid of 0, 0.05, ... 1, in-sample: the one-parameter variant.
 
     Source: the `shrink-alpha` of the authors' code (BLF, App. C.9).
-
-    Parameters
-    ----------
-    logits, prior, outcome
-        As for `tune_in_sample`.
-
-    Returns
-    -------
-    weight : float
-        The weight with the least mean Brier score.
-    p : ndarray, shape (n,)
-
-    Examples
-    --------
-    >>> from workbench.science.pooling.shrinkage import trial_logits
-    >>> weight, p = tune_constant(trial_logits([[0.9], [0.8]]), 0.5, [0, 1])
-    >>> round(weight, 2)
-    0.0
     """
     problem = _problem(logits, prior, outcome)
     weights = np.round(0.05 * np.arange(21), 10)

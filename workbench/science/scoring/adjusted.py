@@ -26,25 +26,8 @@ def additive_effects(scores: ArrayLike, *, tol: float = 1e-13, sweeps: int = 100
 
     Source: BLF, App. G.2, eq. 14-16. On balanced data it gives the direct means in one sweep.
 
-    Parameters
-    ----------
-    scores : array_like, shape (methods, questions)
-        ``nan`` where a method did not answer.
-    tol : float
-        Stop when no method effect moves by more.
-    sweeps : int
-        Give up after so many.
-
-    Raises
-    ------
-    DomainError
-        A method or question without any score, groups of methods that share no question, or no convergence.
-
-    Examples
-    --------
-    >>> fit = additive_effects([[1.0, 3.0], [2.0, 4.0]])
-    >>> fit.mean, fit.method.tolist(), fit.question.tolist(), fit.sweeps
-    (2.5, [-0.5, 0.5], [-1.0, 1.0], 1)
+    Raises `DomainError` for a method or question without any score, groups of methods that share no question, or no
+    convergence.
     """
     y = np.asarray(scores, dtype=np.float64)
     if y.ndim != 2 or y.size == 0:
@@ -107,28 +90,7 @@ def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> A
 
     Source: BLF, App. G.1 (Table 20).
 
-    Parameters
-    ----------
-    score : array_like, shape (n,)
-        One score per (method, question, trial).
-    method, question : array_like, shape (n,)
-        Labels.
-
-    Returns
-    -------
-    Anova
-        Between-group sums of squares; the residual by subtraction, so on unbalanced data the shares overlap a little.
-
-    Raises
-    ------
-    DomainError
-        Empty input, labels of another length, or no degree of freedom left for the residual.
-
-    Examples
-    --------
-    >>> fit = two_way_anova([1, 2, 3, 4.0, 1, 2, 3, 4.5], list("aabbaabb"), list("xyxyxyxy"))
-    >>> fit.ss_method, fit.df_residual
-    (9.03125, 5)
+    The residual is by subtraction, so on unbalanced data the shares overlap a little.
     """
     y = np.asarray(score, dtype=np.float64)
     rows, row_names = codes_of(method)
@@ -175,13 +137,7 @@ def two_way_anova(score: ArrayLike, method: ArrayLike, question: ArrayLike) -> A
 
 
 def market_difficulty(crowd: ArrayLike, outcome: ArrayLike) -> FloatArray:
-    """Difficulty of market events, shape (n,): the crowd's own Brier score; higher is harder. Source: BLF, App. A.2.
-
-    Examples
-    --------
-    >>> market_difficulty([0.9], [0]).round(2).tolist()
-    [0.81]
-    """
+    """Difficulty of market events, shape (n,): the crowd's own Brier score; higher is harder. Source: BLF, App. A.2."""
     q, o = checked(crowd, outcome)
     return np.asarray((q - o) ** 2)
 
@@ -192,11 +148,6 @@ def question_difficulty(scores: ArrayLike) -> FloatArray:
     ``scores`` has shape (methods, n), ``nan`` where a method did not answer; the effects have mean 0, higher is
     harder. The official leaderboard uses its own pool of methods, so its values differ. Source: BLF, App. A.2 and
     G.2.
-
-    Examples
-    --------
-    >>> question_difficulty([[0.1, 0.3], [0.2, 0.4]]).round(6).tolist()
-    [-0.1, 0.1]
     """
     return additive_effects(scores).question
 
@@ -206,23 +157,8 @@ def adjusted_brier(score: ArrayLike, difficulty: ArrayLike, reference: ArrayLike
 
     Source: BLF, App. A.2, footnote 5 (the rescaled form).
 
-    Parameters
-    ----------
-    score, difficulty : array_like, shape (n,)
-        Of the events the method answered.
-    reference : array_like, shape (m,), optional
-        Difficulties of all events of this type; the method's own when not given. Adding their mean back makes
-        a method that answered everything keep its plain score.
-
-    Returns
-    -------
-    float
-        Lower is better; can be below 0.
-
-    Examples
-    --------
-    >>> round(adjusted_brier([0.25, 0.25], [0.1, 0.3]), 12)
-    0.25
+    ``reference`` holds the difficulties of all events of this type (the method's own when not given): adding their mean
+    back makes a method that answered everything keep its plain score. Lower is better; can be below 0.
     """
     b, g = np.asarray(score, dtype=np.float64), np.asarray(difficulty, dtype=np.float64)
     if b.size == 0 or b.shape != g.shape:

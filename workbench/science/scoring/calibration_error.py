@@ -24,30 +24,9 @@ _NUDGE = 1e-9
 def bin_of(forecast: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left") -> IntArray:
     """Bin of each forecast.
 
-    Parameters
-    ----------
-    bins : int
-        Number of bins, at least 1.
-    how : {"width", "quantile"}
-        Equal width, or equal numbers: sorted by p (ties keep their order) and cut like `numpy.array_split`.
-    closed : {"left", "right"}
-        Equal width only: [0, .1) ... [.9, 1], or (0, .1] ... (.9, 1] with 0 in the first. They differ because many
-        forecasts sit on .1, .2, ...
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        0 .. bins - 1.
-
-    Raises
-    ------
-    DomainError
-        Fewer than 1 bin, or an unknown kind of bin or closing.
-
-    Examples
-    --------
-    >>> bin_of([0.0, 0.3, 1.0]).tolist(), bin_of([0.0, 0.3, 1.0], closed="right").tolist()
-    ([0, 3, 9], [0, 2, 9])
+    ``closed`` is for equal width: ``left`` is [0, .1) ... [.9, 1], ``right`` (0, .1] ... (.9, 1] with 0 in the first. They
+    differ because many forecasts sit on .1, .2, ... Equal numbers are sorted by p (ties keep their order) and cut like
+    `numpy.array_split`.
     """
     p = np.asarray(forecast, dtype=np.float64)
     if bins < 1:
@@ -120,19 +99,6 @@ def reliability(
     """Points and intervals of a reliability diagram.
 
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
-
-    Parameters
-    ----------
-    forecast, outcome, bins, how, closed
-        As for `calibration_error`.
-    level : float
-        Coverage of the intervals.
-
-    Examples
-    --------
-    >>> r = reliability([0.81, 0.85, 0.2], [1, 0, 0])
-    >>> r.count.tolist(), r.observed.tolist()
-    ([1, 2], [0.0, 0.5])
     """
     from statsmodels.stats.proportion import proportion_confint
 

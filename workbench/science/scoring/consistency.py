@@ -23,11 +23,6 @@ def chain_score(beliefs: Mapping[str, float], chain: Sequence[str], *, tolerance
     Each of the outcomes of ``chain`` implies the next: "above 220" stands before "above 200". A fall of at most
     ``tolerance`` is none. Fewer than 2 outcomes, or one without a belief, is a `DomainError`. Source: Prophet Arena,
     App. D.4, eq. 9.
-
-    Examples
-    --------
-    >>> chain_score({"above 240": 0.1, "above 220": 0.3, "above 200": 0.2}, ["above 240", "above 220", "above 200"])
-    0.5
     """
     if len(chain) < 2:
         raise DomainError("a chain needs at least 2 outcomes")
@@ -39,11 +34,6 @@ def logical_chain_score(beliefs: Mapping[str, float], chains: Sequence[Sequence[
     """Mean `chain_score` of an event's maximal chains; 1 is consistent. Average it over events that have a chain.
 
     Source: Prophet Arena, App. D.4.
-
-    Examples
-    --------
-    >>> logical_chain_score({"a": 0.1, "b": 0.2, "c": 0.0}, [["a", "b"], ["a", "c"]])
-    0.5
     """
     if not chains:
         raise DomainError("an event without a chain has no score: leave it out")
@@ -66,12 +56,6 @@ def mutual_exclusion(
 
     ``outcomes`` is a maximal set, at least 2. The paper does not say how large a gap is still consistent; 0.01 is
     ours. Source: Prophet Arena, App. D.4, eq. 10.
-
-    Examples
-    --------
-    >>> result = mutual_exclusion({"a": 0.6, "b": 0.5}, ["a", "b"])
-    >>> result.consistent, round(result.gap, 9)
-    (False, 0.1)
     """
     if len(outcomes) < 2:
         raise DomainError("mutual exclusion needs at least 2 outcomes")

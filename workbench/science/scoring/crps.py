@@ -55,14 +55,8 @@ def crps_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None =
 def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -> float:
     """CRPS of a distribution that is known by some quantiles: twice the mean pinball loss over them.
 
-    Parameters
-    ----------
-    levels : array_like, shape (n,)
-        In (0, 1), evenly spread: three levels near the middle say nothing of the tails.
-    quantiles : array_like, shape (n,)
+    Levels lie in (0, 1), evenly spread: three of them near the middle say nothing of the tails.
 
-    Examples
-    --------
     >>> crps_of_quantiles([0.5], [1.0], 3.0)
     2.0
     """

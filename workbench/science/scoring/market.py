@@ -84,11 +84,6 @@ def edge(forecast: ArrayLike, price: ArrayLike) -> FloatArray:
     """Forecast minus price, in [-1, 1]: what a Yes share is expected to earn, by the forecaster's own belief.
 
     Its sign is the side of the bet, its size says nothing about being right.
-
-    Examples
-    --------
-    >>> edge([0.7], [0.5]).round(9).tolist()
-    [0.2]
     """
     return np.asarray(np.asarray(forecast, dtype=np.float64) - np.asarray(price, dtype=np.float64))
 
@@ -106,13 +101,7 @@ def _prices(forecast: ArrayLike, price: ArrayLike) -> tuple[FloatArray, FloatArr
 
 
 def ties(forecast: ArrayLike, price: ArrayLike) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """True where the forecast equals the price to within 1e-9.
-
-    Examples
-    --------
-    >>> ties([0.36500000000000005, 0.4], [0.365, 0.5]).tolist()
-    [True, False]
-    """
+    """True where the forecast equals the price to within 1e-9."""
     return np.asarray(np.abs(edge(forecast, price)) <= TIE_WIDTH, dtype=bool)
 
 
@@ -123,32 +112,9 @@ def crra_allocation(
 
     ``sigmoid((1 - 1/g) logit(q) + (1/g) logit(p))``, without any clip. Source: Prophet Arena, App. C.3, eq. 6.
 
-    Parameters
-    ----------
-    price : array_like, shape (n,)
-        Price of a Yes share, strictly between 0 and 1; a No share costs one minus it.
-    risk_aversion : float
-        CRRA exponent, at least 0: 0 bets everything on the favoured side, 1 (log utility) bets the forecast.
-    tie : {"no", "yes", "half", "abstain"}
-        Only for risk aversion 0, where forecast and price are equal: all on No (the limit formula), all on Yes (the
-        paper's text), half on each side, or no bet. ``abstain`` gives ``nan``.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        In [0, 1].
-
-    Raises
-    ------
-    DomainError
-        Shapes that do not match, a value out of range, negative risk aversion, or an unknown tie rule.
-
-    Examples
-    --------
-    >>> crra_allocation([0.7], [0.5], 0.5).round(6).tolist()
-    [0.844828]
-    >>> crra_allocation([0.7], [0.5], 1.0).round(12).tolist()
-    [0.7]
+    Risk aversion 0 bets everything on the favoured side, 1 (log utility) bets the forecast. ``tie`` is for risk aversion 0
+    where forecast and price are equal: all on No (the limit formula), all on Yes (the paper's text), half on each side, or
+    ``abstain``, which gives ``nan``.
     """
     p, q = _prices(forecast, price)
     if tie not in TIES:
@@ -171,22 +137,8 @@ def payoffs(on_yes: ArrayLike, price: ArrayLike, outcome: ArrayLike) -> FloatArr
 
     Source: Prophet Arena, App. C.3.
 
-    Parameters
-    ----------
-    on_yes : array_like, shape (n,)
-        Share of the dollar on Yes, in [0, 1]; ``nan`` means no bet and pays 1.
-    price : array_like, shape (n,)
-        Price of a Yes share, strictly between 0 and 1. No fees.
-
-    Returns
-    -------
-    ndarray, shape (n,)
-        At least 0; higher is better. One long shot can dominate: at a price of 0.0005 a right dollar pays 2000.
-
-    Examples
-    --------
-    >>> payoffs([0.7, 0.7, float("nan")], [0.5, 0.5, 0.5], [1, 0, 1]).round(9).tolist()
-    [1.4, 0.6, 1.0]
+    ``nan`` in ``on_yes`` means no bet and pays 1; no fees. One long shot can dominate: at a price of 0.0005 a right dollar
+    pays 2000.
     """
     share = np.asarray(on_yes, dtype=np.float64)
     q, o = checked(price, outcome)
@@ -201,13 +153,6 @@ def sharpe(payoff: ArrayLike, *, ddof: int = 1) -> float | None:
 
     None for fewer than ``ddof + 1`` bets or payoffs that are all equal. Source: Prophet Arena, App. D.2, with a
     risk-free payoff of 1.
-
-    Examples
-    --------
-    >>> sharpe([2.0, 1.0, 0.0])
-    0.0
-    >>> sharpe([1.0, 1.0]) is None
-    True
     """
     r = np.asarray(payoff, dtype=np.float64)
     if len(r) <= ddof or np.ptp(r) == 0.0:
@@ -258,8 +203,6 @@ def market_returns(
 def returns_of(payoff: ArrayLike, risk_aversion: float) -> Returns:
     """Average, Sharpe ratio and extremes of what dollars came back as.
 
-    Examples
-    --------
     >>> returns_of([2.0, 0.0], 0.0).lost
     1
     """

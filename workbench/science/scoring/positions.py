@@ -50,14 +50,7 @@ class Positions:
 
 
 def whole_dollar(p: FloatArray, price: FloatArray, risk_aversion: float, *, tie: Tie = "no") -> Positions:
-    """Paper P's bets (App. C.3): the whole dollar, part on Yes, the rest on No at one minus the price.
-
-    Examples
-    --------
-    >>> bets = whole_dollar(np.array([0.7]), np.array([0.5]), 1.0)
-    >>> bets.pays_yes.round(9).tolist(), bets.pays_no.round(9).tolist(), bets.side
-    ([1.4], [0.6], ('both',))
-    """
+    """Paper P's bets (App. C.3): the whole dollar, part on Yes, the rest on No at one minus the price."""
     share = crra_allocation(p, price, risk_aversion, tie=tie)
     none = np.isnan(share)
     side = np.select([none, share == 1.0, share == 0.0], ["none", "yes", "no"], "both")
@@ -77,14 +70,7 @@ def with_costs(
     risk_aversion: float,
     costs: Costs,
 ) -> Positions:
-    """Bets of one side each, sized after spread and fee, and kept in cash where neither side is worth its price.
-
-    Examples
-    --------
-    >>> bets = with_costs(np.array([0.7, 0.5]), np.array([0.5, 0.5]), None, 1.0, Costs(fee=0.02, cap=0.1))
-    >>> bets.side, bets.stake.tolist()
-    (('yes', 'none'), [0.1, 0.0])
-    """
+    """Bets of one side each, sized after spread and fee, and kept in cash where neither side is worth its price."""
     others: Sequence[float | None] = [None] * len(p) if no_ask is None else no_ask.tolist()
     bets = [
         size_bet(own, yes, no, risk_aversion=risk_aversion, fee=costs.fee, cap=costs.cap)
@@ -128,14 +114,7 @@ def position_log(
     positions: Positions,
     belief: FloatArray,
 ) -> list[LogLine]:
-    """Every bet in order: side, stake, payoff, the profit so far, and what of it was edge and what luck.
-
-    Examples
-    --------
-    >>> p, q, o = np.array([0.7, 0.7]), np.array([0.5, 0.5]), np.array([1.0, 0.0])
-    >>> [(line.side, line.payoff, line.running_total) for line in position_log(["a", "b"], p, q, o, whole_dollar(p, q, 0.0), p)]
-    [('yes', 2.0, 1.0), ('yes', 0.0, 0.0)]
-    """
+    """Every bet in order: side, stake, payoff, the profit so far, and what of it was edge and what luck."""
     if not len(events) == len(forecast) == len(positions.side):
         raise DomainError(
             f"{len(events)} event ids, {len(forecast)} forecasts and {len(positions.side)} bets do not fit"

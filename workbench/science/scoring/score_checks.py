@@ -8,14 +8,7 @@ from workbench.science.errors import DomainError
 
 
 def checked(forecast: ArrayLike, outcome: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Forecasts and outcomes as float arrays of one shape (n,), or `DomainError`; what every score starts with.
-
-    Examples
-    --------
-    >>> p, o = checked([0.5], [1])
-    >>> p.tolist(), o.tolist()
-    ([0.5], [1.0])
-    """
+    """Forecasts and outcomes as float arrays of one shape (n,), or `DomainError`; what every score starts with."""
     p = as_probabilities(forecast)
     if p.ndim != 1:
         raise DomainError(f"forecasts must be one-dimensional, not of shape {p.shape}")
@@ -27,8 +20,6 @@ def checked_weights(weights: ArrayLike | None, size: int) -> FloatArray:
 
     Another length, a negative or missing weight, or a sum of 0 is a `DomainError`.
 
-    Examples
-    --------
     >>> checked_weights([1, 3], 2).tolist()
     [0.25, 0.75]
     """

@@ -84,17 +84,7 @@ def difficulty_of(events: Events, pool: Mapping[str, FloatArray]) -> Difficulty:
 
     Source: BLF, App. A.2. The effects come from this pool, not from the official leaderboard's.
 
-    Parameters
-    ----------
-    events : Events
-    pool : mapping of str to ndarray of shape (n,)
-        Forecasts of the methods that estimate the question effects, ``nan`` where missing.
-
-    Examples
-    --------
-    >>> events = Events.of([1, 0, 1], kind=["market", "dataset", "dataset"], crowd=[0.8, float("nan"), float("nan")])
-    >>> difficulty_of(events, {"m": np.array([0.5, 0.4, 0.4])}).values.round(2).tolist()
-    [0.04, -0.1, 0.1]
+    ``pool`` holds the methods that estimate the question effects.
     """
     values = np.full(len(events), np.nan)
     market = events.kind == "market"
@@ -120,8 +110,6 @@ def adjusted_part(p: FloatArray, o: FloatArray, rows: IntArray, difficulty: Diff
     ``p`` and ``o`` are the forecasts and outcomes of this type's events, ``rows`` their rows in the file. ``nan`` if
     a difficulty is missing.
 
-    Examples
-    --------
     >>> hard = Difficulty(values=np.array([0.1, 0.3]), kind=np.array(["market", "market"]))
     >>> round(adjusted_part(np.array([0.5]), np.array([1.0]), np.array([1]), hard, "market"), 6)
     0.15
@@ -240,24 +228,6 @@ def subset_scorecard(
 
     Source: BLF, App. D.4 (Figure 9).
 
-    Parameters
-    ----------
-    trials : ndarray, shape (n, K)
-        In the order of ``events``; only events with all K trials count.
-    events : Events
-    size : int
-        Trials per subset.
-    how : str
-        ``mean``, ``median`` or ``logit-mean``.
-    metrics : sequence of str
-        Those in `SUBSET_METRICS` are used.
-
-    Returns
-    -------
-    SubsetScores
-
-    Examples
-    --------
     >>> scores = subset_scorecard(np.array([[0.0, 1.0]]), Events.of([1]), 1, "mean", ["brier"])
     >>> scores.averaged["brier"]["overall"], scores.of_average["brier"]["overall"]
     (0.5, 0.25)

@@ -17,8 +17,6 @@ _MACHINE = float(np.finfo(np.float64).eps)
 def brier_scores(forecast: ArrayLike, outcome: ArrayLike) -> FloatArray:
     """Squared error of each forecast, shape (n,), in [0, 1]; lower is better. Source: BLF, App. A.2.
 
-    Examples
-    --------
     >>> brier_scores([0.5, 1.0], [1, 1]).tolist()
     [0.25, 0.0]
     """
@@ -49,11 +47,6 @@ def event_weights(event: ArrayLike) -> FloatArray:
 
     ``event`` labels the event each market belongs to; the weights sum to the number of events. Source: Prophet Arena,
     App. C.1.
-
-    Examples
-    --------
-    >>> event_weights(["a", "a", "b"]).tolist()
-    [0.5, 0.5, 1.0]
     """
     codes, names = codes_of(event)
     return np.asarray(1.0 / np.bincount(codes, minlength=len(names))[codes])
@@ -64,11 +57,6 @@ def event_weighted_brier(forecast: ArrayLike, outcome: ArrayLike, event: ArrayLi
 
     ``event`` labels the event of each market, or the question of each resolution date. Source: Prophet Arena, section
     3.1 and App. C.1.
-
-    Examples
-    --------
-    >>> event_weighted_brier([1.0, 0.0, 0.5], [1, 1, 1], ["a", "a", "b"])
-    0.375
     """
     return brier(forecast, outcome, event_weights(event))
 
@@ -104,11 +92,6 @@ def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1
 
     The probability of what happened is clipped to [clip, 1 - clip]; 1e-3 is Metaculus' own limit. Source: BLF, App.
     A.2.
-
-    Examples
-    --------
-    >>> metaculus_scores([0.5, 0.25], [1, 1]).tolist()
-    [0.0, -100.0]
     """
     p, o = checked(forecast, outcome)
     happened = np.clip(np.where(o == 1.0, p, 1.0 - p), clip, 1.0 - clip)
@@ -116,13 +99,7 @@ def metaculus_scores(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = 1
 
 
 def metaculus_baseline(forecast: ArrayLike, outcome: ArrayLike) -> float:
-    """Mean Metaculus baseline score, in points: 0 for always 0.5, at most 100, higher is better; see `metaculus_scores`.
-
-    Examples
-    --------
-    >>> metaculus_baseline([0.5, 0.5], [1, 0])
-    0.0
-    """
+    """Mean Metaculus baseline score, in points: 0 for always 0.5, at most 100, higher is better; see `metaculus_scores`."""
     return float(metaculus_scores(forecast, outcome).mean())
 
 
@@ -130,11 +107,6 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
     """Negative log likelihood of each forecast, in nats; lower is better, always-0.5 gives 0.693.
 
     Forecasts are clipped to [clip, 1 - clip]: a certain miss costs 36 nats, not infinity (as scikit-learn).
-
-    Examples
-    --------
-    >>> log_losses([0.5], [1]).round(4).tolist()
-    [0.6931]
     """
     p, o = checked(forecast, outcome)
     q = np.clip(p, clip, 1.0 - clip)
@@ -144,13 +116,7 @@ def log_losses(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHIN
 
 
 def log_loss(forecast: ArrayLike, outcome: ArrayLike, *, clip: float = _MACHINE) -> float:
-    """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693. Clipped as in `log_losses`.
-
-    Examples
-    --------
-    >>> round(log_loss([0.9, 0.9], [1, 1]), 4)
-    0.1054
-    """
+    """Mean negative log likelihood, in nats; lower is better, always-0.5 gives 0.693. Clipped as in `log_losses`."""
     return float(log_losses(forecast, outcome, clip=clip).mean())
 
 

@@ -77,8 +77,6 @@ class Study:
 def estimate_of(batches: FloatArray, setting: str) -> Estimate:
     """Mean of independent batches with the interval of the paired test.
 
-    Examples
-    --------
     >>> estimate_of(np.zeros(6), "x")
     Estimate(setting='x', value=0.0, low=0.0, high=0.0)
     """

@@ -66,24 +66,7 @@ def make_world(kind: WorldKind, *, branching: int = 3, depth: int = 2, seed: int
 
     Linear weights are Dirichlet(5) shares, so that each node is a proper mean of its children (paper A, App. B's condition).
 
-    Parameters
-    ----------
-    kind : {"linear", "logic", "mixed"}
-    branching, depth : int
-        Children of an inner node; levels of inner nodes, at least 1.
-    seed : int
-        Of the weights.
-
-    Raises
-    ------
-    DomainError
-        Another kind, fewer than two children, no level, or more than 4,096 leaves.
-
-    Examples
-    --------
-    >>> world = make_world("logic", branching=2, depth=1)
-    >>> world.truth(np.array([[0.5, 0.8]])).round(9).tolist()
-    [0.4]
+    Raises `DomainError` for another kind, fewer than two children, no level, or more than 4,096 leaves.
     """
     if kind not in get_args(WorldKind):
         raise DomainError(f"a world is one of {', '.join(get_args(WorldKind))}, not {kind!r}")
@@ -125,12 +108,6 @@ def linear_reading(world: World, truths: FloatArray) -> World:
     """A world of the same shape whose rules are linear, each fitted by least squares to what the true rule gives.
 
     It is what a linear synthesizer at its best makes of a world that is not linear; weights may be anything the data ask for.
-
-    Parameters
-    ----------
-    world : World
-    truths : ndarray, shape (rows, leaves)
-        True values from which every node is fitted.
     """
     columns: dict[NodeId, FloatArray] = {leaf: truths[:, place] for place, leaf in enumerate(world.leaves)}
     tree = world.tree

@@ -21,7 +21,7 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.access.own_web import own_asker, own_prompts
 from workbench.environment import proxy_settings
-from workbench.errors import BudgetStop, UsageError
+from workbench.errors import BudgetStop, Option, UsageError, command
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
@@ -151,7 +151,9 @@ async def open_gatherer(
 
     if options.model is not None and options.model.startswith("offline/"):
         raise UsageError(
-            f"{options.model} reads no text: name another --model for contexts, or none, then rules alone do it"
+            f"{options.model} reads no text: name another ",
+            Option("model"),
+            " for contexts, or none, then rules alone do it",
         )
     ask = None
     if options.model is not None:
@@ -254,7 +256,7 @@ class ContextGatherer:
             verdicts=self._verdicts,
         )
         if not web.engines:
-            raise UsageError("no search engine works here: `workbench doctor` says which keys are set")
+            raise UsageError("no search engine works here: ", command("doctor"), " says which keys are set")
         maker = ContextMaker(shown, cutoff, self._ask) if self._ask is not None else None
         queries = (
             await maker.queries(self._options.queries)

@@ -15,7 +15,7 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.access.model_gateway import spending
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.questions.as_of import statement_as_of
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.questions.sets.question_sets import QuestionSet, load_set
@@ -88,18 +88,27 @@ class RoundRules:
 
     def __post_init__(self) -> None:
         if self.quick not in QUICK_PASSES:
-            raise UsageError(f"--quick is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
+            raise UsageError(Option("quick"), f" is one of {', '.join(QUICK_PASSES)}, not {self.quick!r:.40}")
         if self.contexts not in ("stored", "gather", "none"):
-            raise UsageError(f"--contexts is stored, gather or none, not {self.contexts!r:.40}")
+            raise UsageError(Option("contexts"), f" is stored, gather or none, not {self.contexts!r:.40}")
         unknown = [name for name in self.engines or () if name not in ENGINES]
         if unknown:
             raise UsageError(
-                f"there is no search engine {unknown[0]!r:.40}; --engines names some of {', '.join(ENGINES)}"
+                f"there is no search engine {unknown[0]!r:.40}; ",
+                Option("engines"),
+                f" names some of {', '.join(ENGINES)}",
             )
         if self.engines and self.contexts != "gather":
-            raise UsageError("--engines goes with --contexts gather")
+            raise UsageError(Option("engines"), " goes with ", Option("contexts", "gather"))
         if self.trials < 1 or self.promote < 0 or (self.size is not None and self.size < 1):
-            raise UsageError("--trials and --size are at least 1, --promote at least 0")
+            raise UsageError(
+                Option("trials"),
+                " and ",
+                Option("size"),
+                " are at least 1, ",
+                Option("promote"),
+                " at least 0",
+            )
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object."""

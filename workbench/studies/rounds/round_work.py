@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from proxies.asof.clock import Cutoff
 from workbench.engine.ownership import own_folder
-from workbench.errors import ProviderError, UsageError
+from workbench.errors import Option, ProviderError, UsageError
 from workbench.questions.formats.base import LeftOut
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import HalvingSchedule, due_since
@@ -200,7 +200,8 @@ def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
     for price in (arm.price() for arm in arms_of(rules).values()):
         if price.usd is None:
             raise UsageError(
-                f"the price of {rules.model} is unknown, so no budget in dollars can be kept: --price {rules.model}=IN,OUT"
+                f"the price of {rules.model} is unknown, so no budget in dollars can be kept: ",
+                Option("price", f"{rules.model}=IN,OUT"),
             )
 
 
@@ -237,7 +238,11 @@ async def gather_contexts(store: Store, night: Round, sitting: RoundWork) -> Rou
             # so the next attempt, with a key that was missing, asks at other addresses.
             _record_manifest(store, night, gather_attempt=attempt + 1)
             raise ProviderError(
-                f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; --new --contexts none does without"
+                f"none of {len(tried)} contexts could be gathered, the first: {tried[0].reason}; ",
+                Option("new"),
+                " ",
+                Option("contexts", "none"),
+                " does without",
             )
     contexts = _contexts(store, night.set_name, night.questions, cutoff)
     if len(contexts) < len(night.questions):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, NoReturn
 
+from workbench.errors import Option
 from workbench.propositions import NodeId, Rule
 from workbench.synthesis.errors import NoFunction
 
@@ -27,11 +28,11 @@ class VanillaRule(Rule):
 
     def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
         """Raise NoFunction."""
-        raise NoFunction("a vanilla node has no function: ask the model again with --full")
+        raise NoFunction("a vanilla node has no function: ask the model again with ", Option("full", True))
 
     def derivative(self, p: Mapping[NodeId, float]) -> NoReturn:
         """Raise NoFunction."""
-        raise NoFunction("a vanilla node has no derivative: ask the model again with --full")
+        raise NoFunction("a vanilla node has no derivative: ask the model again with ", Option("full", True))
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """All of [0, 1]."""

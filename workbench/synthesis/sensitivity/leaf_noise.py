@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from math import fsum
 from typing import Any, Literal, get_args
 
+from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.whatif.evaluation import follows_children, settle
@@ -94,7 +95,8 @@ def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int)
     deaf = [node for node in tree.inner() if not follows_children(tree[node]) and not tree[node].pinned]
     if deaf:
         raise SensitivityError(
-            f"{', '.join(deaf)} has no function, so noise below it cannot reach the root: analyze with another --rule"
+            f"{', '.join(deaf)} has no function, so noise below it cannot reach the root: analyze with another ",
+            Option("rule"),
         )
     sources = random.Random(seed)
     values = []

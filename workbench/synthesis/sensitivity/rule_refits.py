@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import Option
 from workbench.propositions import NodeId, Rule, Tree
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
@@ -150,7 +151,8 @@ def weight_uncertainty(
     evaluation = evaluate(tree)
     if evaluation.root is None:
         raise SensitivityError(
-            "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
+            "the root has no value: ground and synthesize the tree first, or resynthesize with ",
+            Option("full", True),
         )
     draws = np.random.default_rng(seed)
     sampled: dict[NodeId, Callable[[Mapping[NodeId, Column]], Column]] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import fsum, sqrt
 from typing import Any, Literal, get_args
 
+from workbench.errors import Option
 from workbench.propositions import NodeId, Tree, check_probability
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.sensitivity.paths import path_weights
@@ -138,7 +139,8 @@ def root_uncertainty(
     evaluation = evaluate(tree)
     if evaluation.root is None:
         raise SensitivityError(
-            "the root has no value: ground and synthesize the tree first, or resynthesize with --full"
+            "the root has no value: ground and synthesize the tree first, or resynthesize with ",
+            Option("full", True),
         )
     pairs = _checked(tree, variances, correlation or {}, evaluation.values)
     weights = path_weights(tree, evaluation=evaluation)

@@ -16,6 +16,7 @@ from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios, check_name
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import whose_fields
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.tree_rows import Mark
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -115,7 +116,7 @@ class Keeper:
                 else:
                     self._say(f"kept as {self.name}" if edits else "", False)
             except WorkbenchError as error:
-                self._say(f"not kept: {error}", True)
+                self._say(f"not kept: {on_page(error)}", True)
                 return
             self._stored = edits
 

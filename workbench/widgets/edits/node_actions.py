@@ -114,9 +114,9 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.line = html()
         self.why = field("why again (goes on record)")
         self.ask = action(
-            "Ground again", tried(self._show_price, self._refuse), tooltip="says the price first"
+            "Collect evidence again", tried(self._show_price, self._refuse), tooltip="says the price first"
         )
-        self.confirm = action("Ground it at this price", tried(self._reopen, self._refuse))
+        self.confirm = action("Collect it at this price", tried(self._reopen, self._refuse))
         self.cancel = action("Not now", lambda: self._offer())
         self.retry = action(
             "Try again",

@@ -35,9 +35,7 @@ class AssumptionForm(ipywidgets.VBox):  # type: ignore[misc]
         self.detail = html()
         self.line = html()
         self.probability = field("probability of the assumption", "wb-short")
-        self.assume = action(
-            "Set assumption", self._assume, tooltip="recomputes this proposition and those above"
-        )
+        self.assume = action("Set assumption", self._assume, tooltip="recomputes this driver and those above")
         super().__init__(
             [self.detail, box(ipywidgets.HBox, [self.probability, self.assume], "wb-form-row"), self.line],
             layout=look(ipywidgets.Layout),
@@ -151,7 +149,7 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.hold = self._button("Hold", "pin", lambda: self._make(pin=[self.node]))
         self.release = self._button("Give back", "unpin", lambda: self._make(unpin=[self.node]))
         self.remove = self._button("Remove", "remove", self._remove)
-        self.new_words = field("new proposition below this one", "wb-long")
+        self.new_words = field("new driver below this one", "wb-long")
         self.new_side = choice(list(_SPEAKS), "side it speaks for")
         self.new_weight = field("weight, such as 0.2")
         self.new_p = field("probability")

@@ -133,9 +133,9 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
 
         self._note("The synthesizer is being asked; the page goes on meanwhile.")
         self._show_only()
-        self.work.ask(run, resynthesize, self._compare)
+        self.work.ask(run, resynthesize, self._show_both)
 
-    def _compare(self, result: WhatIfResult) -> None:
+    def _show_both(self, result: WhatIfResult) -> None:
         with self._session.lock:
             self._answered()
             if not self._is_current():

@@ -14,6 +14,7 @@ from workbench.widgets.edits.edit_log import DRAFT, Keeper
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import action, box, choice, field, html, look, offer, tried
 from workbench.widgets.html_panel import Panel
+from workbench.widgets.page_terms import on_page
 
 
 class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
@@ -75,7 +76,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
                 self._table = self.scenarios.table(tree)
             except WorkbenchError as error:
                 self._table = None
-                self.said.value = panels.refusal(str(error))
+                self.said.value = panels.refusal(on_page(error))
             self.show()
 
     def show(self) -> None:

@@ -28,6 +28,7 @@ from workbench.widgets.edits.scenario_pane import ScenarioPane
 from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style, tried
 from workbench.widgets.html_panel import Panel, in_place
 from workbench.widgets.live_run import Follower, Poller
+from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -235,7 +236,7 @@ class LiveView(_View):
         try:
             changed = self.follower.look()
         except WorkbenchError as error:
-            self.line.value = panels.refusal(str(error))
+            self.line.value = panels.refusal(on_page(error))
             return True
         if changed:
             self._show()
@@ -289,7 +290,7 @@ class EvidenceView(_View):
         begin = node or next((leaf for leaf in leaves if run.notebook(leaf) is not None), leaves[0])
         if run.tree[begin].children:
             raise UsageError(
-                f"{begin} is combined from those below it; a proof belongs to a leaf: {', '.join(leaves)}"
+                f"{begin} is combined from those below it; evidence belongs to one of: {', '.join(leaves)}"
             )
         self.shared = shared_edits(run)
         self.chosen = choice([(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "leaf")

@@ -76,7 +76,7 @@ class TreeView {
     this.bar = this.toolbar();
     this.list = element("div", "wb-rows");
     this.list.setAttribute("role", "tree");
-    this.list.setAttribute("aria-label", "Proposition tree");
+    this.list.setAttribute("aria-label", "Claim and drivers");
     this.list.addEventListener("keydown", (event) => this.onKey(event));
     this.list.addEventListener("scroll", () => this.onScroll());
     this.space = element("div", "wb-space");
@@ -170,10 +170,10 @@ class TreeView {
     this.words = element("input", "wb-search");
     this.words.type = "search";
     this.words.placeholder = "Search";
-    this.words.setAttribute("aria-label", "search the propositions");
+    this.words.setAttribute("aria-label", "search the drivers");
     this.kind = element("select", "wb-kind");
-    this.kind.setAttribute("aria-label", "which propositions");
-    for (const [kind, label] of [["", "all"], ["changed", "changed"], ["leaf", "leaves"], ["open", "open or stale"]]) {
+    this.kind.setAttribute("aria-label", "which drivers");
+    for (const [kind, label] of [["", "all"], ["changed", "changed"], ["leaf", "with evidence"], ["open", "open or stale"]]) {
       const option = element("option", "", label);
       option.value = kind;
       this.kind.append(option);
@@ -258,7 +258,7 @@ class TreeView {
     }
     if (this.zoomed !== null && !this.parents.has(this.zoomed)) this.zoom(null);
     if (!this.parents.has(this.focusId)) this.focusId = order[0] ?? null;
-    this.total = `${order.length.toLocaleString("en")} propositions, ${leaves.toLocaleString("en")} leaves`;
+    this.total = `${(order.length - 1).toLocaleString("en")} drivers, ${leaves.toLocaleString("en")} with evidence`;
     this.showFolds();
     this.paintSelection();
     this.paintState();
@@ -382,7 +382,7 @@ class TreeView {
       const positive = node.polarity === "Positive";
       sign.textContent = positive ? "+" : "\u2212";
       sign.dataset.sign = positive ? "up" : "down";
-      sign.title = positive ? "speaks for the proposition above" : "speaks against the proposition above";
+      sign.title = positive ? "speaks for what stands above" : "speaks against what stands above";
     }
     const marks = element("span", "wb-marks");
     head.append(id, sign, marks);

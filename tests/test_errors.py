@@ -1,0 +1,147 @@
+"""What mends an error is data in it, and each face words it in its own terms."""
+
+import ast
+import inspect
+import pickle
+import re
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
+from workbench.cli.main import COMMANDS
+from workbench.errors import Option, UsageError, command, option_text
+from workbench.store import Store, UnknownRun
+from workbench.widgets.page_terms import BUTTONS, FIELDS, on_page, page_terms
+
+ROOT = Path(__file__).resolve().parents[1]
+#: How a string spells a command or an option of the command line.
+SPELT = re.compile(
+    r"`(workbench )?(resume|show|runs|verify|whatif|reground|leaks)\b|`workbench |(?<![\w-])--(?!protocol)[a-z]"
+)
+
+
+def spelt(source: str) -> list[str]:
+    """Strings of raised errors that spell a command or an option, which only the command line's own files may."""
+    raised = [
+        node.exc
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Raise) and node.exc is not None
+    ]
+    strings = [node for error in raised for node in ast.walk(error) if isinstance(node, ast.Constant)]
+    return [node.value for node in strings if isinstance(node.value, str) and SPELT.search(node.value)]
+
+
+def test_no_error_outside_the_command_line_spells_a_command() -> None:
+    faces = ("cli", "magics.py")
+    files = [
+        path
+        for path in sorted((ROOT / "workbench").rglob("*.py"))
+        if path.relative_to(ROOT / "workbench").parts[0] not in faces
+    ]
+    lines = [f"{path.relative_to(ROOT)}: {text}" for path in files for text in spelt(path.read_text("utf-8"))]
+    assert lines == [], "say it with workbench.errors.command(...) or Option(...)"
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ('raise UsageError(f"{x}: `workbench resume {y}` first")', True),
+        ('raise UsageError("too small: raise --budget-usd")', True),
+        ('raise UsageError("no value yet: ", command("resume", run))', False),
+        ('raise UsageError("start it with `dask scheduler --protocol tls`")', False),
+    ],
+)
+def test_a_command_in_an_error_is_seen(source: str, seen: bool) -> None:
+    assert bool(spelt(source)) == seen
+
+
+def test_one_error_in_the_terms_of_three_faces() -> None:
+    error = UsageError(
+        "P1 has no value yet: ", command("resume", "R1"), " grounds it; or ", Option("budget_usd", "5")
+    )
+    assert str(error) == "P1 has no value yet: `workbench resume R1` grounds it; or --budget-usd 5"
+    error.terms = python_terms
+    assert str(error) == "P1 has no value yet: wb.resume('R1') grounds it; or budget_usd='5'"
+    assert on_page(error) == (
+        'P1 has no value yet: the button Resume grounds it; or the field "budget in dollars" (5)'
+    )
+    assert [remedy.name for remedy in error.remedies] == ["resume", "budget_usd"]
+    assert str(pickle.loads(pickle.dumps(UsageError("a ", command("runs"))))) == "a `workbench runs`"
+
+
+@pytest.mark.parametrize(
+    ("remedy", "python"),
+    [
+        (command("reground", "R", "P1"), "analysis.reground('P1')"),
+        (command("import", "a.zip", review=True), "analysis.take_review('a.zip')"),
+        (command("resume", "R", yes=True), "wb.resume('R', rebuy=True)"),
+        (command("keys new"), "`workbench keys new` in a shell"),
+        (Option("trust_cluster", True), "trust_cluster=True"),
+        (Option("rule"), "rule="),
+    ],
+)
+def test_a_remedy_in_python(remedy: Any, python: str) -> None:
+    assert python_terms(remedy) == python
+
+
+def test_what_the_page_lacks_is_said_as_what_to_type() -> None:
+    assert page_terms(command("keys new")) == "`workbench keys new` on the command line"
+    assert page_terms(Option("payoff")) == "`--payoff` on the command line"
+    assert option_text("to", "a b") == "--to 'a b'"
+
+
+def remedies() -> list[tuple[str, set[str]]]:
+    """(command, options) of every remedy in the source."""
+    named = []
+    for path in (ROOT / "workbench").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+            match node:
+                case ast.Call(ast.Name("command"), [ast.Constant(str(name)), *_], keywords):
+                    named.append((name, {str(word.arg) for word in keywords}))
+    return named
+
+
+def test_every_command_of_a_remedy_exists() -> None:
+    named = remedies()
+    assert len(named) > 20
+    assert {name.partition(" ")[0] for name, _options in named} <= set(COMMANDS)
+
+
+def test_every_call_and_keyword_of_a_remedy_exists() -> None:
+    for call in CALLS.values():
+        owner: Any = wb if call.startswith("wb.") else wb.Analysis
+        assert callable(getattr(owner, call.partition(".")[2])), call
+    for name, options in remedies():
+        if name in CALLS and "review" not in options:
+            owner = wb if CALLS[name].startswith("wb.") else wb.Analysis
+            signature = inspect.signature(getattr(owner, CALLS[name].partition(".")[2]))
+            known = set(signature.parameters)
+            keywords = any(p.kind is p.VAR_KEYWORD for p in signature.parameters.values())
+            assert keywords or {KEYWORDS.get(option, option) for option in options} <= known, (name, options)
+
+
+def test_the_buttons_and_fields_of_the_page_are_there() -> None:
+    widgets = "\n".join(
+        path.read_text("utf-8")
+        for path in (ROOT / "workbench" / "widgets").rglob("*")
+        if path.suffix in {".py", ".js", ".j2"} and path.name != "page_terms.py"
+    )
+    for words in BUTTONS.values():
+        assert re.search(
+            rf'["\'>]{words.partition(",")[0].removeprefix("the button ").removeprefix("the page ")}["\'<]',
+            widgets,
+        ), words
+    for words in FIELDS.values():
+        assert re.findall(r'"(.+?)"', words)[0].lower() in widgets.lower(), words
+
+
+def test_python_names_python(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    with pytest.raises(UnknownRun, match=r"wb\.runs\(\) lists them"):
+        wb.open_run("nope")
+    with closing(Store(tmp_path)) as store, pytest.raises(UnknownRun, match="`workbench runs` lists them"):
+        store.resolve_run("nope")  # the same error at the command line's door

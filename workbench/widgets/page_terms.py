@@ -1,0 +1,38 @@
+"""Errors in the terms of the page: what mends one is a button or a field that stands on it."""
+
+from workbench.errors import Command, Option, WorkbenchError, shell_terms
+
+#: Command -> what does the same on the page.
+BUTTONS = {
+    "export": "the button Download",
+    "reground": "the button Collect evidence again",
+    "resume": "the button Resume",
+    "runs": "the page All runs",
+    "scenarios": "the button Close, beside the scenarios",
+    "show": "the page All runs",
+}
+#: Option -> the field in which it is typed.
+FIELDS = {
+    "author": 'the field "your name"',
+    "budget_usd": 'the field "budget in dollars"',
+    "cutoff": 'the field "cutoff"',
+    "model": 'the field "model"',
+    "to": 'the choice beside the button "Download"',
+}
+
+
+def page_terms(remedy: Command | Option) -> str:
+    """Return the button or the field; what the page does not have as what to type on the command line."""
+    if remedy.name in (BUTTONS if isinstance(remedy, Command) else FIELDS):
+        words = BUTTONS[remedy.name] if isinstance(remedy, Command) else FIELDS[remedy.name]
+        value = str(remedy.value) if isinstance(remedy, Option) else ""
+        return f"{words} ({value})" if value and not value.isupper() else words
+    typed = shell_terms(remedy)
+    return f"{typed if isinstance(remedy, Command) else f'`{typed}`'} on the command line"
+
+
+def on_page(error: Exception) -> str:
+    """Return the line of an error for the page."""
+    if isinstance(error, WorkbenchError):
+        error.terms = page_terms
+    return str(error)
