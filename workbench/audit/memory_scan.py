@@ -19,7 +19,6 @@ from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply
 from workbench.quoting import one_line
-from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
 from workbench.store import ModelLedger, Store
 
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|\n+")
@@ -93,6 +92,9 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
     rows = {state.run_id: scan_memory(store, state) for state in states}
     n = [sum(1 for _ in state.tree.leaves()) for state in states]
     late = [len({row.node for row in rows[state.run_id] if row.own}) for state in states]
+    # scipy, which a view of the other checks does not need
+    from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
+
     wilson = wilson_interval(sum(late), sum(n))
     drawn = bootstrap_rate(late, n) if len(states) > 1 else None
     return {

@@ -17,9 +17,7 @@ from workbench.annotations.second_opinions import (
 from workbench.audit.data_read import findings, leaves_without_data
 from workbench.audit.drift import drift
 from workbench.audit.memory_scan import memory_document
-from workbench.audit.routes import by_grounder, record_table, routes_of, together
 from workbench.audit.run_audit import audit_run
-from workbench.engine.leaves.own_record import resolved_leaves
 from workbench.engine.proof_check import verify_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id
@@ -128,6 +126,10 @@ def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
 
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
+    # pandas and scipy, which no other of these documents needs
+    from workbench.audit.routes import by_grounder, record_table, routes_of, together
+    from workbench.engine.leaves.own_record import resolved_leaves
+
     if run_id is None:
         leaves = list(resolved_leaves(store))
         return {"record": record_table(leaves), "together": together(leaves)}
