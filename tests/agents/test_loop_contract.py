@@ -28,11 +28,11 @@ from tests.fakes.loop_run import (
     says,
     work,
 )
+from workbench import quoting
 from workbench.agents.evidence.base import read_evidence
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
-from workbench.agents.loop import quoted_lines as quoting
 from workbench.agents.loop import web_tools
 from workbench.agents.loop.tool_box import text_hash
 from workbench.engine.proof_check import proof_context
