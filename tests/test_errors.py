@@ -5,6 +5,7 @@ import inspect
 import pickle
 import re
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,7 @@ def test_what_the_page_lacks_is_said_as_what_to_type() -> None:
     assert option_text("to", "a b") == "--to 'a b'"
 
 
+@cache
 def remedies() -> list[tuple[str, set[str]]]:
     """(command, options) of every remedy in the source."""
     named = []

@@ -36,6 +36,8 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.grammar import read_claim
 
+pytestmark = pytest.mark.long
+
 THREE_MONTHS = Span(months=3)
 MEDIAN = ClaimTemplate(text="The VIX closes above {median} on {end}", family="VIX", horizon=THREE_MONTHS)
 HIGHER = ClaimTemplate(
@@ -100,7 +102,6 @@ def test_a_file_of_claims_names_its_bad_line(tmp_path: Path) -> None:
     assert (template.family, template.horizon) == ("fear", Span(days=7))
 
 
-@pytest.mark.long
 async def test_the_root_is_the_one_of_a_run() -> None:
     """Without kernels, and to the last digit what agents, notebooks and synthesis give."""
     statement, last_day = "VIX above 20 on 2018-07-27", date(2018, 6, 29)
@@ -175,7 +176,6 @@ def test_weights_fitted_on_all_rows_are_refused(tmp_path: Path, monkeypatch: pyt
     assert len(run_backtest(plan(MEDIAN, last="2015-12-31"), ForecastFile(tmp_path / "fixed"))) == 4
 
 
-@pytest.mark.long
 def test_a_killed_backtest_goes_on(tmp_path: Path) -> None:
     words = ["backtest", MEDIAN.text, "--from", "2016-01-31", "--to", "2018-06-30", "--every", "month",
              "--horizon", "1w", "--forecaster", "series", "--processes", "2"]  # fmt: skip

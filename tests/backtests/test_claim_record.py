@@ -19,6 +19,8 @@ from workbench.questions.decision import Rows, base_rate, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 
+pytestmark = pytest.mark.long
+
 CUTOFF = Cutoff.parse("2018-06-30")
 LAST = date(2018, 6, 29)
 HIGHER = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
@@ -70,7 +72,6 @@ def test_the_record_counts_its_cutoffs_and_compares_with_each_rival() -> None:
     assert row["outcome"] == float(end > start)
 
 
-@pytest.mark.long
 def test_two_processes_give_what_one_gives() -> None:
     one, two = (
         claim_record(

@@ -43,6 +43,7 @@ def called(words: list[str]) -> str:
         name, command, words = command.resolve_command(context, words)
 
 
+@pytest.mark.long
 def test_every_recorded_command_line_calls_what_it_called() -> None:
     wrong = {}
     for function, *words in LINES:

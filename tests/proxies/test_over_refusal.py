@@ -156,6 +156,7 @@ def printed(text: str) -> str:
     return rest.partition(END)[0]
 
 
+@pytest.mark.long
 def test_no_endpoint_is_empty_though_there_are_rows_of_before_the_cutoff() -> None:
     empty = [
         (e.path, text)
@@ -174,6 +175,7 @@ def test_what_is_refused_says_why_and_what_to_ask_for_instead() -> None:
             ), endpoint.path
 
 
+@pytest.mark.long
 def test_the_page_prints_the_table() -> None:
     assert printed(DOCS.read_text(encoding="utf-8")) == table(), (
         "write it anew: python -m tests.proxies.test_over_refusal"

@@ -54,6 +54,7 @@ def test_a_study_takes_settings_by_name_and_is_another_study_then() -> None:
     assert changed.digest != spec.digest and with_settings(spec, {}) == spec
 
 
+@pytest.mark.long
 def test_a_claim_takes_settings_by_name(tmp_path: Path) -> None:
     claim = (
         "analyze",
@@ -83,6 +84,7 @@ def test_a_claim_takes_settings_by_name(tmp_path: Path) -> None:
     assert twice.returncode == 2 and "set twice" in twice.stderr
 
 
+@pytest.mark.long
 def test_a_leaf_is_not_reopened_where_a_setting_is_refused(tmp_path: Path) -> None:
     make_run(tmp_path / "home")
     before = run_cli(tmp_path, "show", RUN, "--json").stdout
