@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.engine_scale import Scale, measure
 from tests.fakes.asking_run import open_run
-from workbench.engine import manifest as files_module
+from workbench.engine.record import recorder as files_module
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import RunFiles
 from workbench.store import Store
