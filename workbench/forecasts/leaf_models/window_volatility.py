@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from workbench.forecasts.garch_library import garch_model
 from workbench.forecasts.leaf_models.spec import Floats
 
 PATHS = 4000
@@ -85,12 +86,10 @@ def simulate_garch(closes: pd.Series, days: int) -> Floats:
     >>> paths.shape, round(float(paths.std()), 2)
     ((4000, 5), 0.01)
     """
-    from arch import arch_model
-
     # In percent: `arch` estimates badly on variances of 1e-4, and its own rescaling (off here) would change the unit
     # of the parameters from series to series.
     returns = 100 * np.diff(np.log(closes.to_numpy(dtype=float)))
-    fit = arch_model(returns, mean="Constant", vol="GARCH", p=1, o=1, q=1, rescale=False).fit(disp="off")
+    fit = garch_model()(returns, mean="Constant", vol="GARCH", p=1, o=1, q=1, rescale=False).fit(disp="off")
     mu, omega, alpha, gamma, beta = (
         float(fit.params.iloc[k] if hasattr(fit.params, "iloc") else fit.params[k]) for k in range(5)
     )

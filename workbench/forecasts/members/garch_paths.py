@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from workbench.forecasts.garch_library import garch_model
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.science.arrays import FloatArray
 
@@ -56,10 +57,8 @@ def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Float
 
 @lru_cache(maxsize=256)
 def _fitted(standardised: bytes) -> GarchFit:
-    from arch import arch_model
-
     steps = np.frombuffer(standardised)
-    model = arch_model(steps, mean="Constant", vol="GARCH", p=1, o=1, q=1, rescale=False)
+    model = garch_model()(steps, mean="Constant", vol="GARCH", p=1, o=1, q=1, rescale=False)
     result = model.fit(disp="off", show_warning=False, options={"maxiter": 200})
     mean, omega, alpha, gamma, beta = (float(value) for value in np.asarray(result.params))
     return GarchFit(mean, omega, alpha, gamma, beta)

@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from workbench.forecasts.garch_library import garch_model
 from workbench.forecasts.series.series_history import Days, History
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, UnknownName
@@ -71,10 +72,8 @@ class Volatility:
 
     def _log_returns(self, percent: FloatArray, horizon: int) -> FloatArray:
         """Cumulated log returns in per cent, shape (simulations, horizon)."""
-        from arch import arch_model
-
         # the mean is always fitted, so that the past shocks drawn from are centred; without drift it is taken off again
-        model = arch_model(percent, mean="Constant", rescale=False, **_SETTINGS[self.kind])
+        model = garch_model()(percent, mean="Constant", rescale=False, **_SETTINGS[self.kind])
         fit = model.fit(disp="off", show_warning=False)
         forecast = fit.forecast(
             horizon=horizon,
