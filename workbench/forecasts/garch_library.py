@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from contextlib import chdir
 from functools import cache
 from typing import Any
 
@@ -12,12 +13,12 @@ def garch_model() -> Callable[..., Any]:
 
     arch imports matplotlib, which reads a ``matplotlibrc`` of the current folder, and that folder may be a stranger's.
     """
-    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
-        os.chdir(os.sep)
+        with chdir(os.sep):
+            from arch import arch_model
+    except (
+        FileNotFoundError
+    ):  # the folder is gone: there is nothing in it to be read, and nowhere to go back to
         from arch import arch_model
-    finally:
-        os.fchdir(here)
-        os.close(here)
     model: Callable[..., Any] = arch_model
     return model
