@@ -15,6 +15,8 @@ from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_nam
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.store import Store
 
+pytestmark = pytest.mark.long
+
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 ANALYZE = ("analyze", STATEMENT, "--cutoff", "2018-06-30")
 

@@ -13,6 +13,8 @@ from tests.fakes.screens import RUN as OTHER
 from tests.fakes.screens import make_run
 from tests.fakes.small_run import RUN, make_small_run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:

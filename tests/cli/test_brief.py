@@ -10,6 +10,8 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy, text_of
 
+pytestmark = pytest.mark.long
+
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 
 

@@ -11,6 +11,8 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.openai_server import OpenAIServer, Policy, analysis_block
 
+pytestmark = pytest.mark.long
+
 STATEMENT = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
 RUN = ("analyze", STATEMENT, "--cutoff", "2018-06-30", "--model", "openai/x", "--json")
 

@@ -12,6 +12,8 @@ import pytest
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def copy(demo: FinishedRun, tmp_path: Path) -> Path:
