@@ -5,9 +5,7 @@ made of. At a look those are compared but for the bytes of stored bodies: whoeve
 """
 
 from dataclasses import asdict, dataclass
-from functools import cache
 from hashlib import sha256
-from importlib.resources import files
 from typing import Any, get_args
 
 import orjson
@@ -16,8 +14,8 @@ from workbench.audit.check import Check, Verdict
 from workbench.engine.hindsight import hindsight
 from workbench.engine.record.run_files import write_atomically
 from workbench.engine.record.state import RunState
+from workbench.source_hash import source_hash
 from workbench.store import Store
-from workbench.version import __version__
 
 _FILE = "checks.json"
 #: Events that no check reads: what people say of a run, and try on it while they look at it.
@@ -45,7 +43,7 @@ def checks_key(store: Store, state: RunState) -> str:
     """Return one hash over all that the checks of a run look at, but for the bytes of bodies, and over the checks."""
     folder = store.folder(state.run_id)
     looked_at = [
-        _version(),
+        source_hash(__package__),
         store.log_head(state.run_id, before=state.seq + 1, without=_UNREAD),
         store.ledger_head(state.run_id),
         # Of files the checks ask only whether they are there; what is in them is for `verify`.
@@ -58,16 +56,6 @@ def checks_key(store: Store, state: RunState) -> str:
         hindsight(state.settings, state.parsed_cutoff()),
     ]
     return sha256(repr(looked_at).encode()).hexdigest()
-
-
-@cache
-def _version() -> str:
-    """One hash over the workbench's version and the source of the checks, the same wherever they are installed."""
-    digest = sha256(__version__.encode())
-    for source in sorted(files(__package__).iterdir(), key=lambda file: file.name):
-        if source.name.endswith(".py"):
-            digest.update(source.read_bytes())
-    return digest.hexdigest()
 
 
 def kept_checks(store: Store, run_id: str, key: str) -> KeptChecks | None:

@@ -5,8 +5,6 @@ They can be measured anew, no package carries them, and they count for the very 
 
 import hashlib
 from collections.abc import Callable
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +14,16 @@ from proxies.asof.clock import Cutoff
 from proxies.atomic import replace_file
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.version import __version__
+from workbench.source_hash import source_hash
 
 _FOLDER = "records"
 #: What forecasts come out of.
 _CODE = ("workbench.backtests", "workbench.forecasts", "workbench.offline", "workbench.questions")
 
 
-@cache
 def code_hash() -> str:
-    """One hash over the source that forecasts come out of, the same wherever it is installed."""
-    digest = hashlib.sha256(__version__.encode())
-    for package in _CODE:
-        folder = Path(str(files(package)))
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
-    return digest.hexdigest()
+    """One hash over the source that forecasts come out of."""
+    return source_hash(*_CODE)
 
 
 def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | None:
