@@ -7,13 +7,22 @@ from pathlib import Path
 
 from workbench.version import __version__
 
+#: Code, and the texts and tables that it reads.
+_SUFFIXES = {".py", ".md", ".yaml", ".js", ".css"}
+
 
 @cache
 def source_hash(*packages: str) -> str:
-    """Return a hash over the workbench's version and the Python source of packages, the same wherever they are installed."""
+    """Return a hash over the workbench's version and the source of packages, the same wherever they are installed.
+
+    Read once per process: that is the code which runs.
+    """
     digest = hashlib.sha256(__version__.encode())
     for package in packages:
         folder = Path(str(files(package)))
-        for path in sorted(folder.rglob("*.py")):
-            digest.update(path.relative_to(folder).as_posix().encode() + path.read_bytes())
+        for path in sorted(folder.rglob("*")):
+            if path.suffix in _SUFFIXES and "__pycache__" not in path.parts:
+                name = f"{package}/{path.relative_to(folder).as_posix()}"
+                # NUL ends the name and the content: text that is moved from one to the other changes the hash.
+                digest.update(name.encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()

@@ -1,16 +1,15 @@
 """``manifest.json``: what ran, so that a figure can be traced."""
 
-import hashlib
 import platform
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import orjson
 
 from workbench.engine.record.state import RunState
 from workbench.prompts import TODAY
+from workbench.source_hash import source_hash
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.version import __version__
 
@@ -43,20 +42,9 @@ def installed() -> dict[str, str]:
     return {name: versions[name] for name in sorted(versions, key=str.lower) if name}
 
 
-@cache
 def code_hash() -> str:
-    """Return one hash over the Python sources of the three packages, so that a local change shows.
-
-    Read once per process: that is the code which runs.
-    """
-    digest = hashlib.sha256()
-    root = Path(__file__).resolve().parents[2]
-    for room in ("workbench", "sandbox", "proxies"):
-        for file in sorted((root / room).rglob("*")):
-            if file.suffix in {".py", ".md", ".yaml", ".js", ".css"} and "__pycache__" not in file.parts:
-                # NUL ends the name and the content: text that is moved from one to the other changes the hash.
-                digest.update(str(file.relative_to(root)).encode() + b"\0" + file.read_bytes() + b"\0")
-    return "sha256:" + digest.hexdigest()
+    """Return one hash over the source of the three packages, so that a local change shows."""
+    return "sha256:" + source_hash("workbench", "sandbox", "proxies")
 
 
 def manifest(**facts: Any) -> dict[str, Any]:
