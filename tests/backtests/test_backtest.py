@@ -29,11 +29,12 @@ from workbench.backtests.claim_backtest import (
 from workbench.backtests.claim_record import OwnForecaster, known_rows
 from workbench.backtests.claim_templates import ClaimTemplate, Span, read_templates
 from workbench.backtests.key_free_root import RootForecaster
-from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.backtests.known_rows import KnownRows
 from workbench.backtests.walk_forward import Forecast
 from workbench.errors import UsageError
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, value_series
+from workbench.questions.errors import LookAhead
 from workbench.questions.grammar import read_claim
 
 pytestmark = pytest.mark.long

@@ -6,10 +6,10 @@ from datetime import date
 from typing import NamedTuple, Protocol
 
 from workbench.backtests.driftless import driftless_chance
-from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.backtests.known_rows import KnownRows
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, check, resolve
-from workbench.questions.errors import ClaimRefused
+from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.science.errors import ScienceError
 
 

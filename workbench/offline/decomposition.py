@@ -1,24 +1,32 @@
-"""Which propositions bear on a claim: a reference class and supporting claims, two levels deep, handed over one level a round.
+"""Which propositions explain a claim: its drivers, two levels deep, handed over one level a round.
 
-Every child supports its parent: were it known to be true, the parent would be the more likely. Thresholds are
-chosen so that a child has come true about as often as its parent (within 0.1 of its base rate) in the history that
-is visible at the cutoff; otherwise an average of children would move the level of the parent for no reason.
+Drivers are the state, trend and volatility of the claim's series, series that have moved with it, and releases within its window.
+Every driver supports its parent: in the past it came true more often where the driver did; which direction of it does is read
+from the windows known at the cutoff, and so is which series are related. Thresholds are chosen so that a driver has come true about as often as its
+parent (within 0.1 of its base rate), so that its p can be compared with the parent's. No driver says its parent over again.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
 from workbench.models.base import Message, NodeRef
-from workbench.offline.supporting_claims import SupportingClaims
+from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
+from workbench.offline.co_movement import CoMovement, co_movement
+from workbench.offline.driver_candidates import DriverCandidates, DriverKind
+from workbench.offline.report_records import OutcomeRecord
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, check
 from workbench.questions.errors import ClaimRefused
 
 NEAR = 0.1
+#: Strength that another series needs to be a driver, how many may be, and how far the base rate of any driver may lie from the claim's.
+_RELATED, _MOST_RELATED, _COMPARABLE = 0.1, 2, 0.3
+#: Above this correlation a driver is its parent in other words.
+_THE_SAME = 0.98
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,105 +45,140 @@ class Planner:
     Parameters
     ----------
     rows : mapping of embedded identifier to rows
-        Visible rows of every series that a child may be about.
+        Visible rows of every series that a driver may be about.
     last_day : date
         Last day visible at the cutoff.
+
+    Raises
+    ------
+    LookAhead
+        A row is of after that day.
     """
 
     def __init__(self, rows: Mapping[str, Rows], last_day: date) -> None:
+        refuse_later_rows(rows, last_day)
         self.rows = rows
         self.last_day = last_day
-        self._bases: dict[Claim, float | None] = {}
+        self._records: dict[Claim, OutcomeRecord | None] = {}
         self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
-        """Return the claim with its children and grandchildren; no two statements are equal."""
-        # In full, since the claim's own record is its first leaf.
+        """Return the claim with its drivers and theirs; no two statements are equal."""
         base = treat(claim, self.rows, self.last_day).base_rate
         self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
-        if claim.reference:
-            return root
-        return replace(root, children=self._children(claim, base))
+        drivers = DriverCandidates(claim, self.rows, self.last_day)
+        own = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
+        grown = [self._grown(branch, claim) for branch in own]
+        # A series that stands below a driver already is not named beside it.
+        taken = {leaf.claim.series for branch in grown for leaf in leaves(branch)}
+        related = self._moved_with(drivers.related(), claim, taken)[:_MOST_RELATED]
+        released = self._moved_with(drivers.releases(), claim, taken)[:1]
+        others = [branch for kind in related + released if (branch := self._pick(kind, claim)) is not None]
+        if grown == own and others:
+            others[0] = self._grown(others[0], claim)
+        return replace(root, children=(*grown, *others))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Return the base rate of a claim, or None if it cannot be decided at this cutoff; computed once per claim."""
-        if claim not in self._bases:
+        """Return the base rate of a claim, or None if it cannot be decided at this cutoff."""
+        record = self._record(claim)
+        return None if record is None else record.base_rate
+
+    def _record(self, claim: Claim) -> OutcomeRecord | None:
+        """Past outcomes of a claim, computed once; None if it cannot be decided at this cutoff."""
+        if claim not in self._records:
             try:
                 check(claim, self.last_day)
-                appraisal = appraise(claim, self.rows, self.last_day, only_base=True)
-                self._bases[claim] = appraisal.base_rate
+                self._records[claim] = past_outcomes(claim, self.rows, self.last_day)
             except ClaimRefused:
                 # A candidate out of reach (a series not yet published, a window past the data) is passed over, not an error
                 # of the plan.
-                self._bases[claim] = None
-        return self._bases[claim]
+                self._records[claim] = None
+        return self._records[claim]
 
-    # --- the two levels --------------------------------------------------------------------------------------
+    def _together(self, claim: Claim, candidate: Claim) -> CoMovement | None:
+        parent, driver = self._record(claim), self._record(candidate)
+        return None if parent is None or driver is None else co_movement(parent, driver)
 
-    def _children(self, claim: Claim, base: float) -> tuple[Branch, ...]:
-        rungs = SupportingClaims(claim, self.rows, self.last_day)
-        reference = claim.as_reference()
-        self._used.add(reference.statement)
-        branches = [
-            Branch(claim=reference, why="the same event, judged by its own record alone", base_rate=base)
-        ]
-        picked: list[tuple[Branch, list[tuple[str, list[Claim]]]]] = []
-        for child in rungs.children():
-            branch = self._pick(child.why, child.candidates, base)
-            if branch is not None:
-                picked.append((branch, child.below))
-        # Only after all children are picked, so that no grandchild takes a statement that the upper level would have used.
-        branches += [self._grown(branch, below) for branch, below in picked]
-        return tuple(branches)
+    # --- choosing --------------------------------------------------------------------------------------------
 
-    def _grown(self, branch: Branch, below: list[tuple[str, list[Claim]]]) -> Branch:
-        if not below:
+    def _moved_with(
+        self, kinds: Iterable[DriverKind], claim: Claim, taken: Collection[str]
+    ) -> list[DriverKind]:
+        """Return those that have moved with a claim, the most alike first, without those on series that are taken."""
+        found = []
+        for kind in kinds:
+            together = self._first(kind, claim)
+            if kind.candidates(True)[0].series in taken:
+                continue
+            if together is not None and abs(together.strength) >= _RELATED:
+                found.append((abs(together.strength), kind))
+        return [kind for _, kind in sorted(found, key=lambda each: -each[0])]
+
+    def _first(self, kind: DriverKind, claim: Claim) -> CoMovement | None:
+        """How a claim has moved with the first candidate, in the direction that is up."""
+        for candidate in kind.candidates(True):
+            if candidate.statement not in self._used and self._record(candidate) is not None:
+                return self._together(claim, candidate)
+        return None
+
+    def _direction(self, kind: DriverKind, claim: Claim) -> bool:
+        together = self._first(kind, claim)
+        if together is None or abs(together.strength) < _RELATED:
+            return kind.up
+        return together.strength > 0
+
+    def _grown(self, branch: Branch, root: Claim) -> Branch:
+        """The branch with drivers of its own, where it speaks of the root's whole window; one alone would say too little."""
+        if branch.claim.end != root.end:
             return branch
         used_before = set(self._used)
-        reference = branch.claim.as_reference()
-        self._used.add(reference.statement)
-        inner = [
-            Branch(
-                claim=reference,
-                why="the same event, judged by its own record alone",
-                base_rate=branch.base_rate,
-            )
-        ]
-        for why, candidates in below:
-            picked = self._pick(why, candidates, branch.base_rate)
-            if picked is not None:
-                inner.append(picked)
-        if len(inner) < 3:  # a reference and one more say too little to be worth a level
+        kinds = DriverCandidates(branch.claim, self.rows, self.last_day).below()
+        inner = [each for each in (self._pick(kind, branch.claim) for kind in kinds) if each is not None]
+        if len(inner) < 2:
             self._used = used_before
             return branch
         return replace(branch, children=tuple(inner))
 
-    def _pick(self, why: str, candidates: Iterable[Claim], parent_base: float) -> Branch | None:
+    def _pick(self, kind: DriverKind, parent: Claim) -> Branch | None:
         """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked.
 
         What is picked has been through all that its notebook will compute: a base rate alone does not show that the models
         have enough to go by, and a leaf that fails cannot be chosen anew.
         """
-        best: Branch | None = None
-        for claim in candidates:
-            if claim.statement in self._used:
+        own = self.base_rate(parent)
+        best: tuple[Claim, float, CoMovement] | None = None
+        for claim in kind.candidates(self._direction(kind, parent)):
+            base, together = self.base_rate(claim), self._together(parent, claim)
+            if claim.statement in self._used or base is None or own is None or together is None:
                 continue
-            base = self.base_rate(claim)
-            if base is None or (
-                best is not None and _gap(base, parent_base) >= _gap(best.base_rate, parent_base)
+            if together.correlation > _THE_SAME or (
+                best is not None and abs(base - own) >= abs(best[1] - own)
             ):
                 continue
             try:
                 treat(claim, self.rows, self.last_day)
             except ClaimRefused:
                 break  # the others differ in their threshold alone, and have no longer a history
-            best = Branch(claim=claim, why=why, base_rate=base)
-            if _gap(base, parent_base) <= NEAR:
+            best = (claim, base, together)
+            if abs(base - own) <= NEAR:
                 break
-        if best is not None:
-            self._used.add(best.claim.statement)
-        return best
+        if best is None or own is None:
+            return None
+        claim, base, together = best
+        # Of its own series a claim's drivers are named whatever their past, of others only what has moved with it.
+        moved = claim.series == parent.series or together.strength >= _RELATED
+        if not moved or abs(base - own) > _COMPARABLE:
+            return None
+        self._used.add(claim.statement)
+        return Branch(claim=claim, why=_why(kind, together), base_rate=base)
+
+
+def _why(kind: DriverKind, together: CoMovement) -> str:
+    return (
+        f"{kind.role}: the claim came true in {together.with_driver:.0%} of the past windows in which this did, and in "
+        f"{together.without_driver:.0%} of the others"
+    )
 
 
 def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimate:
@@ -148,10 +191,6 @@ def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimat
     """
     check(claim, last_day)
     return appraise(claim, rows, last_day, simulated=False)
-
-
-def _gap(base: float, parent_base: float) -> float:
-    return abs(base - parent_base)
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:
@@ -200,8 +239,8 @@ def _words(plan: Branch) -> str:
     notes = "".join(f" Note: {note}." for note in plan.claim.notes)
     return (
         f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {plan.base_rate:.1%}. "
-        "The first child is the reference class; the others are claims of other kinds that support it, each with a "
-        "threshold that has come true about as often."
+        "Its drivers are the state, trend and volatility of its series, series that have moved with it, and releases within its "
+        "window, each with a threshold that has come true about as often, in the direction that went with the claim."
     )
 
 
