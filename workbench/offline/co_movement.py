@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.offline.driver_weights import FEWEST_WINDOWS
 from workbench.offline.report_records import OutcomeRecord, common_windows
 
 
@@ -29,8 +28,8 @@ class CoMovement:
 
     @property
     def strength(self) -> float:
-        """The correlation, drawn to 0 as by 12 windows of which nothing is known."""
-        return self.correlation * self.separate / (self.separate + FEWEST_WINDOWS)
+        """The correlation in standard errors of none, which about one is by chance."""
+        return self.correlation * float(np.sqrt(self.separate))
 
 
 def co_movement(claim: OutcomeRecord, driver: OutcomeRecord) -> CoMovement:

@@ -23,8 +23,9 @@ from workbench.questions.decision import Rows, appraise, check
 from workbench.questions.errors import ClaimRefused
 
 NEAR = 0.1
-#: Strength that another series needs to be a driver, how many may be, and how far the base rate of any driver may lie from the claim's.
-_RELATED, _MOST_RELATED, _COMPARABLE = 0.1, 2, 0.3
+#: Strength that another series needs to be a driver (one in four that has nothing to do with the claim gets past it: the two shares that
+#: are named with it tell), how many may be, and how far the base rate of any driver may lie from the claim's.
+_RELATED, _MOST_RELATED, _COMPARABLE = 1.2, 2, 0.3
 #: Above this correlation a driver is its parent in other words.
 _THE_SAME = 0.98
 
@@ -166,9 +167,7 @@ class Planner:
         if best is None or own is None:
             return None
         claim, base, together = best
-        # Of its own series a claim's drivers are named whatever their past, of others only what has moved with it.
-        moved = claim.series == parent.series or together.strength >= _RELATED
-        if not moved or abs(base - own) > _COMPARABLE:
+        if (not kind.own and together.strength < _RELATED) or abs(base - own) > _COMPARABLE:
             return None
         self._used.add(claim.statement)
         return Branch(claim=claim, why=_why(kind, together), base_rate=base)

@@ -39,11 +39,14 @@ class DriverKind:
         Claims that differ in their threshold, given the direction: up, calm or wide, or the opposite.
     up : bool
         The direction that is taken where the past is too short to tell.
+    own : bool
+        Whether it is about the claim's own series, or what its options imply: named whatever the past, as others are not.
     """
 
     role: Role
     candidates: Callable[[bool], list[Claim]]
     up: bool = True
+    own: bool = False
 
 
 class DriverCandidates:
@@ -62,7 +65,7 @@ class DriverCandidates:
         self.up = (claim.side == "above") != claim.never
 
     def own(self) -> list[DriverKind]:
-        """State, trend and volatility of the claim's own series."""
+        """State, volatility and trend of the claim's own series."""
         claim, name, up = self.claim, self.claim.series, self.up
         whole = partial(self._moves, name, self.start, self.end)
         # Prices in general move by tenths of a percent, those of a market by whole ones.
@@ -82,9 +85,9 @@ class DriverCandidates:
         )
         against = claim.pattern == "volatility"
         return [
-            DriverKind(role="state", candidates=self._state, up=up),
-            DriverKind(role="trend", candidates=trend, up=up != against),
-            DriverKind(role="volatility", candidates=volatility, up=(up == price) != against),
+            DriverKind(role="state", candidates=self._state, up=up, own=True),
+            DriverKind(role="volatility", candidates=volatility, up=(up == price) != against, own=price),
+            DriverKind(role="trend", candidates=trend, up=up != against, own=True),
         ]
 
     def related(self) -> list[DriverKind]:
@@ -115,15 +118,18 @@ class DriverCandidates:
         """Drivers of a driver: what a deep fall rests on, and the two halves of a move."""
         name = self.claim.series
         if self.claim.pattern == "drawdown":
-            fear = [DriverKind(role="related series", candidates=self._levels_of_fear, up=not self.up)]
+            calm = partial(self._calm, name, self.end)
+            fear = DriverKind(
+                role="volatility", candidates=self._levels_of_fear, up=not self.up, own=name in _SHARES
+            )
             return [
-                DriverKind(role="volatility", candidates=partial(self._calm, name, self.end), up=self.up),
-                *(fear if self._is_other("VIX") else []),
+                DriverKind(role="volatility", candidates=calm, up=self.up, own=True),
+                *([fear] if self._is_other("VIX") else []),
             ]
         if self.claim.pattern in ("compare", "change") and not self.claim.about.monthly:
             spans = ((self.start, self.middle), (self.middle, self.end))
             return [
-                DriverKind(role="trend", candidates=partial(self._moves, name, *span), up=self.up)
+                DriverKind(role="trend", candidates=partial(self._moves, name, *span), up=self.up, own=True)
                 for span in spans
             ]
         return []

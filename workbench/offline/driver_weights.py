@@ -100,13 +100,12 @@ def divide(
     effective = 5 * len(outcomes) / horizon_days
     estimated = effective >= FEWEST_WINDOWS
     centred = (outcomes - outcomes.mean(axis=0)) * np.sqrt(5 / horizon_days) if estimated else outcomes[:0]
-    weights = constant = None
-    for most in (CONSTANT_MAX, constant_max):
-        weights = _fit(centred, today, p, most)
-        constant = p - float(weights @ today)
-        if constant <= most + 1e-9:
-            break
-    constant = min(max(constant, 0.0), max(CONSTANT_MAX, constant_max))
+    weights = _fit(centred, today, p, CONSTANT_MAX)
+    if p - float(weights @ today) > CONSTANT_MAX:
+        weights = _fit(centred, today, p, constant_max)
+    constant = min(max(p - float(weights @ today), 0.0), constant_max)
+    # Of no account where the conditions could be met.
+    weights = weights * min(1.0, (1.0 - constant) / max(float(weights.sum()), 1e-12))
     return Division(
         constant=constant,
         weights=tuple(weights.tolist()),
