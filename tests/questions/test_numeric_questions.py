@@ -16,7 +16,7 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.formats.format_registry import WRITERS, read_file, read_resolutions
 from workbench.questions.question import Question, QuestionError, reasons_unscored, targets_of
-from workbench.questions.series.quantity_reading import read_quantity_question
+from workbench.questions.series.asked_quantities import read_quantity_question
 from workbench.questions.sets.question_sets import (
     add_questions,
     load_set,

@@ -15,7 +15,7 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, SeriesForecaster, weighted_quantiles
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.question import NumericTarget, Question, targets_of
-from workbench.questions.series.quantity_reading import QuantityReading, read_quantity_question
+from workbench.questions.series.asked_quantities import QuantityReading, read_quantity_question
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 

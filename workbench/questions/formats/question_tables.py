@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.questions.formats.base import QuestionFile, Resolution, collect, day_of, number_of, text_of
 from workbench.questions.question import Question, QuestionError, event_id, events_of, targets_of
-from workbench.questions.series.quantity_reading import quantity_series
+from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.worded_answers import outcomes_of, values_of
 from workbench.spreadsheet import guard_formula, unguard_formula
 

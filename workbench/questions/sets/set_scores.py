@@ -11,7 +11,7 @@ import numpy as np
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_named
 from workbench.questions.question import Question, QuestionError, events_of, targets_of
-from workbench.questions.series.quantity_reading import quantity_series
+from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.documents import quantile_document, score_document
 from workbench.science.quantile_tables import NumericTargets, read_quantiles
