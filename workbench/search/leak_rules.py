@@ -17,7 +17,14 @@ from proxies.asof.clock import (
     parse_day,
     parse_instant,
 )
-from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dated_later, later_dates, without_later
+from proxies.asof.later_text import (
+    LOOKS_BACK,
+    MAY_BE_AHEAD,
+    dated_later,
+    later_dates,
+    names_a_day,
+    without_later,
+)
 
 if TYPE_CHECKING:
     from workbench.search.engines import Hit
@@ -76,9 +83,11 @@ def _dated_back(text: str, cutoff: Cutoff) -> bool:
         if byline and not MAY_BE_AHEAD.search(byline[0]):
             return True
     return any(
-        LOOKS_BACK.search(sentence) and not MAY_BE_AHEAD.search(sentence)
+        LOOKS_BACK.search(sentence)
+        and not MAY_BE_AHEAD.search(sentence)
+        and not all(names_a_day(sentence, start, end, cutoff.last_moment_day) for start, end in dates)
         for sentence in _SENTENCE.split(text)
-        if later_dates(sentence, cutoff)
+        if (dates := later_dates(sentence, cutoff))
     )
 
 
