@@ -25,13 +25,15 @@ _BEFORE = re.compile(
     r"reserved|timetabled|diaried|eyed|lined up|preparing|prepares?|braced?|bracing|ready|time) for\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
     # a date as the thing that is named
     r"|\b(?:dates?|day|deadline|term|polling day|time)\b[^.;:|]{0,50}?\b(?:is|are|as|remains|falls on|of|stays)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    r"|\b(?:named?|names|lists?|gives?|marks?|shows?|circles?|has|have|favou?rs?|suggests?|points? to|mentions?)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
+    r"|\b(?:named?|names|lists?|gives?|shows?|circles?|favou?rs?|suggests?|mentions?|fix(?:es)?|compares?|threatens?|keeps?|kept|allows?)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
     # what a timetable says
     r"|\b(?:opens?(?: (?:its|the|their) \w+)?|closes?|votes?|kicks? off|gets? under ?way|takes? place|falls?|lapses?|goes to the polls|go to the polls|go(?:es)? on sale|"
     r"(?:is|are) (?:held|repayable|payable|counted|open|closed)|comes? up|runs? out|runs? from [^.;:|]{2,30}? to|stops?)"
     r"\s+(?:on|in|at|from)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
     r"|\b(?:countdown|run-?up|road|way|weeks?|days?|months?|an eye|on course|eyes) (?:to|for|on)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
-    r"|\b(?:with|about|regarding|concerning|towards?|ahead of|in time for|from now to)\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
+    # what a day is the object of; "on" and "in" would say when something was
+    r"|\b(?:for|to|until|till|with|about|regarding|concerning|towards?|before|beyond|ahead of|heard of|think of|thinks of|between [^.;:|]{2,30}? and)"
+    r"\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
     re.IGNORECASE,
 )  # fmt: skip
 #: Right after the day, matched at its end.
@@ -61,6 +63,13 @@ _STANDS = re.compile(
     r"footage|photos?|pictures?|video|aftermath|after(?! \d{4})|since(?! \d{4})|following|once)\b|[!]",
     re.IGNORECASE,
 )
+#: A figure for a month is a figure that was published, whatever the tense.
+_FIGURE = re.compile(
+    r"\b(?:rates?|inflation|unemployment|jobless\w*|index|cpi|gdp|pce|pmi|payrolls?|sales|figures?|data|numbers?|readings?|growth|levels?|total|count|tall(?:y|ies)|"
+    r"turnout|scores?|earnings|revenues?|profits?|income|output|reports?|minutes|statement|summary|accounts|news|headlines?|story|champions?|leaders?|"
+    r"exit polls?|shares?|deficit|exports|imports|production|demand)\b[^;:|]*\bfor\s+(?:the\s+)?\Z",
+    re.IGNORECASE,
+)
 _PAST = re.compile(
     r"\b(?!need|speed|feed|seed|exceed|proceed|indeed|hundred|united|red\b|fed\b|bed\b)[a-z]{2,}ed\b"
     r"|\b(?:was|were|had|did|won|lost|rose|fell|grew|beat(?:en)?|became|took|taken|came|made|said|went|gone|saw|led|held|met|struck|shrank|sank|broken?|began|"
@@ -75,6 +84,12 @@ _OF_NOW = re.compile(
     r"|\b(?:pencil(?:l)?ed in|earmarked|lined up|timetabled) for\b|\bset to\b|\b(?:an?|the|of|no) (?:cut|hit|set|put|split|shot|run)\b|\bunited (?:states|kingdom|nations)\b",
     re.IGNORECASE,
 )  # fmt: skip
+# right before an earlier day that says when something was
+_WHEN = re.compile(
+    r"\b(?:on|in|by|since|until|late|early|dated|from|(?:letter|paper|page|note|essay|report|poll|survey|issue|statement|ruling|article|column|notice)s? of)"
+    r"\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
+    re.IGNORECASE,
+)
 _CLAUSE = re.compile(
     r"[;:|·•()\[\]]|\s[–—-]+\s|,\s+(?!\d)|\s(?:but|while|because|although|so|yet|then)\s", re.IGNORECASE
 )
@@ -98,15 +113,14 @@ def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool
     ):
         return False
     rest = _OF_NOW.sub(lambda match: " " * len(match[0]), sentence)
-    if _STANDS.search(rest):
+    if _STANDS.search(rest) or _FIGURE.search(before):
         return False
-    return all(_accounted(sentence, match, dates) for match in _PAST.finditer(rest))
-
-
-def _accounted(sentence: str, verb: re.Match[str], dates: Sequence[Mention]) -> bool:
-    """Whether an earlier day of the verb's own clause says when it was."""
-    first, last = _clause(sentence, verb.start(), verb.end())
-    return any(first <= date.start < last for date in dates)
+    anchors = [each.start for each in dates if _WHEN.search(sentence[: each.start])]
+    for verb in _PAST.finditer(rest):
+        begin, end = _clause(sentence, verb.start(), verb.end())
+        if not any(begin <= anchor < end for anchor in anchors):
+            return False
+    return True
 
 
 def _clause(sentence: str, start: int, end: int) -> tuple[int, int]:
