@@ -32,7 +32,7 @@ _BEFORE = re.compile(
     r"\s+(?:on|in|at|from)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
     r"|\b(?:countdown|run-?up|road|way|weeks?|days?|months?|an eye|on course|eyes) (?:to|for|on)\s+(?:the\s+)?" + _WEEKDAY + r"\Z"
     # what a day is the object of; "on" and "in" would say when something was
-    r"|\b(?:for|to|until|till|with|about|regarding|concerning|towards?|before|beyond|ahead of|heard of|think of|thinks of|between [^.;:|]{2,30}? and)"
+    r"|\b(?:until|till|up to|(?:closer|nearer|refers?) to|\d (?:day|week|month)s? to|from [^.;:|]{2,30}? to|with|about|regarding|concerning|towards?|before|beyond|ahead of|heard of|think of|thinks of|between [^.;:|]{2,30}? and)"
     r"\s+(?:the\s+)?" + _WEEKDAY + r"\Z",
     re.IGNORECASE,
 )  # fmt: skip
@@ -42,7 +42,10 @@ _AFTER = re.compile(
     r"|\s+(?:contracts?|futures|options?|deadline|delivery|expiry|maturity|fixture|edition)\b"
     # a year as part of a name: the 2024 presidential race
     r"|(?<=\d{4})\s+(?:\w+\s+){0,2}?(?:elections?|race|campaign|primar(?:y|ies)|caucus(?:es)?|ballot|vote|cycle|ticket|convention|season|edition|"
-    r"festival|games|olympics|tournament|championships?|world cup|euros?|tour|budget|summit|conference|event|presidential|midterms?)\b",
+    r"festival|games|olympics|tournament|championships?|world cup|euros?|tour|budget|summit|conference|event|presidential|midterms?|"
+    r"meetings?|hearings?|trial|launch|ballot|line-?up|dates?)\b"
+    # "In 2024, many will": what follows a day at the beginning of a sentence and its comma
+    r"|,\s+(?:[^\s,.;:]+\s+){1,9}(?:will|won['’]t|shall|may|might|could|should)\b",
     re.IGNORECASE,
 )  # fmt: skip
 #: Anywhere in the day's clause: somebody who puts a number on what is to come.
@@ -50,7 +53,7 @@ _PROBABLE = re.compile(
     r"\b(?:(?:bookmakers?|bookies|bettors|traders|swaps|models?|simulations?|markets?|pollsters|punters|forecasters|bets?|wagers?)\b[^;:|]{0,60}?"
     r"\b(?:gives?|puts?|prices?|sees?|assigns?|implies|imply|pays?|offers?|quotes?|bets?|has|have)\b[^;:|]{0,40}?"
     r"(?:\d ?%|per ?cent|chance|probability|odds|to one|evens|\d[/-]\d)"
-    r"|(?:chance|probability|likelihood|odds|risk) of\b)",
+    r"|(?:chances?|probabilit(?:y|ies)|likelihood|odds|risks?) (?:of|at)\b|potential|possible\b)",
     re.IGNORECASE,
 )
 #: Words of which one alone lets a sentence go: it tells how things stand on the day.
@@ -60,7 +63,7 @@ _STANDS = re.compile(
     r"wins?|winning|beats|loses|secures|clinch(?:es|ed)?|concedes?|sweeps|defeats?|cuts|raises|hikes|lowers|resigns|quits|dies|rises|falls(?! (?:on|due))|"
     r"signs|passes|rejects|approves|claims|celebrates?|elects|collapses|crashes|surges|plunges|topples|ousts|survives|retains|regains|confirms|"
     r"takes (?!place|part)|becomes?|lands|returns|holds(?! (?:\d|its|talks))|backs|stuns|triumphs?|"
-    r"footage|photos?|pictures?|video|aftermath|after(?! \d{4})|since(?! \d{4})|following|once)\b|[!]",
+    r"footage|photos?|pictures?|video|aftermath|after(?! \d{4})|since(?! \d{4})|following|once(?! again))\b|[!]",
     re.IGNORECASE,
 )
 #: A figure for a month is a figure that was published, whatever the tense.
@@ -76,6 +79,15 @@ _PAST = re.compile(
     r"drew|left|gave|given|kept|paid|sold|bought|stood|knew|told|thought|got|won|hit|shot|cut|set|put|quit|shut|split|spent|sent|built|felt|found|"
     r"wrote|spoke|chose|froze|drove|flew|fought|sought|caught|taught|brought|ran|swore|sworn|threw|withdrew|overcame|overtook|overthrew|swung|swept|slid|leapt|sprang|burst|shook|stole|tore|dealt|clung|stuck|hung|strove|fled|bled|wound|lent|bent|rode|upset|undid|outdid|forbade|gained|done|over|died|dead)\b",
     re.IGNORECASE,
+)
+# of what is to come one may have said so, or put it off
+_SAID_AHEAD = re.compile(
+    r"announced|revealed|unveiled|scheduled|proposed|planned|pushed|moved|postponed|delayed|booked|discussed|anticipated|expected|confirmed",
+    re.IGNORECASE,
+)
+# an event by its name and year: Euro 2024
+_NAMED_EVENT = re.compile(
+    r"(?<!\A)\b(?!In\b|Since\b|By\b|For\b|Of\b|The\b|After\b|Before\b|On\b|At\b)[A-Z][a-zà-ÿ]+\s\Z"
 )
 # "is held", "are named": said of what is; and a noun's own participle
 _OF_NOW = re.compile(
@@ -118,7 +130,7 @@ def merely_names(sentence: str, date: Mention, dates: Sequence[Mention]) -> bool
     anchors = [each.start for each in dates if _WHEN.search(sentence[: each.start])]
     for verb in _PAST.finditer(rest):
         begin, end = _clause(sentence, verb.start(), verb.end())
-        if not any(begin <= anchor < end for anchor in anchors):
+        if not _SAID_AHEAD.fullmatch(verb[0]) and not any(begin <= anchor < end for anchor in anchors):
             return False
     return True
 

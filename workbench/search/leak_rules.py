@@ -41,8 +41,12 @@ _AGE = re.compile(
 )
 # a reader's comment, a post, an edit, and the day it bears
 _BYLINE = re.compile(
-    r"\b(?:comments?|commented|posts?|posted|repl(?:y|ied)|wrote|writes|edited|revised|reader|user|review(?:ed)?|thread)\b[^.!?\n]{0,60}\Z",
+    r"(?<!to )\b(?:comments?|commented|posts?|posted|repl(?:y|ied)|wrote|writes|edited|revised|reader|user|review(?:ed)?|thread)\b[^.!?\n]{0,60}\Z",
     re.IGNORECASE,
+)
+# "is held", "are accepted": said of what is
+_PASSIVE = re.compile(
+    r"\b(?:is|are|be|being) (?:\w+ )?(?:\w+ed|held|made|sold|paid|met|kept|given|told|left)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 # an archive's or a program's stamp: 20240703120000, 1720000000
@@ -83,7 +87,7 @@ def _dated_back(text: str, cutoff: Cutoff) -> bool:
         if byline and not MAY_BE_AHEAD.search(byline[0]):
             return True
     return any(
-        LOOKS_BACK.search(sentence)
+        LOOKS_BACK.search(_PASSIVE.sub(" ", sentence))
         and not MAY_BE_AHEAD.search(sentence)
         and not all(names_a_day(sentence, start, end, cutoff.last_moment_day) for start, end in dates)
         for sentence in _SENTENCE.split(text)
