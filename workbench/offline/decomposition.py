@@ -13,19 +13,22 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
+from workbench.forecasts.series.series_history import History
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
-from workbench.offline.co_movement import CoMovement, co_movement
+from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
 from workbench.offline.driver_candidates import DriverCandidates, DriverKind
+from workbench.offline.driver_weights import FEWEST_WINDOWS
 from workbench.offline.report_records import OutcomeRecord
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, check
+from workbench.questions.decision import Rows, appraise, check, claim_history, value_series
 from workbench.questions.errors import ClaimRefused
 
 NEAR = 0.1
-#: Strength that another series needs to be a driver (one in four that has nothing to do with the claim gets past it: the two shares that
-#: are named with it tell), how many may be, and how far the base rate of any driver may lie from the claim's.
-_RELATED, _MOST_RELATED, _COMPARABLE = 1.2, 2, 0.3
+#: What the changes of another series need to have in common with the claim's: a correlation, and so many standard errors of none.
+_CORRELATED, _BEYOND_CHANCE = 0.15, 3.0
+#: Standard errors at which past outcomes tell the direction of a driver on the claim's own series; how many related series may be named; how far base rates may lie apart.
+_TELLING, _MOST_RELATED, _COMPARABLE = 1.2, 2, 0.3
 #: Above this correlation a driver is its parent in other words.
 _THE_SAME = 0.98
 
@@ -61,6 +64,7 @@ class Planner:
         self.rows = rows
         self.last_day = last_day
         self._records: dict[Claim, OutcomeRecord | None] = {}
+        self._correlations: dict[tuple[str | None, ...], tuple[float, int]] = {}
         self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
@@ -72,7 +76,7 @@ class Planner:
         own = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
         grown = [self._grown(branch, claim) for branch in own]
         # A series that stands below a driver already is not named beside it.
-        taken = {leaf.claim.series for branch in grown for leaf in leaves(branch)}
+        taken = {below.claim.series for branch in grown for below in branch.children}
         related = self._moved_with(drivers.related(), claim, taken)[:_MOST_RELATED]
         released = self._moved_with(drivers.releases(), claim, taken)[:1]
         others = [branch for kind in related + released if (branch := self._pick(kind, claim)) is not None]
@@ -106,28 +110,38 @@ class Planner:
     def _moved_with(
         self, kinds: Iterable[DriverKind], claim: Claim, taken: Collection[str]
     ) -> list[DriverKind]:
-        """Return those that have moved with a claim, the most alike first, without those on series that are taken."""
+        """Return those that have moved with a claim's series, the most alike first, without those on series that are taken."""
         found = []
         for kind in kinds:
-            together = self._first(kind, claim)
-            if kind.candidates(True)[0].series in taken:
-                continue
-            if together is not None and abs(together.strength) >= _RELATED:
-                found.append((abs(together.strength), kind))
+            correlation, changes = self._changes_together(claim, kind)
+            beyond_chance = abs(correlation) * changes**0.5 >= _BEYOND_CHANCE
+            if kind.series not in taken and abs(correlation) >= _CORRELATED and beyond_chance:
+                found.append((abs(correlation), kind))
         return [kind for _, kind in sorted(found, key=lambda each: -each[0])]
 
-    def _first(self, kind: DriverKind, claim: Claim) -> CoMovement | None:
-        """How a claim has moved with the first candidate, in the direction that is up."""
-        for candidate in kind.candidates(True):
-            if candidate.statement not in self._used and self._record(candidate) is not None:
-                return self._together(claim, candidate)
-        return None
+    def _changes_together(self, claim: Claim, kind: DriverKind) -> tuple[float, int]:
+        pair = (claim.series, claim.other, kind.series)
+        if pair not in self._correlations:
+            try:
+                other = value_series(kind.series, self.rows)
+                second = History.of(other.index.to_numpy(), other.to_numpy())
+                self._correlations[pair] = weekly_correlation(claim_history(claim, self.rows), second)
+            except ClaimRefused:
+                self._correlations[pair] = (0.0, 0)
+        return self._correlations[pair]
 
     def _direction(self, kind: DriverKind, claim: Claim) -> bool:
-        together = self._first(kind, claim)
-        if together is None or abs(together.strength) < _RELATED:
+        """The direction that goes with a claim: by past outcomes, where they tell, else by changes, else by nature."""
+        for candidate in kind.candidates(True):
+            if candidate.statement not in self._used and (together := self._together(claim, candidate)):
+                least = _TELLING if kind.own else 0.0
+                if together.separate >= FEWEST_WINDOWS and abs(together.strength) >= least:
+                    return together.strength > 0
+                break
+        if kind.own:
             return kind.up
-        return together.strength > 0
+        correlation, _ = self._changes_together(claim, kind)
+        return (correlation > 0) == ((claim.side == "above") != claim.never)
 
     def _grown(self, branch: Branch, root: Claim) -> Branch:
         """The branch with drivers of its own, where it speaks of the root's whole window; one alone would say too little."""
@@ -167,7 +181,7 @@ class Planner:
         if best is None or own is None:
             return None
         claim, base, together = best
-        if (not kind.own and together.strength < _RELATED) or abs(base - own) > _COMPARABLE:
+        if (not kind.own and together.strength < 0) or abs(base - own) > _COMPARABLE:
             return None
         self._used.add(claim.statement)
         return Branch(claim=claim, why=_why(kind, together), base_rate=base)

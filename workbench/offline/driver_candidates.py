@@ -37,13 +37,16 @@ class DriverKind:
     role : str
     candidates : callable
         Claims that differ in their threshold, given the direction: up, calm or wide, or the opposite.
+    series : str
+        That the candidates are about.
     up : bool
-        The direction that is taken where the past is too short to tell.
+        The direction that is taken where the past does not tell.
     own : bool
-        Whether it is about the claim's own series, or what its options imply: named whatever the past, as others are not.
+        Whether the series is the claim's own, or one that measures it by its nature; of any other the past has to show it.
     """
 
     role: Role
+    series: str
     candidates: Callable[[bool], list[Claim]]
     up: bool = True
     own: bool = False
@@ -84,10 +87,17 @@ class DriverCandidates:
             claim.pattern, (first_half, partial(self._holds, name) if price else calm)
         )
         against = claim.pattern == "volatility"
+        moved = name if price else "SP500"
         return [
-            DriverKind(role="state", candidates=self._state, up=up, own=True),
-            DriverKind(role="volatility", candidates=volatility, up=(up == price) != against, own=price),
-            DriverKind(role="trend", candidates=trend, up=up != against, own=True),
+            DriverKind(role="state", series=name, candidates=self._state, up=up, own=True),
+            DriverKind(
+                role="volatility",
+                series=moved,
+                candidates=volatility,
+                up=(up == price) != against,
+                own=claim.about.kind in ("price", "volatility"),
+            ),
+            DriverKind(role="trend", series=name, candidates=trend, up=up != against, own=True),
         ]
 
     def related(self) -> list[DriverKind]:
@@ -97,7 +107,10 @@ class DriverCandidates:
             for name in _DAILY
             if self._is_other(name)
         }
-        return [DriverKind(role="related series", candidates=each) for each in candidates.values()]
+        return [
+            DriverKind(role="related series", series=name, candidates=each)
+            for name, each in candidates.items()
+        ]
 
     def releases(self) -> list[DriverKind]:
         """Monthly series of which a value is published within the window, by its last one."""
@@ -105,13 +118,12 @@ class DriverCandidates:
         for name in _MONTHLY:
             end = last_release(name, self.last_day, self.end)
             if end is not None and self._is_other(name):
-                spread = name == "SPREAD"
                 candidates = (
                     partial(self._spreads, end)
-                    if spread
+                    if name == "SPREAD"
                     else partial(self._moves, name, self.start, end, by=0.1)
                 )
-                kinds.append(DriverKind(role="release", candidates=candidates, up=not spread))
+                kinds.append(DriverKind(role="release", series=name, candidates=candidates))
         return kinds
 
     def below(self) -> list[DriverKind]:
@@ -120,16 +132,23 @@ class DriverCandidates:
         if self.claim.pattern == "drawdown":
             calm = partial(self._calm, name, self.end)
             fear = DriverKind(
-                role="volatility", candidates=self._levels_of_fear, up=not self.up, own=name in _SHARES
+                role="volatility", series="VIX", candidates=self._levels_of_fear, up=not self.up, own=True
             )
             return [
-                DriverKind(role="volatility", candidates=calm, up=self.up, own=True),
-                *([fear] if self._is_other("VIX") else []),
+                DriverKind(role="volatility", series=name, candidates=calm, up=self.up, own=True),
+                # Of share prices alone the VIX is the volatility that options imply.
+                *([fear] if name in _SHARES else []),
             ]
         if self.claim.pattern in ("compare", "change") and not self.claim.about.monthly:
             spans = ((self.start, self.middle), (self.middle, self.end))
             return [
-                DriverKind(role="trend", candidates=partial(self._moves, name, *span), up=self.up, own=True)
+                DriverKind(
+                    role="trend",
+                    series=name,
+                    candidates=partial(self._moves, name, *span),
+                    up=self.up,
+                    own=True,
+                )
                 for span in spans
             ]
         return []
