@@ -127,7 +127,7 @@ class DriverCandidates:
         return kinds
 
     def below(self) -> list[DriverKind]:
-        """Drivers of a driver: what a deep fall rests on, and the two halves of a move."""
+        """Drivers of a driver: the way so far and the volatility that a deep fall rests on, and the two halves of a move."""
         name = self.claim.series
         if self.claim.pattern == "drawdown":
             calm = partial(self._calm, name, self.end)
@@ -135,6 +135,7 @@ class DriverCandidates:
                 role="volatility", series="VIX", candidates=self._levels_of_fear, up=not self.up, own=True
             )
             return [
+                DriverKind(role="state", series=name, candidates=self._state, up=self.up, own=True),
                 DriverKind(role="volatility", series=name, candidates=calm, up=self.up, own=True),
                 # Of share prices alone the VIX is the volatility that options imply.
                 *([fear] if name in _SHARES else []),
