@@ -14,10 +14,13 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 
 #: Sets of paths that are kept: those of the claims of one tree, not of a hundred cutoffs (8 MB each).
 _DRAWN = 6
+#: What members said at past cutoffs, for all that this process forecasts: each is addressed by a hash of what it follows from.
+_SCORES: dict[str, FloatArray] = {}
 
 
 class ClaimPaths:
@@ -64,7 +67,7 @@ class ClaimPaths:
         known = hashlib.sha256(history.days.tobytes() + history.values.tobytes()).hexdigest()
         key = (name, claim.end.isoformat(), known)
         if key not in self._drawn:
-            ensemble = self._ensembles.setdefault(name, Ensemble())
+            ensemble = self._ensembles.setdefault(name, Ensemble(scores=_SCORES))
             paths = ensemble.paths(history, claim.end, Calendar.of(history))
             while len(self._drawn) >= _DRAWN:
                 self._drawn.pop(next(iter(self._drawn)))
