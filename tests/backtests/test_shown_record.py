@@ -87,14 +87,14 @@ def test_an_answer_does_not_wait_for_its_record(
     printed: list[str] = []
 
     def waited(process: int | None, seconds: float) -> None:
-        assert process == 7 and 4 < seconds <= 5
+        assert process == 7 and 500 < seconds <= 600
         printed.append(capsys.readouterr().out)  # what a person reads before the record is there
         if in_time:
             measured_record(home, CLAIM, load_state(store, RUN).cutoff)
 
     monkeypatch.setattr(drive, "wait_for_record", waited)
     with closing(Store(home)) as store:
-        ended = drive.Ended(RUN, record=7, patience=time.monotonic() + 5)
+        ended = drive.Ended(RUN, record=7, patience=time.monotonic() + 600)
         drive.finish(store, ended, plan_only=False, as_json=False)
         later = capsys.readouterr().out
         assert "it follows below" in printed[0].splitlines()[0] and "2 model calls" in printed[0]
