@@ -52,14 +52,21 @@ class ClaimPaths:
         """
         claim = settle(claim, rows)
         try:
-            with self._lock:
-                found = chance(claim_reading(claim), self._paths(claim, rows))
+            estimate = chance(claim_reading(claim), self.paths(claim, rows))
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
-        if found.decided is not None:
-            return found.p
+        if estimate.decided is not None:
+            return estimate.p
         # No number of paths shows that nothing else can come.
-        return float(np.clip(found.p, P_MIN, P_MAX))
+        return float(np.clip(estimate.p, P_MIN, P_MAX))
+
+    def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
+        """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.
+
+        Raises ``ScienceError`` where too little is known, or nothing is to come.
+        """
+        with self._lock:
+            return self._paths(claim, rows)
 
     def _paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         history = claim_history(claim, rows)
