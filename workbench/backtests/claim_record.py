@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from workbench.backtests.driftless import claim_history
 from workbench.backtests.known_rows import KnownRows, read_known_rows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
@@ -27,7 +26,7 @@ from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, base_rate, check, settle
+from workbench.questions.decision import Rows, appraise, base_rate, check, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.readings_of_claims import claim_reading
