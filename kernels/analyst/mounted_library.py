@@ -56,4 +56,4 @@ def mount(descriptor: int) -> None:
     """Let cells import the modules whose text a descriptor holds as JSON; it is closed."""
     with open(descriptor, "rb") as file:
         modules = json.loads(file.read())
-    sys.meta_path.append(LibraryFinder(modules))  # type: ignore[arg-type]
+    sys.meta_path.append(LibraryFinder(modules))
