@@ -12,9 +12,10 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.ensemble import Ensemble, learning_steps
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Decision, Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history
@@ -129,13 +130,14 @@ def forecast_reading(reading: Reading, history: History) -> LeafForecast:
         decided=answer.decided,
         models={name: answer.by_member[name] for name in weights},
         weights=weights,
-        ranks=_pooled_ranks(ensemble, weights),
+        ranks=_pooled_ranks(ensemble, paths, weights),
     )
 
 
-def _pooled_ranks(ensemble: Ensemble, weights: Mapping[str, float]) -> FloatArray:
-    scores = np.array(list(ensemble.scores.values())).reshape(-1, 2, len(ensemble.members))
-    ranks = scores[:, 1]
+def _pooled_ranks(ensemble: Ensemble, paths: Paths, weights: Mapping[str, float]) -> FloatArray:
+    past = ScaledPast.of(paths.known, paths.calendar)
+    # Scored for the weights already, and remembered.
+    ranks = ensemble.past_scores(past, learning_steps(len(paths.days), paths.calendar))[:, 1]
     shares = np.where(np.isfinite(ranks), [weights.get(name, 0.0) for name in ensemble.members], 0.0)
     total = shares.sum(axis=1)
     pooled = (shares * np.nan_to_num(ranks)).sum(axis=1)[total > 0] / total[total > 0]

@@ -119,7 +119,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "record": RECORD,
         "cutoff": cutoff,
         "last_day": last_day.isoformat(),
-        "last_day_code": _literal(last_day),
+        "last_day_code": _field_code(last_day),
         "article": claim.about.article
         if claim.other is None
         else f"the ratio of {claim.about.article} to {SERIES[claim.other].article}",
@@ -183,7 +183,7 @@ def _call_code(value: Reading | LeafSpec) -> str:
     for field in fields(value):
         content = getattr(value, field.name)
         if field.default is MISSING or content != field.default:
-            lines.append(f"    {field.name}={_literal(content)},\n")
+            lines.append(f"    {field.name}={_field_code(content)},\n")
     return f"{type(value).__name__}(\n{''.join(lines)})"
 
 
@@ -191,11 +191,11 @@ def _indented(code: str) -> str:
     return code.replace("\n", "\n    ")
 
 
-def _literal(value: object) -> str:
+def _field_code(value: object) -> str:
     if isinstance(value, date):
         return f"date({value.year}, {value.month}, {value.day})"
     if isinstance(value, str):
         return json.dumps(value)
     if isinstance(value, tuple):
-        return f"({', '.join(map(_literal, value))}{',' if len(value) == 1 else ''})"
+        return f"({', '.join(map(_field_code, value))}{',' if len(value) == 1 else ''})"
     return f'float("{value}")' if value in (float("inf"), -float("inf")) else repr(value)
