@@ -63,8 +63,8 @@ def test_the_root_can_be_recomputed_by_hand(demo: FinishedRun) -> None:
 
 
 def test_the_answer_is_where_the_measured_design_puts_it(demo: FinishedRun) -> None:
-    """OFFLINE_ANALYST: p about 0.69 against a base rate of 0.68."""
-    assert demo.document["root"]["p"] == pytest.approx(0.69, abs=0.05)
+    """The forecast of the paths: below the base rate, since a drift that was seen for twenty years is drawn to none."""
+    assert demo.document["root"]["p"] == pytest.approx(0.63, abs=0.03)
     assert demo.document["base_rate"] == pytest.approx(0.68, abs=0.03)
 
 
