@@ -82,7 +82,9 @@ def _is_row(value: Any, *, deep: bool) -> bool:
 
 def _used(endpoint: Endpoint) -> set[str]:
     """Every word in a row's as-of arguments: a field that a policy reads is no mere value."""
-    return set(re.findall(r"\w+", str(asdict(endpoint.as_of) | {"fields": None, "keep": None, "drop": None})))
+    dated = [asdict(item) for item in endpoint.as_of.nested if item.stamp]
+    read = asdict(endpoint.as_of) | {"keep": None, "drop": None, "nested": dated}
+    return set(re.findall(r"\w+", str(read)))
 
 
 _IDENTITIES = re.compile(

@@ -43,7 +43,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
     inside = {
         str(row["symbol"]): _Stay(row.get("name"), None, row.get("dateFirstAdded"))
         for row in _rows(members)
-        if row.get("symbol")
+        if _ticker(row.get("symbol"))
     }
     out: list[dict[str, Any]] = []
 
@@ -53,7 +53,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
         out.append({"symbol": symbol, "name": stay.name, **texts})
 
     for day, row in known:
-        joined, left = row.get("symbol"), row.get("removedTicker")
+        joined, left = _ticker(row.get("symbol")), _ticker(row.get("removedTicker"))
         # backwards in time: who joined on this day was not inside before it, and who left was
         if joined and (stay := inside.pop(str(joined), None)) is not None:
             leave(str(joined), stay, day, day)
@@ -74,6 +74,11 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
 
 def _rows(value: Any) -> list[Mapping[str, Any]]:
     return [row for row in value if isinstance(row, dict)] if isinstance(value, list) else []
+
+
+def _ticker(value: Any) -> str:
+    # an object written as text would pass for a name
+    return value if isinstance(value, str) else ""
 
 
 def _day(value: Any) -> date | None:
