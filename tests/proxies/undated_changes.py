@@ -52,7 +52,7 @@ KEPT: tuple[tuple[str, tuple[Undated, ...], str], ...] = (
     (r"gt/.*(time|by_|queries)", ("restated", "removed", "renamed"), "search interest is measured anew for each question: rescaled"),
 )  # fmt: skip
 #: What vendors keep for some time only.
-EXPIRES = ("yfinance/fundamentals", "yfinance/news")
+EXPIRES = ("yfinance/fundamentals", "yfinance/history", "yfinance/news")
 
 
 def rows_in(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -136,7 +136,7 @@ def possible(change: Undated, endpoint: Endpoint) -> bool:
 def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
     """Whether rows of this kind have what a change is made to."""
     as_of = endpoint.as_of
-    dated = as_of.stamp or as_of.nested or as_of.first
+    dated = as_of.stamp or any(item.stamp for item in as_of.nested) or as_of.first
     undated = as_of.policy in ("static", "vintage") or (as_of.policy == "strip_fields" and not dated)
     return {
         "restated": bool(value_field(endpoint) or as_of.text_fields),
@@ -164,15 +164,23 @@ Alter = Callable[[Endpoint, Any], bool]
 
 def _restate(endpoint: Endpoint, body: Any) -> None:
     texts = [name for name in endpoint.as_of.text_fields if name.rpartition(".")[2] not in ("url", "title")]
+    field = value_field(endpoint)
     for rows, place in rows_in(body):
         row = rows[place]
         if isinstance(row, dict) and texts:
             for name in texts:
                 _write(row, name.replace("[]", "").split("."))
-        elif isinstance(row, dict) and value_field(endpoint):
-            row[value_field(endpoint)] = 7.5
+        elif isinstance(row, dict) and field and (field in row or _is_own_row(endpoint, row)):
+            row[field] = 7.5
         else:
+            # rows as parallel lists, an object inside a row, a plain value
             rows[place] = _retold(row, 7)
+
+
+def _is_own_row(endpoint: Endpoint, row: Any) -> bool:
+    """Whether a row is one of the endpoint's own, and not an object that holds them or lies in one."""
+    holds = any(isinstance(item, (dict, list)) for item in row.values())
+    return not holds and bool(row.keys() & {*shown_fields(endpoint), "surprise"})
 
 
 def _write(row: Any, path: list[str]) -> None:
