@@ -24,6 +24,7 @@ NOTES: Mapping[str, str] = MappingProxyType(
         "newest_shares": "the share count behind these values may be the newest one",
         "as_scaled": "amounts per share and share counts are in the shares of the cutoff; where they do not fit price and market value they are left out",
         "survivorship": "the list is as of today: names that have gone since may be missing",
+        "on_record": "members whose joining is on no record are left out",
         "content_check": "sentences that speak of later days as past, and pages dated later by their address, were left out, by rule",
     }
 )

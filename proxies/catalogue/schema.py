@@ -34,6 +34,7 @@ GuardName = Literal[
     "readjust",
     "restated",
     "survivorship",
+    "on_record",
     "content_check",
     "newest_shares",
     "as_scaled",

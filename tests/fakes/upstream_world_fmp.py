@@ -90,28 +90,19 @@ class FmpAnswers(Tokens):
         for number, moment in enumerate(self.moments):
             fact = day_only("dateFirstAdded")(moment)
             rows.append({"symbol": self.token(self.label(fact), number), "name": self.later(), **fact.fields, "sector": self.later()})  # fmt: skip
-        # without any day it may have been a member ever since: told whether or not it leaves
-        undated = [
-            {
-                "symbol": self.token("grey", 700 + number) if bad in ("", None) else self.later(),
-                "name": self.later(),
-                "dateFirstAdded": bad,
-            }
-            for number, bad in enumerate(self.junk)
+        # whose joining is on no record may be told by nobody, whatever day stands beside its name
+        unrecorded = [
+            {"symbol": self.later(), "name": self.later(), "dateFirstAdded": day}
+            for day in (*self.junk, "1957-03-04")
         ]
-        return [
-            *rows,
-            *undated,
-            {"symbol": self.token("early", 900), "name": self.later(), "dateFirstAdded": "1957-03-04"},
-        ]
+        return [*rows, *unrecorded]
 
     def _changes(self) -> list[Fields]:
-        """An index's changes: whoever left after the cutoff was a member at it, whoever left before was not."""
+        """An index's changes; whoever left had joined on no record."""
         rows = []
         for number, moment in enumerate(self.moments):
             fact = day_only("date")(moment)
-            kind = {"late": "early", "grey": "grey", "early": "late"}[self.label(fact)]
-            left = {"removedTicker": self.token(kind, 500 + number), "removedSecurity": self.later()}
+            left = {"removedTicker": self.later(), "removedSecurity": self.later()}
             rows.append(
                 {
                     **fact.fields,

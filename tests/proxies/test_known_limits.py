@@ -94,8 +94,8 @@ async def test_a_company_that_left_an_index_under_a_name_the_record_does_not_lin
         return {row["symbol"] for row in answer.data}
 
     before = {"date": "2001-01-02", "symbol": "OLD"}
-    assert await told(before, added, left) == {"OLD", "META"}
-    assert await told(before, added, {"date": "2025-01-15", "symbol": "X"}) == {"OLD"}
+    assert await told(before, {**added, "symbol": "META"}, left) == {"OLD", "META"}
+    assert await told(before, added, left) == {"OLD"}
 
 
 async def test_a_copy_that_was_withdrawn_reads_as_never_made() -> None:
