@@ -40,6 +40,11 @@ class FmpAnswers(Tokens):
         if rest.startswith("historical-price-eod/") and helping:
             day = (ny(self.cutoff).date() - 3 * DAY).isoformat()
             return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
+        if rest.startswith("historical-chart/") and seen.query.get("from") not in (
+            "1950-01-01",
+            seen.query.get("to"),
+        ):
+            return Sent(self._bars_before(seen.query["to"], rest.rpartition("/")[2]))
         if rest == "splits" and not self.path.endswith(rest):
             return Sent([])
         if self.path in JOINED:
@@ -65,6 +70,16 @@ class FmpAnswers(Tokens):
             rows = [row for row in rows if row.get("date") == seen.query["date"]]
             self.early &= {str(row.get(name)) for row in rows}
         return Sent(rows)
+
+    def _bars_before(self, last: str, grain: str) -> list[Fields]:
+        """Two days of trading in one answer, the last of them given."""
+        step = {"1min": 1, "5min": 5}.get(grain, 15)
+        days = [date.fromisoformat(last), date.fromisoformat(last) - DAY]
+        return [
+            {"date": f"{day} {m // 60:02}:{m % 60:02}:00", "close": 1.0}
+            for day in days
+            for m in range(570, 690, step)
+        ]
 
     def _found(self) -> list[Fields]:
         """What a search finds: at each moment one more was listed, under names of today; the day stands elsewhere."""
