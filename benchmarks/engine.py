@@ -34,8 +34,8 @@ from benchmarks.arguments import parse
 from benchmarks.workers import processor
 from tests.fakes.asking_run import Provider, work
 from tests.fakes.notebook_run import NotebookProvider, open_notebook_run, work_in_kernels
-from workbench.engine.leaves.leaf_notebook import cores
 from workbench.models.base import ModelReply, ModelRequest
+from workbench.resources import cores
 from workbench.store import Store
 
 

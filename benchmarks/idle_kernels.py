@@ -21,7 +21,7 @@ import psutil
 
 from benchmarks.arguments import parse
 from sandbox import Sandbox, Session, SessionSpec
-from workbench.engine.leaves.leaf_notebook import cores
+from workbench.resources import cores
 
 #: Share of what is free that the kernels may take: others work on this machine.
 _SHARE = 0.8

@@ -53,6 +53,17 @@ def outcome_words(p: float) -> str:
     return {1.0: "yes", 0.0: "no"}.get(p, percent(p))
 
 
+def figure(value: float) -> str:
+    """Return a number of a series as people read it: about five digits.
+
+    >>> figure(2718.3701), figure(0.95), figure(-1.23456)
+    ('2,718.4', '0.95', '-1.2346')
+    """
+    digits = max(0, 4 - len(str(int(abs(value)))) + 1) if value else 0
+    text = f"{value:,.{min(digits, 4)}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def decimals(value: float | None, digits: int = 3) -> str:
     """Return a figure with so many decimals, a dash for none; a filter of HTML templates."""
     return "–" if value is None else f"{value:.{digits}f}"

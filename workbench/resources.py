@@ -1,6 +1,7 @@
-"""When the machine gives no more: a full disk, no descriptors, a reader that is gone. The run stops and can be resumed."""
+"""What the machine gives: its cores; and when it gives no more, a full disk or a reader that is gone: the run stops and can be resumed."""
 
 import errno
+import os
 
 from workbench.errors import BudgetStop
 
@@ -21,6 +22,11 @@ _WORDS = {
 
 class ResourceStop(BudgetStop):
     """The machine ran out of something; what is done is kept."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def is_resource_error(error: BaseException) -> bool:

@@ -11,12 +11,14 @@ import scoringrules
 
 from tests.command_line import run_cli
 from workbench.backtests.driftless import DriftlessWalk
-from workbench.backtests.series_quantity import Quantity, fan_lines, figure, quantity_document
+from workbench.backtests.series_quantity import Quantity, quantity_document
 from workbench.backtests.series_source import SeriesSource
 from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.formatting import figure
 from workbench.science.plots import figure_bytes
+from workbench.views.fan_chart import fan_figure, fan_lines
 
 RNG = np.random.default_rng(11)
 DAYS = np.arange("2010-01-01", "2018-07-01", dtype="datetime64[D]")
@@ -105,8 +107,6 @@ def test_a_fan_is_drawn_in_characters_and_in_a_picture() -> None:
     lines = fan_lines(document, width=40, height=10)
     assert len(lines) == 13 and all(mark in "".join(lines) for mark in "•░▒▓█")
     assert "2018-08-31" in lines[-2]
-    from workbench.backtests.series_quantity import fan_figure
-
     picture = figure_bytes(fan_figure(document), "svg")
     assert picture == figure_bytes(fan_figure(document), "svg") and b"2018-08-31" in picture
 

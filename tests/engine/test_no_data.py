@@ -163,8 +163,8 @@ def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> Non
     assert check_documents.evidence(store, RUN, "P1")["findings"] == []
     lines = run_lines(run)
     assert any(line == f"READ NO DATA: P2: {TYPED}" for line in lines) == unread
-    assert [line for line in lines if line.endswith("(read no data)")] == (
-        [f"└─ P2  40.0%  The second reason of {RUN}  (read no data)"] if unread else []
+    assert [line for line in lines if line.endswith(" · read no data")] == (
+        [f"└─ P2  40.0%  The second reason of {RUN} · read no data"] if unread else []
     )
     note = note_of(store, state)
     word = tmp_path / "note.docx"

@@ -15,10 +15,10 @@ from tests.fakes.asking_run import AskingGrounder, Provider, belief_of, open_run
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.engine.leaves import grounding as trial_grounding
 from workbench.engine.leaves.aggregation import Aggregation
-from workbench.engine.leaves.leaf_notebook import KernelSlots, cores, open_notebooks
+from workbench.engine.leaves.leaf_notebook import KernelSlots, open_notebooks
 from workbench.engine.record.fold import load_state
 from workbench.errors import BudgetStop, ProviderError
-from workbench.resources import ResourceStop
+from workbench.resources import ResourceStop, cores
 from workbench.store import Store
 from workbench.store import events as ev
 

@@ -8,10 +8,8 @@ import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
 from workbench.forecasts.reading import chance, decide
-from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series_paths import Calendar, Paths, combined_history
-from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, decided, resolve, series_of, settle
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.questions.decision import Rows, claim_history, decided, resolve, series_of, settle
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.readings_of_claims import claim_reading
 
@@ -47,14 +45,6 @@ MONTHLY = [
 ]
 
 
-def history_of(claim: Claim, rows: dict[str, Rows]) -> History:
-    first, second = (
-        None if s is None else History.of(s.index.to_numpy(), s.to_numpy()) for s in series_of(claim, rows)
-    )
-    assert first is not None
-    return first if second is None else combined_history(first, second, "ratio")
-
-
 @pytest.mark.parametrize("cutoff", [date(2016, 2, 8), date(2018, 1, 31), date(2018, 6, 30)])
 @pytest.mark.parametrize("pattern", PATTERNS + MONTHLY)
 def test_a_reading_comes_out_as_its_claim(pattern: str, cutoff: date) -> None:
@@ -75,9 +65,9 @@ def test_a_reading_comes_out_as_its_claim(pattern: str, cutoff: date) -> None:
             if monthly and ahead < 60:
                 continue
             calendar = Calendar(frequency="month" if monthly else "session")
-            known = history_of(claim, seen)
+            known = claim_history(claim, seen)
             start = claim.start or known.days[-1].item()
-            whole = history_of(claim, everything)
+            whole = claim_history(claim, everything)
             reading = replace(claim_reading(claim), start=start)
             outcome = decide(reading, whole, calendar)
             assert outcome is not None

@@ -9,7 +9,7 @@ from workbench.forecasts.reading import chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, series_of, settle
+from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import DomainError
 
@@ -66,11 +66,3 @@ def driftless_chance(claim: Claim, rows: Mapping[str, Rows]) -> float:
     walk = DriftlessWalk(logs=not (claim.about.monthly and claim.about.kind == "yield"))
     paths = walk.paths(history, claim.end, Calendar.of(history))
     return chance(claim_reading(claim), paths).p
-
-
-def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
-    """Return the known values that a claim is about: its series, or the ratio of its two."""
-    first, second = series_of(claim, rows)
-    if second is not None:
-        first = (first / second).dropna()
-    return History.of(first.index.to_numpy(), first.to_numpy())

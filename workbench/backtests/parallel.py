@@ -11,11 +11,6 @@ J = TypeVar("J")
 R = TypeVar("R")
 
 
-def processes_here() -> int:
-    """Return how many processes are worth starting: one a core that this process may use, two at most."""
-    return min(2, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)
-
-
 def run_jobs(
     function: Callable[[J], R], jobs: Sequence[J], *, processes: int, gentle: bool = False
 ) -> Iterator[R]:

@@ -11,11 +11,11 @@ from workbench.backtests.driftless import DriftlessWalk
 from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
+from workbench.formatting import figure
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.paired import PairedVerdict, paired_test
 from workbench.science.errors import ScienceError
-from workbench.science.plots import fan_plot
 from workbench.science.scoring.crps import crps_of_draws, interval_coverage, pit_of_draws
 
 SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
@@ -59,7 +59,8 @@ class Quantity:
     def outcome(self, later: History) -> dict[str, float] | None:
         """Return what came, by the same names; None while the day's value is not known."""
         days = later.days
-        if days[-1].item() < self.day:
+        # A month's value bears its first day: the day has come when no value is to come until it.
+        if len(Calendar.of(self.history).stamps(days[-1].item(), self.day)):
             return None
         inside = (days > self.history.days[-1]) & (days <= np.datetime64(self.day, "D"))
         values = later.values[inside]
@@ -300,82 +301,4 @@ def _line(document: Mapping[str, Any]) -> str:
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]
     trust = "no record at past cutoffs" if record is None else record["line"]
-    return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} ({trust})"
-
-
-def figure(value: float) -> str:
-    """Return a number of a series as people read it: about five digits.
-
-    >>> figure(2718.3701), figure(0.95), figure(-1.23456)
-    ('2,718.4', '0.95', '-1.2346')
-    """
-    digits = max(0, 4 - len(str(int(abs(value)))) + 1) if value else 0
-    text = f"{value:,.{min(digits, 4)}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14) -> list[str]:
-    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50 % as ever darker blocks, the median.
-
-    Parameters
-    ----------
-    width, height : int
-        Characters of the chart without its axis.
-    """
-    fan, past = document["fan"], document["past"]
-    ahead = max(width // 2, 1)
-    left = width - ahead
-    known = [row["value"] for row in past[-max(2 * len(fan), 20) :]]
-    columns = [known[int(place * len(known) / left)] for place in range(left)] if known else []
-    steps = [
-        fan[min(len(fan) - 1, int((place + 1) * len(fan) / ahead) - 1)]
-        if len(fan) >= ahead
-        else fan[int(place * len(fan) / ahead)]
-        for place in range(ahead)
-    ]
-    low = min([*columns, *(row["0.05"] for row in steps)])
-    high = max([*columns, *(row["0.95"] for row in steps)])
-    span = (high - low) or 1.0
-
-    def row_of(value: float) -> int:
-        return min(height - 1, max(0, int((high - value) / span * height)))
-
-    grid = [[" "] * width for _ in range(height)]
-    for place, value in enumerate(columns):
-        grid[row_of(value)][place] = "•"
-    for place, quantiles in enumerate(steps, left):
-        for share, mark in (("0.05", "░"), ("0.1", "▒"), ("0.25", "▓")):
-            other = share_name(1 - float(share))
-            for line in range(row_of(quantiles[other]), row_of(quantiles[share]) + 1):
-                grid[line][place] = mark
-        grid[row_of(quantiles["0.5"])][place] = "█"
-    labels = {
-        0: figure(high),
-        height - 1: figure(low),
-        row_of(document["last"]["value"]): figure(document["last"]["value"]),
-    }
-    margin = max(map(len, labels.values()))
-    lines = [
-        f"{labels.get(place, ''):>{margin}} │{''.join(cells).rstrip()}" for place, cells in enumerate(grid)
-    ]
-    end, start = fan[-1]["day"], document["last"]["day"]
-    axis = f"{'':{margin}} └{'─' * width}"
-    days = f"{'':{margin}}  {'':{max(0, left - 5)}}{start}{end:>{max(0, ahead - 5)}}"
-    return [*lines, axis, days, f"{'':{margin}}  ░ 90 %  ▒ 80 %  ▓ 50 %  █ median"]
-
-
-def fan_figure(document: Mapping[str, Any]) -> Any:
-    """Return the fan chart of a document as a matplotlib figure."""
-    fan = document["fan"]
-    shown = document["past"][-max(3 * len(fan), 60) :]
-    days = [date.fromisoformat(document["last"]["day"]), *(date.fromisoformat(row["day"]) for row in fan)]
-    last = document["last"]["value"]
-    outcome = document["outcome"] and document["outcome"].get("value")
-    return fan_plot(
-        ([date.fromisoformat(row["day"]) for row in shown], [row["value"] for row in shown]),
-        days,
-        {share: [last, *(row[share_name(share)] for row in fan)] for share in SHARES},
-        title=f"{document['series']} until {fan[-1]['day']}",
-        unit=document["unit"],
-        outcome=None if not outcome else (days[-1], outcome["value"]),
-    )
+    return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} · {trust}"

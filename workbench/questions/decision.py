@@ -19,7 +19,7 @@ from workbench.forecasts.leaf_models import (
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.reading import Decision, decide
 from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series_paths import Calendar
+from workbench.forecasts.series_paths import Calendar, combined_history
 from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.embedded_series import SERIES, data_end
@@ -79,6 +79,16 @@ def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Ser
     """The claim's series (the spread already taken) and, for relative claims, the other one."""
     first = value_series(claim.series, rows)
     return first, value_series(claim.other, rows) if claim.other else None
+
+
+def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
+    """Return the known values that a claim is about: its series, or the ratio of its two."""
+    first, *others = (_history(each) for each in series_of(claim, rows) if each is not None)
+    return combined_history(first, others[0], "ratio") if others else first
+
+
+def _history(series: pd.Series) -> History:
+    return History.of(series.index.to_numpy(), series.to_numpy())
 
 
 def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
@@ -176,7 +186,7 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
     _needed(claim.series, series, claim.start)
     # Every weekday to come may still have a close, so no holiday is counted on.
     calendar = Calendar(frequency="weekday")
-    return decide(claim_reading(claim), History.of(series.index.to_numpy(), series.to_numpy()), calendar)
+    return decide(claim_reading(claim), _history(series), calendar)
 
 
 def refuse_decided(claim: Claim, series: pd.Series) -> None:

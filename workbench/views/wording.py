@@ -88,7 +88,7 @@ def tree_lines(
         proposition = tree[node]
         mark = "" if last is None else ("└─ " if last else "├─ ")
         belief = proposition.belief
-        remark = f"  ({marks[node]})" if marks and node in marks else ""
+        remark = f" · {marks[node]}" if marks and node in marks else ""
         lines.append(
             # a line end in a statement would begin a line that passes for ours
             f"{prefix}{mark}{node}  {percent(belief.p if belief else None)}  {printable(proposition.statement, keep='')}{remark}"

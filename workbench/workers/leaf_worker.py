@@ -31,7 +31,7 @@ from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ReportsLimits
 from workbench.engine.leaves.grounding import data_session, ground_job, session_spec
 from workbench.engine.leaves.job import GroundJob
-from workbench.engine.leaves.leaf_notebook import KernelSlots, cores, open_notebooks
+from workbench.engine.leaves.leaf_notebook import KernelSlots, open_notebooks
 from workbench.engine.run_settings import RunSettings
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import WorkbenchError
@@ -39,6 +39,7 @@ from workbench.models.base import Model, ModelReply, ModelRequest, reply_from_js
 from workbench.models.roles import open_models
 from workbench.prompts import PromptSet
 from workbench.quoting import Marks
+from workbench.resources import cores
 from workbench.search.leak_filter import Verdict, Verdicts
 from workbench.workers.messages import (
     decode,

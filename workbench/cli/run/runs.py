@@ -28,6 +28,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
+from workbench.resources import cores
 from workbench.signing_keys import signed_line
 from workbench.store import Store
 from workbench.store.removal import collect_garbage, remove_run
@@ -87,11 +88,10 @@ def _measure_record(store: Store, state: RunState) -> None:
     if kept_record(store.home, state.statement, state.cutoff) is not None:
         return
     # 0.5 s of numerics, which `show` does without
-    from workbench.backtests.parallel import processes_here
     from workbench.reports.note_page import write_report
 
     say("measuring the record at past cutoffs; it is kept")
-    measured_record(store.home, state.statement, state.cutoff, processes=processes_here())
+    measured_record(store.home, state.statement, state.cutoff, processes=min(2, cores()))
     now = load_state(store, state.run_id)
     if now.finished and store.folder(state.run_id).is_dir():  # its note stands already, without the record
         write_report(store, now)

@@ -18,13 +18,13 @@ from workbench.backtests.claim_backtest import (
     run_backtest,
 )
 from workbench.backtests.claim_templates import Span, read_templates
-from workbench.backtests.parallel import processes_here
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
 from workbench.cli.science.science_options import parsed_day, write_csv
 from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.output_files import write_output
+from workbench.resources import cores
 from workbench.science.plots import figure_bytes, reliability_plot
 
 
@@ -84,7 +84,7 @@ def backtest(
         raise UsageError(f"a plot is written as .png or .svg, not {plot.name!r:.60}")
     stored = ForecastFile(home_from(os.environ) / "backtests" / plan.key())
     with progress_bar("cutoffs") as progress:
-        rows = run_backtest(plan, stored, processes=processes or processes_here(), progress=progress)
+        rows = run_backtest(plan, stored, processes=processes or min(2, cores()), progress=progress)
     document = backtest_document(plan, rows)
     if csv is not None:
         write_csv(csv, COLUMNS, backtest_rows(rows))

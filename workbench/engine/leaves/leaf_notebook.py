@@ -1,7 +1,6 @@
 """The notebook of an attempt, opened when a grounder first asks for it; its cells run when one of the few kernel slots is free."""
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
@@ -12,17 +11,12 @@ from sandbox.errors import KernelStartFailed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, CellResult, JournalCell
 from workbench.agents.base import ProofSession
-from workbench.resources import is_resource_error
+from workbench.resources import cores, is_resource_error
 
 #: Memory that an open notebook is counted with: 18 MB idle (measured), more once it holds data.
 _NOTEBOOK_MB = 48
 #: Share of the free memory that open notebooks may take.
 _SHARE = 0.7
-
-
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return max(1, len(os.sched_getaffinity(0)))
 
 
 def open_notebooks() -> int:
