@@ -82,24 +82,24 @@ def inside(row: Any, shape: Shape) -> Any:
     """A row whose objects hold what the catalogue lists in them; an object where a value is listed goes with its field."""
     if not isinstance(row, dict) or not any(isinstance(value, (dict, list)) for value in row.values()):
         return row
-    told = {name: _listed(value, shape.get(name, _NO_OBJECT)) for name, value in row.items()}
-    return {name: value for name, value in told.items() if value is not DROP}
+    values = {name: _as_listed(value, shape.get(name, _NO_OBJECT)) for name, value in row.items()}
+    return {name: value for name, value in values.items() if value is not DROP}
 
 
-def _listed(value: Any, shape: Shape) -> Any:
+def _as_listed(value: Any, shape: Shape) -> Any:
     if isinstance(value, list):
-        return [new for item in value if (new := _listed(item, shape)) is not DROP]
+        return [new for item in value if (new := _as_listed(item, shape)) is not DROP]
     if not isinstance(value, dict):
         # a text in the place of an object has gone through no check of what is in it
         return value if value is None or not shape or "*" in shape else DROP
     if not shape:
         return DROP
-    told = {
-        name: _listed(item, shape.get(name, shape.get("*", _NO_OBJECT)))
+    values = {
+        name: _as_listed(item, shape.get(name, shape.get("*", _NO_OBJECT)))
         for name, item in value.items()
         if name in shape or "*" in shape
     }
-    return {name: item for name, item in told.items() if item is not DROP}
+    return {name: item for name, item in values.items() if item is not DROP}
 
 
 def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
@@ -135,8 +135,8 @@ def _on_the_way(
         place, below = f"{way}.{key}".lstrip("."), shape.get(key, _NO_OBJECT)
         if key in step.names:
             out[key] = _on_the_way(item, rest, listed, place, below)
-        elif place in listed and (told := _listed(item, below)) is not DROP:
-            out[key] = told
+        elif place in listed and (plain := _as_listed(item, below)) is not DROP:
+            out[key] = plain
     return out
 
 

@@ -101,22 +101,22 @@ class Stretches:
         if self._open and self._count < MOST_STRETCHES:
             self._now = self._open.popleft()
             self._count += 1
-            return self._asked(*self._now)
+            return self._bounded(*self._now)
         self._short = bool(self._open)
         day, self._now = self.own_day, None
         if day is None:
             return None
         if self._holds_a_day is None:
-            return self._asked(day - _BEFORE, day - _DAY)
+            return self._bounded(day - _BEFORE, day - _DAY)
         self.own_day = None
         if not self._holds_a_day:
             self._left_out = True
             return None
         self._now = (day, day)
         self._count += 1
-        return self._asked(day, day)
+        return self._bounded(day, day)
 
-    def _asked(self, first: date | None, last: date) -> dict[str, Any]:
+    def _bounded(self, first: date | None, last: date) -> dict[str, Any]:
         start = {self.start: first.isoformat()} if first else {}
         return {**self.params, **start, self.end: last.isoformat()}
 
@@ -133,7 +133,9 @@ class Stretches:
         first, last = self._now
         if self._first is None:
             self._first = filtered
-            self._newest_first = not days or days[0] >= days[-1]
+            # of the rows that stay: how late ones stand among them must not show
+            stay = [day for row in filtered.data or () if (day := self._day_of(row)) is not None]
+            self._newest_first = not stay or stay[0] >= stay[-1]
         self._collect(filtered)
         inside = [day for day in days if first and first <= day <= last]
         if len(stamps) < LEAST_ROWS or not inside or first is None:

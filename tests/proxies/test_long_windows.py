@@ -256,3 +256,20 @@ async def test_without_a_start_a_bar_of_the_cutoffs_day_pushes_none_out(most: in
         for last in (-1, None)
     ]
     assert told[0] == told[1] and "2024-05-30" in told[0]
+
+
+async def test_in_which_order_later_rows_stand_changes_no_byte() -> None:
+    """A vendor that ignores the window, in an order of its own: the joined rows come as those of before the cutoff stand."""
+    early, own = "2019-06-26 10:00:00", "2019-06-28 10:00:00"
+    told = []
+    for late in ([], ["2019-07-02 10:00:00"]):
+        bars = [{"date": text, "close": 1.0} for text in (own, early, *late)]
+
+        def vendor(seen: Seen, bars: Any = bars) -> Any:
+            probe = seen.query["to"] != seen.query["from"] != "2019-06-20"
+            return minutes_vendor(goes_on=True, most=5000)(seen) if probe else bars
+
+        told.append(
+            read(await Desk(vendor)(FIVE, NOON, symbol="EURUSD", to="2019-06-28", **{"from": "2019-06-20"}))
+        )
+    assert told[0] == told[1] and early in told[0] and own in told[0]
