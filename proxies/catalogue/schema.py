@@ -266,6 +266,8 @@ class EndpointRow:
     page: Page = field(default_factory=Page)
     host: str = ""
     codec: str = ""
+    # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
+    doors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ just those that are possible and show (test_closed_list.py).
 import copy
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -143,7 +143,8 @@ def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
         "removed": True,
         # what bears a date comes in the order of its dates
         "ranked": is_search(endpoint) or undated,
-        "capped": is_search(endpoint),
+        # a list that ends by the vendor's word before all of it was given, unless the request ends it at the cutoff
+        "capped": is_search(endpoint) or (endpoint.page.last > 0 and not (as_of.window and as_of.window.end)),
         "expired": endpoint.path in EXPIRES,
         # of figures that are scaled by splits: test_law_of_splits.py
         "rescaled": as_of.policy == "window_end",
@@ -285,6 +286,9 @@ def told(endpoint: Endpoint, cutoff: Cutoff, change: Undated | None) -> tuple[st
         sent = answer(seen)
         if not _is_own(endpoint, seen):
             return sent
+        if change == "capped" and not is_search(endpoint):
+            changed.append(True)
+            return _pages_of_later_rows(endpoint, cutoff, seen)
         none = NONE.get(endpoint.path) or NONE.get(endpoint.source.name) or Sent([])
         if isinstance(sent.body, bytes):
             changed.append(change is not None)
@@ -315,6 +319,17 @@ def shows(endpoint: Endpoint, cutoff: Cutoff, change: Undated, before: str) -> b
     text, changed = told(endpoint, cutoff, change)
     assert changed, f"{change} changes nothing in what {endpoint.source.name} answers"
     return text != before
+
+
+def _pages_of_later_rows(endpoint: Endpoint, cutoff: Cutoff, seen: Seen) -> Sent:
+    """A full page of a list whose rows of before the cutoff lie behind the last page that the vendor gives."""
+    later = World(cutoff.instant, [cutoff.instant + timedelta(days=400)], [])
+    later.path, later.fields = endpoint.path, shown_fields(endpoint)
+    # the world itself knows one page
+    plain = {name: text for name, text in seen.query.items() if name not in ("page", "offset")}
+    return Sent(
+        later.answer(replace(seen, query=plain)).body * int(seen.query.get(endpoint.page.size) or 100)
+    )
 
 
 def _is_own(endpoint: Endpoint, seen: Seen) -> bool:
