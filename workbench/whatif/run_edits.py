@@ -117,7 +117,9 @@ def require_grounded(state: RunState) -> None:
     if state.tree.root.belief is None:
         state.require_model()  # of a tree file, `resume` would be the wrong advice
         raise UsageError(
-            f"run {state.run_id} has no root probability yet: ", command("resume", state.run_id), " first"
+            f"run {state.run_id} has no probability of its claim yet: ",
+            command("resume", state.run_id),
+            " first",
         )
 
 
@@ -143,6 +145,6 @@ def edits_on(
     fresh = request.edits(play(state.tree, held).tree if held else state.tree, override)
     if not fresh and known is None:
         raise UsageError(
-            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a proposition, or give it a rule"
+            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a driver, or give it a rule"
         )
     return (*held, *fresh), fresh
