@@ -153,7 +153,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
         {"rules": {"P0": {"name": "average", "children": ["P1", "P2", "P3"]}}, "weights": {"P1": 0.1}},
         "the average rule of P0 gives P1 no weight",
     ),
-    "rule of a leaf": (("--rule", 'P3={"name": "vanilla"}'), {"rules": {"P3": {"name": "vanilla"}}}, "no drivers below it"),
+    "rule of a leaf": (
+        ("--rule", 'P3={"name": "vanilla"}'),
+        {"rules": {"P3": {"name": "vanilla"}}},
+        "no drivers below it",
+    ),
     "rule without a formula": (
         ("--rule", 'P0={"name": "vanilla"}'),
         {"rules": {"P0": {"name": "vanilla"}}},

@@ -8,9 +8,9 @@ from mcp import MCPError, types
 from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
-from proxies.errors import ProxyError
-from sandbox.errors import SandboxError
-from workbench.errors import UsageError, WorkbenchError
+from proxies.remedies import Remedied
+from workbench.errors import UsageError
+from workbench.mcp.mcp_terms import for_client
 from workbench.mcp.mcp_tools import McpTool, Tools
 from workbench.mcp.visible_runs import VisibleRuns, run_uri
 from workbench.terminal import json_printable, printable, printable_line
@@ -21,7 +21,6 @@ _log = logging.getLogger(__name__)
 #: Characters of one answer; a client's model could not read more at once.
 LONGEST_ANSWER = 200_000
 _RUNS = "workbench://runs"
-_EXPECTED = (WorkbenchError, ProxyError, SandboxError)
 
 
 def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
@@ -40,8 +39,8 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
             text = _as_text(await tool.answer(arguments))
         except ValidationError as error:
             return _failed(_complaint(tool, error))
-        except _EXPECTED as error:
-            return _failed(str(error))
+        except Remedied as error:
+            return _failed(for_client(error))
         except Exception:  # a bug of ours must not end the server; the person who runs it sees the traceback
             _log.exception("the tool %s failed", tool.name)
             return _failed("the workbench failed on this call; the server's own messages say how")
@@ -90,9 +89,10 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         uri = str(params.uri)
         try:
             text = _as_text(_resource(tools, uri))
-        except _EXPECTED as error:
+        except Remedied as error:
             raise MCPError(
-                code=types.INVALID_PARAMS, message=printable_line(str(error), 2000) or type(error).__name__
+                code=types.INVALID_PARAMS,
+                message=printable_line(for_client(error), 2000) or type(error).__name__,
             ) from None
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
