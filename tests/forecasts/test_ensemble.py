@@ -111,6 +111,20 @@ def test_weights_are_learned_from_cutoffs_whose_outcome_was_known() -> None:
     assert fits[0].cutoffs > 10
 
 
+def test_ensembles_of_a_series_at_several_cutoffs_score_a_past_cutoff_once() -> None:
+    """A record of 120 cutoffs rests on it: half a year is 124 to 128 sessions, and members are compared at one of these."""
+    history = walk(1000, seed=11)
+    scores: dict[str, np.ndarray] = {}
+    counts = []
+    for count in (1000, 998, 995):
+        seen = History(days=history.days[:count], values=history.values[:count])
+        Ensemble(each=50, scores=scores).paths(seen, HORIZON, Calendar.of(seen))
+        counts.append(len(scores))
+    assert counts[0] > 2 and counts == [counts[0]] * 3
+    Ensemble(each=50, scores=scores, members=("walk", "HAR")).paths(history, HORIZON, Calendar.of(history))
+    assert len(scores) == 2 * counts[0]
+
+
 def test_a_better_member_earns_weight_and_few_cutoffs_earn_little() -> None:
     densities = np.column_stack([np.full(60, 2.0), np.full(60, 1.0), np.full(60, np.nan)])
     ranks = np.tile([0.5, 0.5, np.nan], (60, 1))

@@ -59,7 +59,8 @@ class Quantity:
     def outcome(self, later: History) -> dict[str, float] | None:
         """Return what came, by the same names; None while the day's value is not known."""
         days = later.days
-        if days[-1].item() < self.day:
+        # A month's value bears its first day: the day has come when no value is to come until it.
+        if len(Calendar.of(self.history).stamps(days[-1].item(), self.day)):
             return None
         inside = (days > self.history.days[-1]) & (days <= np.datetime64(self.day, "D"))
         values = later.values[inside]

@@ -1,0 +1,72 @@
+"""The chance of a claim of the grammar, from the paths of its series as it was known at a cutoff: one forecaster for every face."""
+
+import hashlib
+from collections.abc import Mapping
+from threading import Lock
+
+import numpy as np
+
+from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.questions.claims import Claim
+from workbench.questions.decision import Rows, claim_history, settle
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.science.errors import ScienceError
+
+#: Sets of paths that are kept: those of the claims of one tree, not of a hundred cutoffs (8 MB each).
+_DRAWN = 6
+
+
+class ClaimPaths:
+    """Forecasts claims by the ensemble's paths; paths are drawn once for all claims on a series that end on one day.
+
+    Used by the key-free analyst's tree, the record beside its answer, back-tests and benchmarks, each with one object for a stretch
+    of work: what the members said at past cutoffs is scored once a series. Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._ensembles: dict[str, Ensemble] = {}
+        self._drawn: dict[tuple[str, ...], Paths] = {}
+        # Two nodes of a tree on one series would else both draw its paths.
+        self._lock = Lock()
+
+    def chance(self, claim: Claim, rows: Mapping[str, Rows]) -> float:
+        """Return the probability of a claim; 0 or 1 where the rows decide it, else held in [0.02, 0.98].
+
+        Parameters
+        ----------
+        claim : Claim
+        rows : mapping
+            What was known of its series at the cutoff, and nothing later.
+
+        Raises
+        ------
+        ClaimRefused
+            Too little is known of the series, or nothing of it is to come through the claim's end.
+        """
+        claim = settle(claim, rows)
+        try:
+            with self._lock:
+                found = chance(claim_reading(claim), self._paths(claim, rows))
+        except ScienceError as problem:
+            raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+        if found.decided is not None:
+            return found.p
+        # No number of paths shows that nothing else can come.
+        return float(np.clip(found.p, P_MIN, P_MAX))
+
+    def _paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
+        history = claim_history(claim, rows)
+        name = f"{claim.series} {claim.other}"
+        known = hashlib.sha256(history.days.tobytes() + history.values.tobytes()).hexdigest()
+        key = (name, claim.end.isoformat(), known)
+        if key not in self._drawn:
+            ensemble = self._ensembles.setdefault(name, Ensemble())
+            paths = ensemble.paths(history, claim.end, Calendar.of(history))
+            while len(self._drawn) >= _DRAWN:
+                self._drawn.pop(next(iter(self._drawn)))
+            self._drawn[key] = paths
+        return self._drawn[key]
