@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
+from workbench.backtests.claim_fan import claim_fan
 from workbench.backtests.known_rows import KnownRows, read_known_rows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
@@ -148,7 +149,7 @@ def claim_record(
     Returns
     -------
     dict
-        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``record`` of `record_document` (null where no past cutoff could
+        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``fan`` of its series (`claim_fan`), ``record`` of `record_document` (null where no past cutoff could
         be reached), ``left_out`` with how many cutoffs fell out for which reason, ``line`` for people, ``rows`` with every past forecast.
 
     Raises
@@ -191,6 +192,7 @@ def claim_record(
         "forecaster": forecaster.name,
         "p": today.p,
         "base_rate": today.base_rate,
+        "fan": claim_fan(claim, now),
         "record": record,
         "line": "no past cutoff to judge it by: take the base rate" if record is None else record["line"],
         "left_out": dict(Counter(each for each in results if isinstance(each, str))),

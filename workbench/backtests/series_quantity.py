@@ -96,16 +96,11 @@ def quantity_document(
         The day is known already, or too little is known of the series.
     """
     calendar = Calendar.of(quantity.history)
-    last_day, last_value = quantity.history.days[-1].item(), float(quantity.history.values[-1])
     try:
         paths = forecaster.paths(quantity.history, quantity.day, calendar)
     except ScienceError as problem:
         raise UsageError(f"{quantity.name} until {quantity.day}: {problem}") from None
     draws = quantity.draws(paths)
-    every = max(1, -(-len(paths.days) // _FAN_POINTS))
-    # Counted from the end, so that the day itself is among them.
-    shown = np.arange(len(paths.days))[::-1][::every][::-1]
-    fan = paths.quantiles(SHARES)
     record = None if not most else quantity_record(quantity, forecaster, calendar, most=most)
     came = None if later is None else quantity.outcome(later)
     quantiles = {name: _quantiles(values, paths.weights) for name, values in draws.items()}
@@ -113,7 +108,6 @@ def quantity_document(
         "series": quantity.name,
         "unit": quantity.unit,
         "by" if quantity.extremes else "on": quantity.day.isoformat(),
-        "last": {"day": last_day.isoformat(), "value": last_value},
         "forecaster": forecaster.name,
         "quantiles": quantiles,
         "one_in": [
@@ -124,23 +118,32 @@ def quantity_document(
             }
             for count in ONE_IN
         ],
-        "fan": [
-            {
-                "day": str(paths.days[step]),
-                **{share_name(share): float(fan[row, step]) for row, share in enumerate(SHARES)},
-            }
-            for step in shown
-        ],
-        "past": [
-            {"day": str(day), "value": float(value)}
-            for day, value in zip(
-                quantity.history.days[-_PAST_POINTS:], quantity.history.values[-_PAST_POINTS:], strict=True
-            )
-        ],
+        **fan_of(paths),
         "outcome": None if came is None else _scored(draws, paths, came),
         "record": record,
     }
     return {**document, "line": _line(document)}
+
+
+def fan_of(paths: Paths) -> dict[str, Any]:
+    """Return what a fan chart is drawn from: ``last`` known value, ``past`` before it, and ``fan``, quantiles on the days ahead."""
+    every = max(1, -(-len(paths.days) // _FAN_POINTS))
+    # Counted from the end, so that the day itself is among them.
+    steps = np.arange(len(paths.days))[::-1][::every][::-1]
+    quantiles = paths.quantiles(SHARES)
+    known = zip(paths.known.days[-_PAST_POINTS:], paths.known.values[-_PAST_POINTS:], strict=True)
+    day, value = paths.last
+    return {
+        "last": {"day": day.isoformat(), "value": value},
+        "fan": [
+            {
+                "day": str(paths.days[step]),
+                **{share_name(share): float(quantiles[row, step]) for row, share in enumerate(SHARES)},
+            }
+            for step in steps
+        ],
+        "past": [{"day": str(day), "value": float(value)} for day, value in known],
+    }
 
 
 def share_name(share: float) -> str:

@@ -30,8 +30,7 @@ _CUTOFFS, _PATHS_THEN = 60, 250
 #: Values of an implied volatility that the member needs.
 _IMPLIED = 60
 
-#: What members said at past cutoffs, and how many of them are remembered (some 300 bytes each).
-_SCORES: dict[str, FloatArray] = {}
+#: Past cutoffs that are remembered (some 300 bytes each).
 _MOST_SCORES = 50_000
 
 Member = Callable[..., FloatArray | None]
@@ -69,8 +68,8 @@ class Ensemble:
     learned : bool
         False: equal weights, no calibration.
     scores : dict
-        What members said at past cutoffs, by a hash of all that it follows from. All ensembles of a process share one, so that the forecasts
-        of a series at several cutoffs score none twice.
+        What members said at past cutoffs, by a hash of all that it follows from; pass one dict to the ensembles of several cutoffs or
+        series, and nothing is scored twice.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Ensemble:
     each: int = 1000
     learned: bool = True
     name: str = "ensemble"
-    scores: dict[str, FloatArray] = field(default_factory=lambda: _SCORES, repr=False, compare=False)
+    scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
         """Return the members' paths with their weights; see `SeriesForecaster.paths`."""

@@ -14,10 +14,13 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 
 #: Sets of paths that are kept: those of the claims of one tree, not of a hundred cutoffs (8 MB each).
 _DRAWN = 6
+#: What members said at past cutoffs, for all that this process forecasts: each is addressed by a hash of what it follows from.
+_SCORES: dict[str, FloatArray] = {}
 
 
 class ClaimPaths:
@@ -49,14 +52,21 @@ class ClaimPaths:
         """
         claim = settle(claim, rows)
         try:
-            with self._lock:
-                found = chance(claim_reading(claim), self._paths(claim, rows))
+            estimate = chance(claim_reading(claim), self.paths(claim, rows))
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
-        if found.decided is not None:
-            return found.p
+        if estimate.decided is not None:
+            return estimate.p
         # No number of paths shows that nothing else can come.
-        return float(np.clip(found.p, P_MIN, P_MAX))
+        return float(np.clip(estimate.p, P_MIN, P_MAX))
+
+    def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
+        """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.
+
+        Raises ``ScienceError`` where too little is known, or nothing is to come.
+        """
+        with self._lock:
+            return self._paths(claim, rows)
 
     def _paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         history = claim_history(claim, rows)
@@ -64,7 +74,7 @@ class ClaimPaths:
         known = hashlib.sha256(history.days.tobytes() + history.values.tobytes()).hexdigest()
         key = (name, claim.end.isoformat(), known)
         if key not in self._drawn:
-            ensemble = self._ensembles.setdefault(name, Ensemble())
+            ensemble = self._ensembles.setdefault(name, Ensemble(scores=_SCORES))
             paths = ensemble.paths(history, claim.end, Calendar.of(history))
             while len(self._drawn) >= _DRAWN:
                 self._drawn.pop(next(iter(self._drawn)))
