@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from proxies.remedies import Option
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import IsolationUnavailable
 
 LEVELS: tuple[str, ...] = ("namespaces", "landlock", "none")
@@ -89,6 +90,7 @@ class SessionSpec:
     Attributes
     ----------
     clock : aware instant at which the kernel's time begins with the first cell; None: the true time
+    library : source that cells may import; a journal that names one already stays with that
     """
 
     name: str
@@ -99,6 +101,7 @@ class SessionSpec:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     clock: datetime | None = None
+    library: CellLibrary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

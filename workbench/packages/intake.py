@@ -16,6 +16,7 @@ import nbformat
 import orjson
 from pydantic import ValidationError
 
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
@@ -28,7 +29,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
-from workbench.packages.archive import JOURNAL_NAME, NOTEBOOK_NAME
+from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
 from workbench.propositions.ids import is_id
 from workbench.reports.note_page import report_html
 from workbench.store import BodyUse, EventUnreadable, PackageRefused, Store, StoreCorrupt, StoreTooNew
@@ -274,6 +275,11 @@ def _files(store: Store, state: RunState) -> list[IntakeFault]:
                 _trial_of(NOTEBOOK_NAME, path, state)
             _json(path.read_bytes(), path.name)
             nbformat.validate(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+        elif (library := LIBRARY_NAME.fullmatch(path.name)) is not None:
+            try:
+                CellLibrary.read(path.parent, library[1])
+            except JournalBroken as error:
+                findings.append(_altered(str(error), "chain"))
         else:
             findings += _journal(path, state)
     return findings

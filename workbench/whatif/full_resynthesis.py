@@ -7,6 +7,7 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
@@ -63,7 +64,11 @@ async def full_what_if(
         same = node in base and base[node].statement == tree[node].statement
         material = {"looked_up": looked_up[node]} if same and looked_up and node in looked_up else {}
         rule, belief = await synthesizer.synthesize(
-            tree[node], tree.children(node), cutoff=cutoff, ask=ask, **material
+            as_asked(tree[node], cutoff),
+            [as_asked(child, cutoff) for child in tree.children(node)],
+            cutoff=cutoff,
+            ask=ask,
+            **material,
         )
         tree = tree.with_rule(node, rule, belief)
     named = {edit.node for edit in edits if not isinstance(edit, AddChild)}

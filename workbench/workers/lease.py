@@ -124,6 +124,9 @@ class JobService:
                 await asyncio.to_thread(
                     append_lines, self._spec.journal, message["offset"], message["lines"].encode()
                 )
+                # A worker's cells import the same text: it runs the owner's version of the code, or gets no work.
+                if self._spec.library is not None:
+                    await asyncio.to_thread(self._spec.library.file_in, self._spec.journal.parent)
             case "level":
                 return {"level": await self._owner.level()}
             case "end":

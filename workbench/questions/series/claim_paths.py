@@ -4,10 +4,8 @@ import hashlib
 from collections.abc import Mapping
 from threading import Lock
 
-import numpy as np
-
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.leaf_forecast import held
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim
@@ -55,10 +53,7 @@ class ClaimPaths:
             estimate = chance(claim_reading(claim), self.paths(claim, rows))
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
-        if estimate.decided is not None:
-            return estimate.p
-        # No number of paths shows that nothing else can come.
-        return float(np.clip(estimate.p, P_MIN, P_MAX))
+        return held(estimate)
 
     def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.
