@@ -149,7 +149,7 @@ def test_a_pool_that_was_right_is_left_as_wide_as_it_is() -> None:
     for _ in range(20):
         pairs = [density_and_rank(rng.standard_normal(250), rng.standard_normal()) for _ in range(400)]
         spreads.append(fit_ensemble(np.array(pairs)[:, :1], np.array(pairs)[:, 1:], 400.0).spread)
-    # A rank smoothed as the density is gave 0.96 here.
+    # A rank smoothed as the density is gives 0.97.
     assert np.mean(spreads) == pytest.approx(1.0, abs=0.015)
 
 
