@@ -107,11 +107,11 @@ def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_i
     assert few is not None and many is not None
     assert many.high - many.low == pytest.approx((few.high - few.low) / sqrt(10))
     assert (
-        "1 leaf that rests on 8 separate past windows" in few.line()
+        "1 driver that rests on 8 separate past windows" in few.line()
         and "not how sure the event" in few.line()
     )
     both = windows_band(tree_of((0.6, "0110", 4.0), (0.6, "0111", 3.0)))
-    assert both is not None and "2 leaves that rest on 3 to 4 separate past windows" in both.line()
+    assert both is not None and "2 drivers that rest on 3 to 4 separate past windows" in both.line()
     assert "P1 and P2 +0.58" in both.line()
 
 

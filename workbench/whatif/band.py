@@ -247,10 +247,10 @@ def trials_band(
         low=spread["low"],
         high=spread["high"],
         origin=(
-            f"how far {number} independent trials of a leaf spread, carried up to the claim (its central 90 %);"
+            f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90 %);"
             " it says how repeatable the answer is, not how sure the event"
         ),
-        together=_together(shared, "Leaves that read the same series are taken to err together"),
+        together=_together(shared, "Drivers that read the same series are taken to err together"),
     )
 
 
@@ -272,7 +272,7 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
     number = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
     models = any(each.models for each in known.values())
     mover = "chance, and what the models disagree about," if models else "chance alone"
-    which = "1 leaf that rests" if len(known) == 1 else f"{len(known)} leaves that rest"
+    which = "1 driver that rests" if len(known) == 1 else f"{len(known)} drivers that rest"
     return Band(
         low=spread.low,
         high=spread.high,
@@ -338,7 +338,7 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
         return None
     half = _CENTRAL_90 * sqrt(fsum(squares))
     number = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    which = "1 inner proposition" if len(squares) == 1 else f"{len(squares)} inner propositions"
+    which = "1 inner driver" if len(squares) == 1 else f"{len(squares)} inner drivers"
     return Band(
         low=max(0.0, p - half),
         high=min(1.0, p + half),
