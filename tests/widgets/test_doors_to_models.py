@@ -184,3 +184,25 @@ def test_a_model_hears_the_same_whatever_came_after_the_cutoff(
         assert heard(door, tmp_path / "uncut", server, later=True) != plain, (
             "the control hears the difference"
         )
+
+
+def stated(folder: Path, server: Upstream, *, later: bool) -> list[str]:
+    """What a claim in a cell of a notebook sends, stated with a background and criteria that went on being edited."""
+    folder.mkdir()
+    line = f"--cutoff 2018-06-30 --model openai/x --set api_base={server.url}/v1 --set analyzer=single --set grounder=zero-shot"
+    line += f' --set "background={KNOWN}{LATER * later}" --set "criteria=Yes if it is higher.{LATER * later}"'
+    shell, before = Shell(), len(server.seen)
+    load_ipython_extension(shell)
+    with at_home(folder):
+        shell.magics["proposition"](line, screens.STATEMENT + REMARK * later)
+    return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+def test_a_claim_of_a_notebook_is_asked_in_words_of_before_the_cutoff(
+    tmp_path: Path, server: Upstream
+) -> None:
+    plain = stated(tmp_path / "plain", server, later=False)
+    assert plain and KNOWN in plain[0] and stated(tmp_path / "later", server, later=True) == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        assert stated(tmp_path / "uncut", server, later=True) != plain

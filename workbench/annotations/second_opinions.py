@@ -307,9 +307,7 @@ def compare_to_people(
 
     common = [row for row in rows if row["scores"] is not None and row["node"] in people]
     if not common:
-        raise UsageError(
-            "no report has both the judge's scores and a person's: the file names other propositions"
-        )
+        raise UsageError("no report has both the judge's scores and a person's: the file names other drivers")
     result: dict[str, Any] = {"n": len(common), "dimensions": {}}
     for name in DIMENSIONS:
         gaps = np.array([abs(row["scores"][name] - people[row["node"]][name]) for row in common])

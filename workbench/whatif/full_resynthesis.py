@@ -107,7 +107,7 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     named = ", ".join(nodes) or "none"
     if not Agents(state.settings).synthesizer.stages:
         return (
-            f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
+            f"the {state.settings.rule} rule asks no model: {len(nodes)} drivers are combined again ({named})"
         )
     settings = state.settings
     forecast = forecast_cost(
@@ -118,6 +118,4 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
     often = f" {times} times each" if times > 1 else ""
-    return (
-        f"asking {model} for {len(nodes)} nodes{often} ({named}): {forecast.model_calls} calls, {size}{price}"
-    )
+    return f"asking {model} for {len(nodes)} drivers{often} ({named}): {forecast.model_calls} calls, {size}{price}"

@@ -64,7 +64,7 @@ def refit_nodes(state: RunState, chosen: tuple[NodeId, ...] = ()) -> tuple[NodeI
     require_grounded(state)
     for node in chosen:
         if not state.tree[node].children:
-            raise UsageError(f"{node} is a leaf: only a proposition with children has a rule to refit")
+            raise UsageError(f"{node} has no drivers below it, so no rule to refit")
     return tuple(node for node in state.tree.inner() if not chosen or node in chosen)
 
 
