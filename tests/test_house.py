@@ -69,7 +69,7 @@ GERUNDS = {
 #: name is refused, and of these there may only be fewer. Give a helper a name that says what it makes, or use the one that is there.
 REPEATED = {
     "_adapter": 3, "_alone": 3, "_answers": 3, "_bare": 3, "_below": 3, "_call": 4, "_cell": 8,
-    "_change": 3, "_checked": 5, "_closing": 3, "_code": 3, "_compare": 3, "_complaint": 3, "_cut": 3, "_day": 5,
+    "_change": 3, "_checked": 5, "_closing": 3, "_code": 3, "_compare": 3, "_complaint": 3, "_day": 5,
     "_days": 7, "_differences": 3, "_empty": 3, "_environment": 6, "_escaped": 3, "_evidence": 3, "_fault": 3,
     "_fenced": 3, "_instant": 4, "_joined": 9, "_kalshi": 3, "_key": 3, "_key_factor": 3, "_kind": 3, "_known": 3,
     "_level": 3, "_list": 4, "_listed": 3, "_market": 3, "_name": 7, "_open": 3,

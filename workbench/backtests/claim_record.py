@@ -34,7 +34,7 @@ from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTa
 class OwnForecaster:
     """The mean of the leaf models of a claim's series, as the key-free analyst answered before; a rival in back-tests."""
 
-    name = "leaf models"
+    name = "models of one claim"
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
         """Return the forecast; see `ClaimForecaster`."""

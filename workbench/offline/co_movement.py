@@ -72,10 +72,10 @@ def weekly_correlation(first: History, second: History) -> tuple[float, int]:
     common, mine, theirs = np.intersect1d(last[0][0], last[1][0], return_indices=True)
     if len(common) < 3:
         return 0.0, 0
-    steps = [_steps(last[0][1][mine]), _steps(last[1][1][theirs])]
+    steps = [_changes(last[0][1][mine]), _changes(last[1][1][theirs])]
     if not all(each.std() > 0 for each in steps):
         return 0.0, 0
-    return float(np.corrcoef(*steps)[0, 1]), len(common) - 1
+    return float(np.corrcoef(steps[0], steps[1])[0, 1]), len(common) - 1
 
 
 def _last_of_period(history: History, unit: str) -> tuple[np.ndarray, FloatArray]:
@@ -85,5 +85,5 @@ def _last_of_period(history: History, unit: str) -> tuple[np.ndarray, FloatArray
     return periods[ends], history.values[ends]
 
 
-def _steps(values: FloatArray) -> FloatArray:
+def _changes(values: FloatArray) -> FloatArray:
     return np.asarray(np.diff(np.log(values) if (values > 0).all() else values))

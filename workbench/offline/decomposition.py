@@ -76,9 +76,9 @@ class Planner:
         own = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
         grown = [self._grown(branch, claim) for branch in own]
         # A series that stands below a driver already is not named beside it.
-        taken = {below.claim.series for branch in grown for below in branch.children}
-        related = self._moved_with(drivers.related(), claim, taken)[:_MOST_RELATED]
-        released = self._moved_with(drivers.releases(), claim, taken)[:1]
+        named = {below.claim.series for branch in grown for below in branch.children}
+        related = self._moved_with(drivers.related(), claim, named)[:_MOST_RELATED]
+        released = self._moved_with(drivers.releases(), claim, named)[:1]
         others = [branch for kind in related + released if (branch := self._pick(kind, claim)) is not None]
         if grown == own and others:
             others[0] = self._grown(others[0], claim)
@@ -108,16 +108,16 @@ class Planner:
     # --- choosing --------------------------------------------------------------------------------------------
 
     def _moved_with(
-        self, kinds: Iterable[DriverKind], claim: Claim, taken: Collection[str]
+        self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]
     ) -> list[DriverKind]:
-        """Return those that have moved with a claim's series, the most alike first, without those on series that are taken."""
-        found = []
+        """Return those that have moved with a claim's series, the most alike first, without those on series that are named already."""
+        candidates = []
         for kind in kinds:
             correlation, changes = self._changes_together(claim, kind)
             beyond_chance = abs(correlation) * changes**0.5 >= _BEYOND_CHANCE
-            if kind.series not in taken and abs(correlation) >= _CORRELATED and beyond_chance:
-                found.append((abs(correlation), kind))
-        return [kind for _, kind in sorted(found, key=lambda each: -each[0])]
+            if kind.series not in named and abs(correlation) >= _CORRELATED and beyond_chance:
+                candidates.append((abs(correlation), kind))
+        return [kind for _, kind in sorted(candidates, key=lambda each: -each[0])]
 
     def _changes_together(self, claim: Claim, kind: DriverKind) -> tuple[float, int]:
         pair = (claim.series, claim.other, kind.series)
@@ -184,10 +184,10 @@ class Planner:
         if (not kind.own and together.strength < 0) or abs(base - own) > _COMPARABLE:
             return None
         self._used.add(claim.statement)
-        return Branch(claim=claim, why=_why(kind, together), base_rate=base)
+        return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base)
 
 
-def _why(kind: DriverKind, together: CoMovement) -> str:
+def _reason_of(kind: DriverKind, together: CoMovement) -> str:
     return (
         f"{kind.role}: the claim came true in {together.with_driver:.0%} of the past windows in which this did, and in "
         f"{together.without_driver:.0%} of the others"

@@ -99,7 +99,8 @@ def divide(
     usual = np.array([base for _, base in drivers])
     effective = 5 * len(outcomes) / horizon_days
     estimated = effective >= FEWEST_WINDOWS
-    centred = (outcomes - outcomes.mean(axis=0)) * np.sqrt(5 / horizon_days) if estimated else outcomes[:0]
+    known = (outcomes if estimated else outcomes[:0]).astype(np.float64)
+    centred = (known - known.mean(axis=0)) * np.sqrt(5 / horizon_days) if estimated else known
     weights = _fit(centred, today, p, CONSTANT_MAX)
     if p - float(weights @ today) > CONSTANT_MAX:
         weights = _fit(centred, today, p, constant_max)
@@ -131,5 +132,5 @@ def _fit(centred: FloatArray, today: FloatArray, p: float, most: float) -> Float
         [centred[:, 0], np.full(count, ridge / count), [_FIRM * p, _FIRM * (1.0 - _ROOM / 2)]]
     )
     high = np.array([*np.ones(count), most - _ROOM, 1.0])
-    found = lsq_linear(design, target, bounds=(np.zeros(count + 2), high), method="bvls").x[:count]
-    return np.asarray(np.floor(np.clip(found, 0.0, 1.0) * _CUT + 1e-6) / _CUT)
+    solution = lsq_linear(design, target, bounds=(np.zeros(count + 2), high), method="bvls").x[:count]
+    return np.asarray(np.floor(np.clip(solution, 0.0, 1.0) * _CUT + 1e-6) / _CUT)

@@ -131,7 +131,7 @@ def combine(
     """Return the rule for the children; both synthesis replies are written from it."""
     records = [child.record for child in children if child.record is not None]
     explained = parent is not None and len(records) == len(children)
-    found = [child.speaks(child.forecast) for child in children]
+    forecasts = [child.speaks(child.forecast) for child in children]
     if parent is not None and explained:
         table = common_windows([parent, *records])
         for column, child in enumerate(children, 1):
@@ -141,7 +141,7 @@ def combine(
         division = divide(
             parent.p,
             parent.base_rate,
-            list(zip(found, usual, strict=True)),
+            list(zip(forecasts, usual, strict=True)),
             table,
             parent.horizon_days,
             constant_max=constant_max,
@@ -161,7 +161,7 @@ def combine(
         division=division,
         explained=explained,
         p=division.value([child.speaks(child.p) for child in children]),
-        forecast=division.value(found),
+        forecast=division.value(forecasts),
     )
 
 
