@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from proxies.remedies import Option
 from sandbox.cell_library import CellLibrary
 from sandbox.errors import IsolationUnavailable
 
@@ -222,7 +223,8 @@ class IsolationReport:
         )
         raise IsolationUnavailable(
             f"no sandbox at level {level!r} on this machine ({why}); "
-            "mend that, or run without a seal by asking for it: --isolation none"
+            "mend that, or run without a seal by asking for it: ",
+            Option("isolation", "none"),
         )
 
     def choose(self, requested: str | None) -> str:
@@ -244,7 +246,8 @@ class IsolationReport:
             return sealed[0]
         raise IsolationUnavailable(
             f"no sealed level works on this machine ({'; '.join(self.refused) or 'none was found'}); "
-            "mend that, or run without a seal by asking for it: --isolation none"
+            "mend that, or run without a seal by asking for it: ",
+            Option("isolation", "none"),
         )
 
 

@@ -62,13 +62,13 @@ def joint_paths(
     moving = [paths for paths in drawn if len(paths.values) > 1] or drawn[:1]
     names = [name for name in moving[0].members if all(name in paths.members for paths in moving)]
     rows = [np.isin(np.array(paths.members)[paths.drawn_by], names) for paths in moving]
-    weights = np.mean([paths.weights[kept] for paths, kept in zip(moving, rows, strict=True)], axis=0)
+    weights = np.mean([paths.weights[chosen] for paths, chosen in zip(moving, rows, strict=True)], axis=0)
     drawn_by = np.searchsorted(np.sort(names), np.array(moving[0].members)[moving[0].drawn_by[rows[0]]])
     results = []
     for paths, past, history in zip(drawn, pasts, histories, strict=True):
-        kept = np.isin(np.array(paths.members)[paths.drawn_by], names)
+        chosen = np.isin(np.array(paths.members)[paths.drawn_by], names)
         values = (
-            paths.values[kept] if len(paths.values) > 1 else np.repeat(paths.values, len(weights), axis=0)
+            paths.values[chosen] if len(paths.values) > 1 else np.repeat(paths.values, len(weights), axis=0)
         )
         results.append(
             replace(
@@ -87,8 +87,8 @@ def joint_paths(
 
 
 def _on_days(history: History, days: np.ndarray) -> History:
-    here = np.isin(history.days, days)
-    return History(days=history.days[here], values=history.values[here])
+    among = np.isin(history.days, days)
+    return History(days=history.days[among], values=history.values[among])
 
 
 def _with_known(values: np.ndarray, paths: Paths, history: History, past: ScaledPast) -> np.ndarray:

@@ -80,7 +80,7 @@ def _check_row(table: str, values: dict[str, Any]) -> None:
     """Raise ``PackageRefused`` for a row that says what no row of ours says; its types were checked by the store."""
     _instant(values["at_utc"], table)
     if values["node"] is not None and not is_id(values["node"]):
-        raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no proposition id")
+        raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no driver's id")
     if (values["trial"] or 0) > MAX_NUMBER:
         raise PackageRefused(f"its {table} name trial {values['trial']}, at most {MAX_NUMBER} are taken")
     for name in ("kind", "stage", "path", "model", "cutoff", "request_hash"):
@@ -230,7 +230,7 @@ def _check_texts(state: RunState) -> None:
     leaves = set(state.tree.ids())
     for node, trial in state.trials:
         if node not in leaves or trial > MAX_NUMBER:
-            raise PackageRefused(f"its events ground {node[:40]!r}, which is not in its tree")
+            raise PackageRefused(f"its events collect evidence for {node[:40]!r}, which is not in its tree")
 
 
 def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:

@@ -87,7 +87,7 @@ class JobService:
         self._verdicts_sent = 0
         if self._leases > MAX_LEASES and not self.outcome.done():
             self.outcome.set_exception(
-                WorkersLost(f"{MAX_LEASES} workers died while they grounded {self.job.node}: see their logs")
+                WorkersLost(f"{MAX_LEASES} workers died at the evidence for {self.job.node}: see their logs")
             )
 
     def end(self) -> None:
