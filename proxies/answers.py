@@ -21,6 +21,7 @@ from proxies.fetch import paging
 from proxies.hashing import content_hash
 from proxies.json_text import read_json
 from proxies.ledger import Answer
+from proxies.remedies import command
 from proxies.vendors.codecs import CODECS
 
 # of an answer's rows without a readable date and visible rows: the share of the first from which the dates are not to be
@@ -163,7 +164,8 @@ def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
     if undated >= _LEAST_UNDATED and undated > _MOST_UNDATED * (undated + filtered.visible):
         raise SchemaDrift(
             f"{endpoint.source.name} answered {endpoint.path} with hardly a date that can be read: nothing is told; "
-            "workbench doctor --live shows what still answers"
+            "what still answers is shown by ",
+            command("doctor", live=True),
         )
 
 

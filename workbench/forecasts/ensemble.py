@@ -30,8 +30,7 @@ _CUTOFFS, _PATHS_THEN = 60, 250
 #: Values of an implied volatility that the member needs.
 _IMPLIED = 60
 
-#: What members said at past cutoffs, and how many of them are remembered (some 300 bytes each).
-_SCORES: dict[str, FloatArray] = {}
+#: Past cutoffs that are remembered (some 300 bytes each).
 _MOST_SCORES = 50_000
 
 Member = Callable[..., FloatArray | None]
@@ -69,8 +68,8 @@ class Ensemble:
     learned : bool
         False: equal weights, no calibration.
     scores : dict
-        What members said at past cutoffs, by a hash of all that it follows from. All ensembles of a process share one, so that the forecasts
-        of a series at several cutoffs score none twice.
+        What members said at past cutoffs, by a hash of all that it follows from; pass one dict to the ensembles of several cutoffs or
+        series, and nothing is scored twice.
 
     Examples
     --------
@@ -87,7 +86,7 @@ class Ensemble:
     each: int = 1000
     learned: bool = True
     name: str = "ensemble"
-    scores: dict[str, FloatArray] = field(default_factory=lambda: _SCORES, repr=False, compare=False)
+    scores: dict[str, FloatArray] = field(default_factory=dict, repr=False, compare=False)
 
     def paths(self, history: History, horizon: date, calendar: Calendar) -> Paths:
         """Return the members' paths with their weights; see `SeriesForecaster.paths`."""
@@ -142,13 +141,17 @@ class Ensemble:
 
     def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
         """Return weights and calibration for a horizon of so many steps, from cutoffs whose outcomes are known."""
+        table = self.past_scores(past, steps)
+        return fit_ensemble(table[:, 0], table[:, 1], float(len(table)))
+
+    def past_scores(self, past: ScaledPast, steps: int) -> FloatArray:
+        """Return what members said at those cutoffs, shape (cutoffs, 2, members): density of what came, and the share of the member below it."""
         every = max(steps, 21 if past.daily else 2)
         first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
         # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
         ends = [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
         scores = [self._score(past, count, steps) for count in ends]
-        table = np.array(scores).reshape(len(ends), 2, len(self.members))
-        return fit_ensemble(table[:, 0], table[:, 1], float(len(ends)))
+        return np.array(scores, dtype=np.float64).reshape(len(ends), 2, len(self.members))
 
     def _score(self, past: ScaledPast, count: int, steps: int) -> FloatArray:
         """Density and rank of what came ``steps`` after the first ``count`` values, by member, shape (2, members)."""

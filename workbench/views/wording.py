@@ -138,7 +138,7 @@ def run_lines(
     lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
-            f"({len(view.tree):,} propositions, folded: `workbench show {named or view.run_id} --all`)",
+            f"({len(view.tree) - 1:,} drivers, folded: `workbench show {named or view.run_id} --all`)",
             "",
         ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]

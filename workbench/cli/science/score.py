@@ -287,7 +287,9 @@ def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
     )
     for name, arm in document["arms"].items():
         if (by_step := arm["by_step"]) is None:
-            say(f"{name}: no leaf with beliefs by step has an outcome yet (`workbench resolve RUN --leaves`)")
+            say(
+                f"{name}: no driver with beliefs by step has an outcome yet (`workbench resolve RUN --leaves`)"
+            )
             continue
         echo("")
         show_table(
@@ -297,7 +299,7 @@ def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
                 for row in by_step["steps"]
             ],
         )
-        echo(f"{by_step['n']} leaves of {by_step['runs']} runs; step 0 is a belief of 0.5")
+        echo(f"{by_step['n']} drivers of {by_step['runs']} runs; step 0 is a belief of 0.5")
     for row in document["left_out"]:
         say(f"not counted: {row['run_id']}: {row['reason']}")
 

@@ -118,7 +118,7 @@ def forecast(
     for set_name, questions in named.items():
         if not rounds_of(store, set_name):
             raise UsageError(
-                f"set {set_name} had no night whose rules could be used again: `workbench tournament run {set_name}`"
+                f"set {set_name} had no round whose rules could be used again: `workbench tournament run {set_name}`"
             )
         if plan_only:
             chosen, since = wanted.of(store, set_name, questions)

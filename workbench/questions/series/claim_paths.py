@@ -4,20 +4,21 @@ import hashlib
 from collections.abc import Mapping
 from threading import Lock
 
-import numpy as np
-
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.leaf_forecast import held
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 
 #: Sets of paths that are kept: those of the claims of one tree, not of a hundred cutoffs (8 MB each).
 _DRAWN = 6
+#: What members said at past cutoffs, for all that this process forecasts: each is addressed by a hash of what it follows from.
+_SCORES: dict[str, FloatArray] = {}
 
 
 class ClaimPaths:
@@ -52,10 +53,7 @@ class ClaimPaths:
             estimate = chance(claim_reading(claim), self.paths(claim, rows))
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
-        if estimate.decided is not None:
-            return estimate.p
-        # No number of paths shows that nothing else can come.
-        return float(np.clip(estimate.p, P_MIN, P_MAX))
+        return held(estimate)
 
     def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.
@@ -71,7 +69,7 @@ class ClaimPaths:
         known = hashlib.sha256(history.days.tobytes() + history.values.tobytes()).hexdigest()
         key = (name, claim.end.isoformat(), known)
         if key not in self._drawn:
-            ensemble = self._ensembles.setdefault(name, Ensemble())
+            ensemble = self._ensembles.setdefault(name, Ensemble(scores=_SCORES))
             paths = ensemble.paths(history, claim.end, Calendar.of(history))
             while len(self._drawn) >= _DRAWN:
                 self._drawn.pop(next(iter(self._drawn)))

@@ -191,16 +191,18 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
             named = series_mentioned(hints)
             if not named:
                 raise ClaimRefused(
-                    f"no dated series matches the leaf ({_short(str(problem))}): name one by its id, for example FRED: DGS10, "
+                    f"no dated series matches the driver ({_short(str(problem))}): name one by its id, for example FRED: DGS10, "
                     "yfinance/AAPL or dbnomics/PROVIDER/DATASET/SERIES"
                 ) from None
     refs = tuple(dict.fromkeys(named))
     if len(refs) > 1:
-        raise ClaimRefused(f"the leaf names several series ({', '.join(map(str, refs))}): one must decide it")
+        raise ClaimRefused(
+            f"the driver names several series ({', '.join(map(str, refs))}): one must decide it"
+        )
     claim = read_claim(_with_stand_in(statement))
     if claim.series != STAND_IN or claim.other is not None:
         raise ClaimRefused(
-            f"the leaf compares {refs[0]} with another series: state it about one series, or about embedded ones"
+            f"the driver compares {refs[0]} with another series: state it about one series, or about embedded ones"
         )
     return SeriesLeaf(claim=replace(claim, notes=()), refs=refs)
 
