@@ -184,7 +184,7 @@ def test_a_rule_may_be_a_formula_and_a_report_a_file(tmp_path: Path) -> None:
     assert '"edits": 3' in kept
     for wrong, word in (
         (("--rule", "P0=P1 AND"), "ends too early"),
-        (("--rule", "P3=P1 AND P2"), "leaf"),
+        (("--rule", "P3=P1 AND P2"), "no drivers below it"),
         (("--report", "P3=missing.md"), "cannot be read"),
         (("--report", "P3"), "NODE=FILE"),
     ):
