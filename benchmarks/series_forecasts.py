@@ -88,11 +88,11 @@ def all_series(folder: Path | None) -> Series:
         shiller = {name: column(folder, "sp500_shiller_monthly.csv", name) for name in ("SP500", "Dividend", "Long Interest Rate", "PE10")}  # fmt: skip
         cpi = column(folder, "cpi_us_monthly.csv", "Index")
         rate = column(folder, "us10y_monthly.csv", "Rate")
-        gold = column(folder, "gold_monthly.csv", "Price")["1971":]  # type: ignore[misc]
+        gold = column(folder, "gold_monthly.csv", "Price")["1971":]
         monthly |= {
             f"Shiller {name}": each["1945":] for name, each in shiller.items() if name != "Long Interest Rate"
-        }  # type: ignore[misc]
-        monthly |= {"CPI": cpi["1945":], "inflation": 100 * cpi.pct_change(12).dropna()["1945":]}  # type: ignore[misc]
+        }
+        monthly |= {"CPI": cpi["1945":], "inflation": 100 * cpi.pct_change(12).dropna()["1945":]}
         monthly |= {"ten-year yield": rate, "gold": gold, "gold / SP500": (gold / shiller["SP500"]).dropna()}
         monthly |= {f"USD in {name}": column(folder, "fx_monthly.csv", "Exchange rate", Country=name) for name in COUNTRIES}  # fmt: skip
         monthly |= {f"{name}, month's mean": each.resample("MS").mean().dropna() for name, each in {**oil, "VIX": vix}.items()}  # fmt: skip

@@ -143,6 +143,16 @@ def test_a_pool_that_was_too_narrow_is_widened(truth: float, wider: bool) -> Non
     assert (fit.spread > 1.3) if wider else (fit.spread < 0.7)
 
 
+def test_a_pool_that_was_right_is_left_as_wide_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    spreads = []
+    for _ in range(20):
+        pairs = [density_and_rank(rng.standard_normal(250), rng.standard_normal()) for _ in range(400)]
+        spreads.append(fit_ensemble(np.array(pairs)[:, :1], np.array(pairs)[:, 1:], 400.0).spread)
+    # A rank smoothed as the density is gives 0.97.
+    assert np.mean(spreads) == pytest.approx(1.0, abs=0.015)
+
+
 def test_exceed_reads_the_same_paths_as_a_claim_does() -> None:
     history = walk(700)
     levels = np.quantile(history.values, [0.1, 0.5, 0.9])

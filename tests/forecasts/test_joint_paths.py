@@ -87,6 +87,15 @@ def test_what_is_known_of_one_alone_is_on_all_of_its_paths() -> None:
     assert np.array_equal(ratio.known.values, combined_history(first, behind, "ratio").values)
 
 
+def test_a_path_of_a_price_below_0_has_a_ratio_and_a_series_below_0_has_none() -> None:
+    first, _ = pair(0.5)
+    one, two = joint_paths(EQUAL, [first, first], END, SESSIONS)
+    fallen = replace(two, values=np.where(np.arange(len(two.values))[:, None] == 3, -5.0, two.values))
+    assert one.combine(fallen, "ratio").values.min() > 0.0
+    with pytest.raises(DomainError, match="above 0"):
+        one.combine(replace(fallen, known=History.of(DAYS, first.values - 200.0)), "ratio")
+
+
 def test_a_series_that_never_moved_and_one_without_a_common_day() -> None:
     first, _ = pair(0.5)
     still = History.of(DAYS, np.full(len(DAYS), 4.0))

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.ensemble import Ensemble, learning_steps
+from workbench.forecasts.joint_paths import joint_paths
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.forecasts.members.scaled_past import ScaledPast
@@ -100,8 +101,16 @@ class LeafForecast:
         return "\n".join([through, *rows, f"{'p':<16} {self.p:.4f}"])
 
 
-def forecast_reading(reading: Reading, history: History) -> LeafForecast:
+def forecast_reading(reading: Reading, history: History, *, together: Sequence[History] = ()) -> LeafForecast:
     """Return the forecast of a reading from the known values of its series, by the ensemble with its weights learned on them.
+
+    Parameters
+    ----------
+    reading : Reading
+    history : History
+        Of its series, or of what its two combine to.
+    together : sequence of History
+        The two, where the reading combines two: their paths are drawn together.
 
     Raises
     ------
@@ -118,7 +127,7 @@ def forecast_reading(reading: Reading, history: History) -> LeafForecast:
     (True, True)
     """
     ensemble = Ensemble()
-    paths = ensemble.paths(history, reading.end, Calendar.of(history))
+    paths = reading_paths(ensemble, reading, history, together)
     answer = chance(reading, paths)
     weights = {
         name: float(paths.weights[paths.drawn_by == place].sum()) for place, name in enumerate(paths.members)
@@ -132,6 +141,17 @@ def forecast_reading(reading: Reading, history: History) -> LeafForecast:
         weights=weights,
         ranks=_pooled_ranks(ensemble, paths, weights),
     )
+
+
+def reading_paths(
+    ensemble: Ensemble, reading: Reading, history: History, together: Sequence[History] = ()
+) -> Paths:
+    """Return the paths that a reading is read from: of its series, or of its two as they move together; see `forecast_reading`."""
+    calendar = Calendar.of(history)
+    if reading.combination is None:
+        return ensemble.paths(history, reading.end, calendar)
+    first, second = joint_paths(ensemble, together, reading.end, calendar)
+    return first.combine(second, reading.combination)
 
 
 def _pooled_ranks(ensemble: Ensemble, paths: Paths, weights: Mapping[str, float]) -> FloatArray:

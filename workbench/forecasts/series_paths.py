@@ -216,9 +216,13 @@ class Paths:
         if not np.array_equal(self.weights, other.weights):
             raise DomainError("two series are combined path by path: draw them together")
         _, mine, theirs = np.intersect1d(self.days, other.days, return_indices=True)
+        values = other.values[:, theirs]
+        if combination == "ratio" and (other.known.values > 0).all():
+            # Steps that are amounts may carry one path in thousands of a price below 0, where it has no ratio.
+            values = np.maximum(values, 1e-3 * other.last[1])
         return replace(
             self,
-            values=_combined(self.values[:, mine], other.values[:, theirs], combination),
+            values=_combined(self.values[:, mine], values, combination),
             days=self.days[mine],
             known=combined_history(self.known, other.known, combination),
         )

@@ -124,6 +124,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         if claim.other is None
         else f"the ratio of {claim.about.article} to {SERIES[claim.other].article}",
         "combined": "combined_history, " if combination else "",
+        "together": ", together=(first, second)" if combination == "ratio" else "",
         "fetch": "\n".join(_fetch(claim, combination)),
         "spec": _indented(_call_code(spec)),
         "claim": _call_code(claim_reading(claim)),
