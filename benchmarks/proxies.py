@@ -130,7 +130,7 @@ def filtering() -> None:
 
     def ours() -> int:
         # as a reader does: whether rows hold objects is counted in the answer's bytes
-        return len(apply_cutoff(ask, CUTOFF, rows, PolicyContext(flat=is_flat(body))).data)
+        return len(apply_cutoff(ask, CUTOFF, rows, PolicyContext(flat=is_flat(body, rows))).data)
 
     def frame() -> int:
         made = pd.DataFrame(rows)
