@@ -22,7 +22,7 @@ from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.ledger import Address, MemoryLedger
-from workbench.backtests.driftless import driftless_chance
+from workbench.backtests.walk_forward import driftless_chance
 from workbench.questions.decision import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim

@@ -86,7 +86,7 @@ class PageReader:
         """
         request = self._job.request
         payload = parse(request.endpoint.source.name, body)
-        context = replace(self._context, flat=is_flat(body))
+        context = replace(self._context, flat=is_flat(body, payload))
         self._pager.add(payload, apply_cutoff(request, self._job.cutoff, payload, context))
         self._params = self._pager.next()
 
@@ -110,19 +110,18 @@ class PageReader:
         return answer_of(self._job, _with_hint(self._job, filtered), fetched_at)
 
 
-def is_flat(body: bytes) -> bool:
-    """Whether an answer is surely a list of objects of plain values: counted in its bytes, 20 times faster than in its rows.
+def is_flat(body: bytes, payload: Any) -> bool:
+    """Whether an answer is surely a list of objects of plain values: its brackets are counted, since rows take longer.
 
     Examples
     --------
-    >>> is_flat(b'[{"a": 1}, {"a": 2}]'), is_flat(b'[{"a": {"b": 1}}]'), is_flat(b'[{"a": [1]}]')
-    (True, False, False)
+    >>> [is_flat(body, orjson.loads(body)) for body in (b'[{"a": 1}, {"a": 2}]', b'[{"a": {"b": 1}}]', b'[{"a": [1]}]')]
+    [True, False, False]
     """
-    # two objects that follow each other are parted by a comma; one inside another begins behind a name or a bracket
     return (
-        body.count(b"[") == 1
-        and body.startswith(b"[")
-        and body.count(b"{") == body.count(b"}, {") + body.count(b"},{") + 1
+        isinstance(payload, list)
+        and body.count(b"[") == 1
+        and body.count(b"{") == list(map(type, payload)).count(dict)
     )
 
 

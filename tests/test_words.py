@@ -19,6 +19,7 @@ import typer
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.cli.main import app
+from workbench.engine.named_settings import settings_by_name
 from workbench.formatting import GLOSSARY
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -293,6 +294,7 @@ def help_texts() -> dict[str, str]:
                 walk(command.get_command(context, name), f"{path} {name}")
 
     walk(typer.main.get_command(app), "workbench")
+    texts["settings"] = "\n".join(each.says.text for each in settings_by_name().values())
     return texts
 
 

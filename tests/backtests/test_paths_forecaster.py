@@ -17,6 +17,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, base_rate, settle, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading
 
 LAST = date(2016, 3, 31)
@@ -69,3 +70,15 @@ def test_it_rests_on_nothing_that_became_known_later(known: KnownRows) -> None:
 
     with pytest.raises(LookAhead, match="another future"):
         refuse_later_knowledge(Hindsight, known, ABOVE, LAST)
+
+
+def test_one_series_beats_another_or_is_beaten_whoever_is_named_first() -> None:
+    """Two series are read from paths that are drawn together."""
+    names, last = ("NASDAQ", "SP500"), date(2002, 6, 28)
+    rows = known_rows(names, "2018-06-30", None).as_of(last)
+    asked = [
+        read_claim(f"{one} outperforms {other} from 2002-06-28 to 2002-09-30")
+        for one, other in (("NASDAQ", "the S&P 500"), ("the S&P 500", "NASDAQ"))
+    ]
+    beats, beaten = (ClaimPaths().chance(claim, rows) for claim in asked)
+    assert beats + beaten == pytest.approx(1.0, abs=1e-9) and 0.2 < beats < 0.8

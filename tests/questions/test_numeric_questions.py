@@ -9,9 +9,9 @@ import pytest
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from tests.questions.test_question_files import POSTS
-from workbench.backtests.driftless import DriftlessWalk
 from workbench.backtests.question_quantiles import SHARES, SeriesReader, known_values, target_forecasts
 from workbench.blocking import run_blocking
+from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.formats.base import QuestionFile
 from workbench.questions.formats.format_registry import WRITERS, read_file, read_resolutions

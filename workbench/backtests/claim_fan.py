@@ -7,7 +7,6 @@ from typing import Any
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
-from workbench.backtests.series_quantity import fan_of
 from workbench.blocking import run_blocking
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.series.series_history import History
@@ -19,6 +18,7 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.series_quantity import fan_of
 from workbench.science.errors import ScienceError
 
 

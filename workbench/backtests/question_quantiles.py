@@ -8,7 +8,6 @@ import numpy as np
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
 from proxies.errors import ProxyError
-from workbench.backtests.series_quantity import Quantity
 from workbench.backtests.series_source import SeriesSource
 from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
@@ -16,6 +15,7 @@ from workbench.forecasts.series_paths import Calendar, SeriesForecaster, weighte
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.question import NumericTarget, Question, targets_of
 from workbench.questions.series.asked_quantities import QuantityReading, read_quantity_question
+from workbench.questions.series.series_quantity import Quantity
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import ScienceError
 

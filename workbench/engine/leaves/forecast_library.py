@@ -15,8 +15,8 @@ from sandbox.cell_library import CellLibrary
 LIBRARY = "forecaster"
 _ENTRIES = ("workbench.forecasts.leaf_forecast", "workbench.forecasts.proof_figure")
 #: Rooms that the forecaster may rest on: what reads a clock, a file or a network stays out.
-_ROOMS = ("workbench.forecasts.", "workbench.science.", "workbench.errors")
-_OWN = re.compile(r"\bworkbench\.(?:forecasts\.)?")
+_ROOMS = ("workbench.forecasts.", "workbench.science.", "workbench.errors", "proxies.remedies")
+_OWN = re.compile(r"\b(?:workbench\.(?:forecasts\.)?|proxies\.(?=remedies\b))")
 
 
 @cache
@@ -56,7 +56,8 @@ def mounted_name(module: str) -> str:
 
 def _module_text(module: str) -> str:
     package, _, name = module.rpartition(".")
-    folder = files("workbench").joinpath(*package.split(".")[1:])
+    top, *below = package.split(".")
+    folder = files(top).joinpath(*below)
     path = folder.joinpath(f"{name}.py")
     return (path if path.is_file() else folder.joinpath(name, "__init__.py")).read_text(encoding="utf-8")
 
@@ -69,4 +70,4 @@ def _own_imports(text: str) -> list[str]:
             names.append(node.module)
         elif isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
-    return [name for name in names if name == "workbench" or name.startswith("workbench.")]
+    return [name for name in names if name.partition(".")[0] in ("workbench", "sandbox", "proxies")]

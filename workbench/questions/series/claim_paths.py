@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from threading import Lock
 
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_forecast import held
+from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, held, reading_paths
 from workbench.forecasts.reading import chance
-from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.forecasts.series_paths import Paths
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, claim_history, settle
+from workbench.questions.decision import Rows, claim_histories, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.arrays import FloatArray
@@ -55,6 +55,16 @@ class ClaimPaths:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
         return held(estimate)
 
+    def forecast(self, claim: Claim, rows: Mapping[str, Rows]) -> LeafForecast:
+        """Return a claim's chance with what its proof shows of the paths, as its leaf's notebook does; raises ``ScienceError``."""
+        claim = settle(claim, rows)
+        return forecast_reading(
+            claim_reading(claim),
+            claim_history(claim, rows),
+            ensemble=Ensemble(scores=_SCORES),
+            paths=self.paths(claim, rows),
+        )
+
     def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.
 
@@ -66,11 +76,13 @@ class ClaimPaths:
     def _paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         history = claim_history(claim, rows)
         name = f"{claim.series} {claim.other}"
-        known = hashlib.sha256(history.days.tobytes() + history.values.tobytes()).hexdigest()
+        known = hashlib.sha256(
+            b"".join(each.days.tobytes() + each.values.tobytes() for each in claim_histories(claim, rows))
+        ).hexdigest()
         key = (name, claim.end.isoformat(), known)
         if key not in self._drawn:
             ensemble = self._ensembles.setdefault(name, Ensemble(scores=_SCORES))
-            paths = ensemble.paths(history, claim.end, Calendar.of(history))
+            paths = reading_paths(ensemble, claim_reading(claim), history, claim_histories(claim, rows))
             while len(self._drawn) >= _DRAWN:
                 self._drawn.pop(next(iter(self._drawn)))
             self._drawn[key] = paths

@@ -1,16 +1,11 @@
 """The rival that every forecast of a series has to beat: a walk without drift, as volatile as the series was in the last year."""
 
-from collections.abc import Mapping
 from datetime import date
 
 import numpy as np
 
-from workbench.forecasts.reading import chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
-from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, claim_history, settle
-from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import DomainError
 
 _PATHS = 2000
@@ -51,18 +46,3 @@ class DriftlessWalk:
         return Paths.of(
             np.exp(ends) if self.logs else ends, days, known=history, calendar=calendar, member=self.name
         )
-
-
-def driftless_chance(claim: Claim, rows: Mapping[str, Rows]) -> float:
-    """Return the probability of a claim under the driftless walk, from the rows known at its cutoff.
-
-    Raises
-    ------
-    ScienceError
-        Too few values are known.
-    """
-    claim = settle(claim, rows)
-    history = claim_history(claim, rows)
-    walk = DriftlessWalk(logs=not (claim.about.monthly and claim.about.kind == "yield"))
-    paths = walk.paths(history, claim.end, Calendar.of(history))
-    return chance(claim_reading(claim), paths).p

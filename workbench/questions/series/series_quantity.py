@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from workbench.backtests.driftless import DriftlessWalk
 from workbench.errors import UsageError
+from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
 from workbench.formatting import figure
@@ -213,7 +213,7 @@ def quantity_record(
         assert came is not None, "the window lies in the known past"
         scale = abs(float(known.values[-1])) if logs else 1.0
         for name, values in past.draws(own).items():
-            before = _past_changes(known.values, steps, name, logs=logs)
+            before = past_ends(known.values, steps, name, logs=logs)
             rows.append(
                 (
                     crps_of_draws(values, came[name], own.weights) / scale,
@@ -267,8 +267,8 @@ def _past_positions(count: int, steps: int, most: int) -> list[int]:
     return sorted({round(first + (last - first) * place / max(number - 1, 1)) for place in range(number)})
 
 
-def _past_changes(values: FloatArray, steps: int, name: str, *, logs: bool) -> FloatArray:
-    """The last value moved by every past change over so many steps, or by the highest or lowest on their way."""
+def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> FloatArray:
+    """Return the last value moved by every past change over so many steps, or by the highest or lowest on their way."""
     if len(values) <= steps:
         return values[-1:]
     windows = np.lib.stride_tricks.sliding_window_view(values, steps + 1)
