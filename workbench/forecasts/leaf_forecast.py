@@ -101,7 +101,14 @@ class LeafForecast:
         return "\n".join([through, *rows, f"{'p':<16} {self.p:.4f}"])
 
 
-def forecast_reading(reading: Reading, history: History, *, together: Sequence[History] = ()) -> LeafForecast:
+def forecast_reading(
+    reading: Reading,
+    history: History,
+    *,
+    together: Sequence[History] = (),
+    ensemble: Ensemble | None = None,
+    paths: Paths | None = None,
+) -> LeafForecast:
     """Return the forecast of a reading from the known values of its series, by the ensemble with its weights learned on them.
 
     Parameters
@@ -111,6 +118,10 @@ def forecast_reading(reading: Reading, history: History, *, together: Sequence[H
         Of its series, or of what its two combine to.
     together : sequence of History
         The two, where the reading combines two: their paths are drawn together.
+    ensemble : Ensemble, optional
+        One that remembers what its members said at past cutoffs.
+    paths : Paths, optional
+        Its own, where they are drawn already.
 
     Raises
     ------
@@ -126,8 +137,8 @@ def forecast_reading(reading: Reading, history: History, *, together: Sequence[H
     >>> 0.02 <= forecast.p <= 0.98, sum(forecast.weights.values()) > 0.999
     (True, True)
     """
-    ensemble = Ensemble()
-    paths = reading_paths(ensemble, reading, history, together)
+    ensemble = ensemble or Ensemble()
+    paths = paths or reading_paths(ensemble, reading, history, together)
     answer = chance(reading, paths)
     weights = {
         name: float(paths.weights[paths.drawn_by == place].sum()) for place, name in enumerate(paths.members)
@@ -258,23 +269,30 @@ def _states(history: History, by: State, calendar: Calendar) -> FloatArray:
     return states
 
 
-def leaf_record(forecast: LeafForecast, windows: LeafEstimate, like: LikeWindows | None) -> dict[str, Any]:
+def leaf_record(
+    forecast: LeafForecast, windows: LeafEstimate | None, like: LikeWindows | None
+) -> dict[str, Any]:
     """Return the numbers of a leaf as JSON values: what its report carries, and later stages compute from.
 
-    ``bits`` are the outcomes of the weekly windows from ``weeks_from`` to ``weeks_to``: 1 true, 0 false, x not known.
+    ``bits`` are the outcomes of the weekly windows from ``weeks_from`` to ``weeks_to``: 1 true, 0 false, x not known; they and the
+    base rate are left out where there are no windows.
     """
     decided = forecast.decided
-    return {
+    record: dict[str, Any] = {
         "p": round(forecast.p, 6),
-        "base_rate": round(windows.base_rate, 6),
-        "horizon_days": windows.horizon,
-        "windows": windows.windows,
-        "effective_windows": round(windows.effective_windows, 1),
         "models": {name: round(value, 6) for name, value in forecast.models.items()},
         "weights": {name: round(value, 6) for name, value in forecast.weights.items()},
         "comparators": {},
         "like": None if like is None else {"words": like.line(), "true": like.true, "count": like.count},
         "decided": None if decided is None else {"day": decided.day.isoformat(), "value": decided.value},
+    }
+    if windows is None:
+        return record
+    return record | {
+        "base_rate": round(windows.base_rate, 6),
+        "horizon_days": windows.horizon,
+        "windows": windows.windows,
+        "effective_windows": round(windows.effective_windows, 1),
         "weeks_from": windows.first.isoformat(),
         "weeks_to": windows.last.isoformat(),
         "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in windows.outcomes),

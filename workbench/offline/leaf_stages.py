@@ -9,6 +9,7 @@ from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
 from workbench.offline.report_records import OutcomeRecord, read_records
 from workbench.questions.claims import Claim
+from workbench.questions.series.series_leaf import path_words
 
 TERMINATE = "<TERMINATE_NOTEBOOK>"
 
@@ -120,7 +121,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
         f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
         f"cutoff it came true in {record.base_rate:.1%}; they overlap and count as {record.effective_windows:.1f} separate "
         f"ones.{_like(record)} Both stand beside the answer and are no part of it.",
-        _estimate(record),
+        path_words(record.p, record.data),
         _caveats(record, claim),
     ]
     return "\n\n".join(parts)
@@ -129,22 +130,6 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
 def _like(record: OutcomeRecord) -> str:
     like = record.data.get("like")
     return f" And {like['words']}." if like else ""
-
-
-def _estimate(record: OutcomeRecord) -> str:
-    decided = record.data.get("decided")
-    if decided:
-        said = "true" if record.p == 1 else "false"
-        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows. p = {record.p:g}."
-    models = {str(name): float(value) for name, value in dict(record.data.get("models", {})).items()}
-    weights = dict(record.data.get("weights", {}))
-    listed = ", ".join(
-        f"{name} {value:.3f} (weight {float(weights.get(name, 0.0)):.2f})" for name, value in models.items()
-    )
-    return (
-        f"The estimate is the share of the simulated paths on which it comes true: p = {record.p:.4f}. {len(models)} models draw them, "
-        f"weighted by what they earned at earlier cutoffs of the series: {listed}."
-    )
 
 
 def _caveats(record: OutcomeRecord, claim: Claim) -> str:

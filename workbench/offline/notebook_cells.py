@@ -15,7 +15,7 @@ from workbench.forecasts.series_paths import Combination
 from workbench.questions.claims import Claim
 from workbench.questions.decision import spec_of
 from workbench.questions.series.embedded_series import SERIES
-from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD
 from workbench.templates import text_environment
 
@@ -128,7 +128,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "fetch": "\n".join(_fetch(claim, combination)),
         "spec": _indented(_call_code(spec)),
         "claim": _call_code(claim_reading(claim)),
-        "state": _state(claim),
+        "state": state_of(claim),
         "unit_literal": json.dumps(unit, ensure_ascii=False),
     }
     return render_steps("leaf", holes)
@@ -167,15 +167,6 @@ def _fetch(claim: Claim, combination: Combination | None) -> list[str]:
             f'history = combined_history(first, second, "{combination}")  # on the days that both have'
         )
     return lines
-
-
-def _state(claim: Claim) -> str:
-    """By what a window's beginning is likened to now."""
-    if claim.pattern == "average":
-        return "average"
-    if claim.about.kind in ("volatility", "yield"):
-        return "level"
-    return "volatility" if claim.pattern in ("volatility", "touch", "drawdown") else "move"
 
 
 def _call_code(value: Reading | LeafSpec) -> str:

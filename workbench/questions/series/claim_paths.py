@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from threading import Lock
 
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.leaf_forecast import held, reading_paths
+from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, held, reading_paths
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Paths
 from workbench.questions.claims import Claim
@@ -54,6 +54,16 @@ class ClaimPaths:
         except ScienceError as problem:
             raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
         return held(estimate)
+
+    def forecast(self, claim: Claim, rows: Mapping[str, Rows]) -> LeafForecast:
+        """Return a claim's chance with what its proof shows of the paths, as its leaf's notebook does; raises ``ScienceError``."""
+        claim = settle(claim, rows)
+        return forecast_reading(
+            claim_reading(claim),
+            claim_history(claim, rows),
+            ensemble=Ensemble(scores=_SCORES),
+            paths=self.paths(claim, rows),
+        )
 
     def paths(self, claim: Claim, rows: Mapping[str, Rows]) -> Paths:
         """Return the paths of a claim's series (the ratio of its two) through its end, as `chance` reads them.

@@ -6,6 +6,7 @@ series at its source. The rest of such a sentence is read by the same grammar, w
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
@@ -234,3 +235,25 @@ def _with_stand_in(statement: str) -> str:
     if subject is None:
         return text
     return f"SP500 {text[subject.end() :]}"
+
+
+def path_words(p: float, record: Mapping[str, Any]) -> str:
+    """Return how a report says what a probability is: the share of paths by their models, or the row that decides.
+
+    Parameters
+    ----------
+    record : mapping
+        Of `workbench.forecasts.leaf_forecast.leaf_record`.
+    """
+    if decided := record.get("decided"):
+        said = "true" if p == 1 else "false"
+        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows. p = {p:g}."
+    weights = record.get("weights", {})
+    listed = ", ".join(
+        f"{name} {float(value):.3f} (weight {float(weights.get(name, 0.0)):.2f})"
+        for name, value in record["models"].items()
+    )
+    return (
+        f"The estimate is the share of the simulated paths on which it comes true: p = {p:.4f}. {len(record['models'])} models draw "
+        f"them, weighted by what they earned at earlier cutoffs of the series: {listed}."
+    )
