@@ -79,7 +79,8 @@ def test_every_leaf_has_an_executed_notebook_with_a_plot(demo: FinishedRun) -> N
         assert images, leaf["id"]
         source = code_of(leaf["notebook"])
         assert "CALL_API(" in source
-        for word in ("title(", "set_ylabel(", "threshold", "cutoff (last seen"):
+        # What the figure says is held by tests/forecasts/test_proof_figure.py.
+        for word in ("proof_figure(", "title=", "unit=", "last_day="):
             assert word in source, (leaf["id"], word)
 
 

@@ -86,8 +86,8 @@ def fit_garch(standardised: bytes) -> GarchFit:
         return float(0.5 * np.mean(np.log(variances) + squares / variances)), by_variance @ changes @ slopes
 
     # To a hundredth of the log-likelihood: what is finer moves no path that anyone can see.
-    start, tolerance = [4.0, -2.3, 0.5, 0.0], {"ftol": 1e-6, "gtol": 1e-4}
-    best = minimize(unlikelihood, start, method="L-BFGS-B", jac=True, options=tolerance)
+    start = np.array([4.0, -2.3, 0.5, 0.0])
+    best = minimize(unlikelihood, start, method="L-BFGS-B", jac=True, options={"ftol": 1e-6, "gtol": 1e-4})
     return _parameters(best.x)[0]
 
 
@@ -96,10 +96,10 @@ def _parameters(free: NDArray[np.float64]) -> tuple[GarchFit, NDArray[np.float64
 
     The numbers: persistence, the shocks' part of it, its lean to falls, variance.
     """
-    kept, part = 1.0 / (1.0 + np.exp(-free[:2]))
+    stays, part = 1.0 / (1.0 + np.exp(-free[:2]))
     lean = float(np.tanh(free[2]))
     level = float(np.exp(np.clip(free[3], -5.0, 5.0)))
-    persistence = 0.9999 * kept
+    persistence = 0.9999 * stays
     answer = persistence * part
     fit = GarchFit(
         omega=float((1.0 - persistence) * level),
@@ -107,7 +107,7 @@ def _parameters(free: NDArray[np.float64]) -> tuple[GarchFit, NDArray[np.float64
         gamma=float(2.0 * answer * lean),
         beta=float(persistence - answer),
     )
-    by_persistence = persistence * (1.0 - kept)
+    by_persistence = persistence * (1.0 - stays)
     answers = np.array([part * by_persistence, answer * (1.0 - part), 0.0, 0.0])
     leans = np.array([0.0, 0.0, answer * (1.0 - lean**2), 0.0])
     persistences = np.array([by_persistence, 0.0, 0.0, 0.0])
