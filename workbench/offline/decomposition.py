@@ -229,7 +229,7 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
     """
     tree = {node.id: node.statement for node in nodes}
     root = nodes[0].id
-    wanted = _wanted(messages)
+    wanted = _wanted_children(messages)
     groups = []
     leaves = sum(1 for node in tree if not _children(tree, node))
     for node, branch in _inner(plan, tree, root):
@@ -241,14 +241,14 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
     if not groups:
         return f"Every leaf can be decided from one series by its own notebook.\n\n{END}"
     words = (
-        _words(plan)
+        _plan_words(plan)
         if len(tree) == 1
         else "The propositions that rest on others themselves are split once more."
     )
     return f"{words}\n\n```json\n{json.dumps(groups, indent=2, ensure_ascii=False)}\n```"
 
 
-def _words(plan: Branch) -> str:
+def _plan_words(plan: Branch) -> str:
     notes = "".join(f" Note: {note}." for note in plan.claim.notes)
     return (
         f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {plan.base_rate:.1%}. "
@@ -290,7 +290,7 @@ def _group(node: str, branches: Sequence[Branch]) -> dict[str, object]:
     }
 
 
-def _wanted(messages: Sequence[Message]) -> int | None:
+def _wanted_children(messages: Sequence[Message]) -> int | None:
     for message in reversed(messages):
         match = _WANTED.search(message.content) if message.role == "user" else None
         if match:

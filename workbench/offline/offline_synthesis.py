@@ -170,14 +170,14 @@ def linear_reply(node: NodeRef, result: Combination) -> str:
     body = {
         "beta": {"beta_0": result.intercept, **result.weights},
         "p_true": round(result.p, 9),
-        "key_factor": _key_factor(result),
+        "key_factor": _weighing_most(result),
     }
     return f"{_prose(node, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
 
 
 def vanilla_reply(node: NodeRef, result: Combination) -> str:
     """Return the reply to a vanilla synthesis request: the same number, without the rule."""
-    body = {"p_true": round(result.p, 9), "key_factor": _key_factor(result)}
+    body = {"p_true": round(result.p, 9), "key_factor": _weighing_most(result)}
     return f"{_prose(node, result)}\n\n```json\n{json.dumps(body, ensure_ascii=False)}\n```"
 
 
@@ -260,7 +260,7 @@ def _how_weighted(division: Division) -> str:
     )
 
 
-def _key_factor(result: Combination) -> str:
+def _weighing_most(result: Combination) -> str:
     pairs = list(zip(result.children, result.division.weights, strict=True))
     if result.parent is None or not result.explained:
         child, _ = max(pairs, key=lambda pair: pair[1])
