@@ -24,9 +24,9 @@ SERIES = {
     "Google share price": "GOOGL", "Walmart share price": "WMT", "Microsoft share price": "MSFT", "JPMorgan share price": "JPM",
     "Facebook share price": "FB", "Goldman Sachs share price": "GS", "Bank of America share price": "BAC", "Nasdaq-100": "NASDAQ-100",
     "industrial production": "US industrial production", "real GDP": "US real GDP", "core PCE price index": "US core PCE",
-    "PCE price index": "US PCE inflation", "housing starts": "US housing starts", "trade-weighted US dollar index": "US dollar index",
+    "PCE price index": "US PCE inflation", "housing starts": "US housing starts", 
     "US retail gasoline price": "US gasoline price", "initial jobless claims": "US initial jobless claims", "SPY ETF": "SPY",
-    "initial jobless claims 4-week average": "initial jobless claims 4-week average", "retail sales": "US retail sales",
+    "retail sales": "US retail sales",
     "Case-Shiller 20-city home price index": "Case-Shiller home prices", "average hourly earnings": "US average hourly earnings",
     "ISM manufacturing index": "ISM manufacturing PMI", "University of Michigan consumer sentiment": "Michigan consumer sentiment",
     "Henry Hub natural gas": "natural gas", "German 10-year Bund yield": "German 10-year yield", "new home sales": "US home sales",
@@ -36,6 +36,9 @@ SERIES = {
 SPREADS = {
     ("embedded:BAA", "embedded:AAA"): "embedded:SPREAD",
     ("10-year Treasury yield", "2-year Treasury yield"): "10-year minus 2-year Treasury spread",
+    ("10-year Treasury yield", "3-month rate"): "10-year minus 3-month Treasury spread",
+    ("5-year Treasury yield", "2-year Treasury yield"): "5-year minus 2-year Treasury spread",
+    ("3-month rate", "3-month rate"): "TED spread",
 }
 _UP, _DOWN = ("above", "at_least", "toward"), ("below", "at_most", "toward")
 _SCALES = {"basis_points": 0.01, "thousand": 1e3, "million": 1e6}
@@ -72,14 +75,23 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
     base, _, tail = wanted.rpartition("_")
     sides = _UP if tail == "above" else _DOWN if tail == "below" else ()
     if name.startswith("growth"):
-        return wanted.startswith("growth") and side in sides
-    level = name == "level"
+        return (
+            wanted.startswith("growth") or (base.startswith(("first", "touches")) and reading.window != "on")
+        ) and side in sides
+    level = name in ("level", "stay")  # "stays below" is below on every day of the window
     match wanted:
         case "above" | "spread_above":
             return (level or (wanted != "above" and name == "touch")) and side in _UP
         case "below" | "spread_below":
             return (level or (wanted != "below" and name == "touch")) and side in _DOWN
-        case "touches_above" | "first_above" | "maximum_above" | "touches_below" | "first_below" | "minimum_below":
+        case (
+            "touches_above"
+            | "first_above"
+            | "maximum_above"
+            | "touches_below"
+            | "first_below"
+            | "minimum_below"
+        ):
             extreme = "maximum" if tail == "above" else "minimum"
             return name in ("touch", extreme) and side in sides
         case "average_above" | "average_below":
@@ -87,9 +99,13 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
         case "volatility_above" | "volatility_below":
             return name == "volatility" and side in sides
         case "up_by":
-            return name in ("change", "drawdown") and (reading.level or 0) > 0 and side in ("above", "at_least")
+            return (
+                name in ("change", "drawdown") and (reading.level or 0) > 0 and side in ("above", "at_least")
+            )
         case "down_by":
-            return name in ("change", "drawdown") and (reading.level or 0) < 0 and side in ("below", "at_most")
+            return (
+                name in ("change", "drawdown") and (reading.level or 0) < 0 and side in ("below", "at_most")
+            )
         case "drawdown":
             return name in ("from_peak", "drawdown")
         case "higher":
@@ -117,6 +133,8 @@ def _same_level(reading: SlotReading, label: dict[str, Any]) -> bool:
         return reading.upper is not None and _near(reading.level, wanted[0] * scale) and _near(reading.upper, wanted[1] * scale)  # fmt: skip
     if reading.relation == "beats" and not wanted:
         return True
+    if label["unit"] == "other":  # pips, cents: the label does not say of what
+        return reading.level is not None
     return _near(abs(reading.level or 0.0), abs(wanted * scale))
 
 

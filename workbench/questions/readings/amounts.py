@@ -19,10 +19,10 @@ _WORD = "|".join(sorted((*_SMALL, *_BIG), key=len, reverse=True))
 _NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
-    rf"(?:(?<![\w.])(?P<number>{_NUMBER})(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b|\b(?P<half>half) (?:a|of a)(?= percent| point))"
-    r"(?: ?(?P<short>k|mn?|mln|bn|b|tn|thousand|million|billion|trillion)\b)?"
-    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles?|dollars?|bucks|usd|euros?|cents?)(?![\w]))?"
-    r"(?: ?(?:/|a |per )(?:barrel|bbl|ounce|oz|share|gallon|coin|ton(?:ne)?|mmbtu)\b)?"
+    rf"(?:(?<![\w.])(?P<number>{_NUMBER})(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b|\b(?P<half>half|a quarter|three quarters|[a-z]+ tenths)(?: an?| of an?)?(?= (?:percent|point|of its|from|or more|R)))"
+    r"(?P<andhalf> and a half)?(?: ?(?P<short>k|mn?|mln|bn|b|tn|thousand|million|billion|trillion)\b)?"
+    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|cents?|pips?|vols?|[$€£])(?![\w]))?"
+    r"(?: ?(?:[$]?/|an? |per )(?:barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
 _CHANGES = {"double": 100.0, "halve": -50.0, "triple": 200.0, "quadruple": 300.0}
 
@@ -63,7 +63,7 @@ def amounts(plain: str) -> tuple[str, tuple[Amount, ...]]:
 
 def _value_of(match: re.Match[str]) -> float | None:
     if match["half"]:
-        return 0.5
+        return _part_of_one(match["half"], whole=not match["unit"])
     if match["words"]:
         value = _from_words(match["words"])
         # "one" alone is a pronoun as often as a number.
@@ -73,7 +73,20 @@ def _value_of(match: re.Match[str]) -> float | None:
         value = _from_digits(match["number"])
         if match["top"]:
             value += int(match["top"]) / int(match["bottom"])
+    if match["andhalf"]:
+        value += 0.5
+    if (match["unit"] or "").startswith("pip"):
+        value /= 10_000
     return value * _SHORT.get(match["short"] or "", 1)
+
+
+def _part_of_one(text: str, *, whole: bool) -> float | None:
+    """A part in words; without a unit it is one of the whole, in percent."""
+    tenths = _SMALL.get(text.partition(" ")[0]) if text.endswith("tenths") else None
+    part = (
+        {"half": 0.5, "a quarter": 0.25, "three quarters": 0.75}.get(text) if tenths is None else tenths / 10
+    )
+    return part if part is None or not whole else 100 * part
 
 
 def _from_digits(text: str) -> float:
@@ -99,12 +112,14 @@ def _from_words(text: str) -> float:
 
 def _unit(match: re.Match[str]) -> Unit:
     unit = (match["unit"] or "").replace("-", " ")
+    if match["half"] and not unit:
+        return "%"
     if unit.startswith(("bp", "basis")):
         return "bp"
     if unit.startswith(("pp", "percentage point", "percent point", "%point", "% point")):
         return "pp"
     if unit.startswith(("%", "per", "pct")):
         return "%"
-    if unit.endswith(("point", "points", "pt", "pts", "handle", "handles")):
+    if unit.endswith(("point", "points", "pt", "pts", "handles", "pip", "pips")):
         return "points"
     return "money" if unit or match["money"] else ""

@@ -7,16 +7,29 @@ from datetime import date, timedelta
 
 from workbench.questions.readings.amounts import Amount, amounts
 from workbench.questions.readings.calendar_days import after, period_of
-from workbench.questions.readings.plain_text import PlainText
-from workbench.questions.readings.relations import Relation, count_of_steps, relations, special_counts
+from workbench.questions.readings.plain_text import PlainText, words
+from workbench.questions.readings.relations import (
+    Relation,
+    count_of_steps,
+    measured_from_now,
+    relations,
+    special_counts,
+)
 from workbench.questions.readings.sentences import completed
 from workbench.questions.readings.series_names import VAGUE, SeriesName, mentions, reachable
 from workbench.questions.readings.slot_reading import Slot, SlotReading
 from workbench.questions.readings.windows import Window, events, windows
 
 #: Words that change nothing of what is said; any other word that no slot takes stands in the way of a reading.
-FILLERS = frozenset(
-    ["the", "a", "an", "its", "it", "their", "of", "to", "be", "will", "would", "is", "are", "does", "do", "did", "has", "have", "going", "gonna", "that", "this", "i", "we", "think", "bet", "believe", "expect", "expects", "say", "says", "call", "what's", "whats", "what", "odds", "chance", "chances", "probability", "likelihood", "likely", "how", "there", "for", "in", "on", "at", "so", "with", "by", "from", "close", "closes", "level", "levels", "price", "prices", "value", "index", "mark", "point", "figure", "there's", "i'd", "i'm", "my", "base", "case", "view", "get", "gets", "getting", "go", "goes", "come", "comes", "see", "sees", "trade", "trades", "trading", "please", "question", "claim", "prediction", "forecast", "per", "barrel", "us", "u.s", "really", "actually", "again", "back", "just", "than", "out", "us$", "handle", "line", "threshold", "territory", "area", "official", "closing", "reading", "print"]
+FILLERS = words(
+    """
+    the a an its it their of to be will would is are does do did has have going gonna that this i we think
+    bet believe expect expects say says call what's whats what odds chance chances probability likelihood
+    likely how there for in on at so with by from close closes level levels price prices value index mark
+    point figure there's i'd i'm my base case view get gets getting go goes come comes see sees trade trades
+    trading please question claim prediction forecast per barrel us u.s really actually again back just than
+    out us$ line threshold territory area official closing reading print can could turn
+    """
 )
 _NEVER_FILLER = re.compile(
     r"\b(?:not|n't|no|never|if|unless|because|due|and|or|but|while|whereas|without|except|either|neither|nor|despite|after|when|once)\b"
@@ -47,6 +60,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked = ("R" * (frame.end() - 1) + " " + plain[frame.end() :]) if frame else plain
     masked, steps = count_of_steps(masked)
     masked, counts = special_counts(masked)
+    masked, now = measured_from_now(masked)
+    counts |= {"now": 1} if now else {}
     masked, events_found = events(masked, today)
     masked, names, places = _series(masked, sources, choices, asked, notes)
     masked, days, dates_asked = windows(masked, today, choices)
@@ -64,7 +79,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     kind = names[0].kind if names else "price"
     before = masked
     masked, stated = relations(masked, numbers, counts, series=len(places), kind=kind)
-    if not names:
+    unknown = not names
+    if unknown and (numbers or any(each.name in ("mean", "new_high", "new_low") for each in stated)):
         masked, names, places = _named_otherwise(text, masked)
     found = _words(text, before, masked, places, numbers, days)
     leftover = _leftover(text, masked, names)
@@ -89,10 +105,18 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     if not main and base is None:
         missing.append("window")
     notes += [note for each in days for note in each.notes]
+    if leftover and stated and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
+        missing.append("level")
     if leftover or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
             missing.append("window")
         return Draft(missing=tuple(missing), leftover=leftover, found=found, asked=asked, notes=tuple(notes))
+    if unknown:
+        notes.append(f"no series is known as {names[0].article!r}; it is taken as a name")
+        asked["name"] = 1
+    elif not all(_usual(each.level, names) and _usual(each.upper, names) for each in stated):
+        notes.append("the level is far from any that the series has had")
+        asked["level"] = 1
     window = main[0] if main else Window(kind="on", end=period_of(today, "year").last)
     if not main:
         notes.append(f"no day is named; {window.end}, the end of the year, is supposed")
@@ -116,6 +140,28 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         asked=asked,
         notes=tuple(notes),
     )
+
+
+#: Stands where a level should.
+_HOLE = re.compile(
+    r"\[?x+(?:\.x+)?\]?|bps?|consensus|expectations?|expected|expensive|cheap|high|low|somewhere|a lot|%"
+)
+#: Ranges of the embedded series' levels that a claim may be about; what is far outside is another unit or another series.
+_USUAL = {"SP500": (400, 20000), "NASDAQ": (800, 60000), "VIX": (4, 200), "WTI": (1, 400), "AAA": (0.1, 30), "BAA": (0.1, 30), "SPREAD": (0.01, 4)}  # fmt: skip
+
+
+def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
+    bounds = _USUAL.get(names[0].embedded)
+    if (
+        amount is None
+        or bounds is None
+        or amount.unit in ("%", "bp", "pp", "points")
+        or not amount.value
+        or len(names) > 1
+    ):
+        return True
+    value = amount.value / 100 if names[0].kind == "rate" and amount.value >= 25 else amount.value
+    return bounds[0] <= value <= bounds[1]
 
 
 def _series(
@@ -263,6 +309,8 @@ def _placed(
             yield replace(grown, window="during")
             return
         yield replace(grown, window=at_end)
+        if window.kind == "by":
+            yield grown
         return
 
     negated = relation.never

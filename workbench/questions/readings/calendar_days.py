@@ -8,6 +8,11 @@ from datetime import date, timedelta
 FOMC = tuple(
     date(year, *map(int, day.split("-")))
     for year, days in {
+        2012: "1-25 3-13 4-25 6-20 8-1 9-13 10-24 12-12",
+        2013: "1-30 3-20 5-1 6-19 7-31 9-18 10-30 12-18",
+        2014: "1-29 3-19 4-30 6-18 7-30 9-17 10-29 12-17",
+        2015: "1-28 3-18 4-29 6-17 7-29 9-17 10-28 12-16",
+        2016: "1-27 3-16 4-27 6-15 7-27 9-21 11-2 12-14",
         2017: "2-1 3-15 5-3 6-14 7-26 9-20 11-1 12-13",
         2018: "1-31 3-21 5-2 6-13 8-1 9-26 11-8 12-19",
         2019: "1-30 3-20 5-1 6-19 7-31 9-18 10-30 12-11",
@@ -25,7 +30,20 @@ FOMC = tuple(
 MONTHS = {
     name: number
     for number, names in enumerate(
-        ["january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug", "september sept sep", "october oct", "november nov", "december dec"],
+        [
+            "january jan",
+            "february feb",
+            "march mar",
+            "april apr",
+            "may",
+            "june jun",
+            "july jul",
+            "august aug",
+            "september sept sep",
+            "october oct",
+            "november nov",
+            "december dec",
+        ],
         start=1,
     )
     for name in names.split()
@@ -33,7 +51,15 @@ MONTHS = {
 WEEKDAYS = {
     name: number
     for number, names in enumerate(
-        ["monday mon", "tuesday tues tue", "wednesday wed", "thursday thurs thu", "friday fri", "saturday sat", "sunday sun"]
+        [
+            "monday mon",
+            "tuesday tues tue",
+            "wednesday wed",
+            "thursday thurs thu",
+            "friday fri",
+            "saturday sat",
+            "sunday sun",
+        ]
     )
     for name in names.split()
 }
@@ -123,10 +149,15 @@ def holiday(name: str, year: int) -> date | None:
         "halloween": (10, 31),
         "independence day": (7, 4),
         "valentine's day": (2, 14),
+        "valentines day": (2, 14),
+        "inauguration day": (1, 20),
+        "july 4th": (7, 4),
+        "fourth of july": (7, 4),
+        "4th of july": (7, 4),
     }
     if name in fixed:
         return date(year, *fixed[name])
-    if name == "thanksgiving":
+    if name in ("thanksgiving", "turkey day"):
         return _nth(year, 11, 3, 4)
     if name == "labor day":
         return _nth(year, 9, 0, 1)
@@ -140,7 +171,7 @@ def holiday(name: str, year: int) -> date | None:
 
 
 HOLIDAYS = (
-    "christmas eve|christmas|xmas|new year'?s eve|new year'?s|new year|halloween|independence day|valentine's day|thanksgiving|"
+    "christmas eve|christmas|xmas|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
     "labor day|memorial day|easter|election day|midterm elections|midterms"
 )
 

@@ -4,12 +4,50 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text."""
+    return frozenset(text.split())
+
+
 #: Words that a typed one may be a slip of; the rest of what is known is too short, or too near to other words.
-KNOWN_WORDS = frozenset(
-    ["above", "below", "under", "over", "between", "exceeds", "exceed", "higher", "lower", "higher", "wider", "narrower", "closes", "close", "closed", "ends", "finishes", "finish", "settles", "rises", "rise", "gains", "gain", "climbs", "climb", "jumps", "rallies", "rally", "surges", "surge", "increases", "increase", "advances", "drops", "drop", "falls", "falling", "declines", "decline", "tumbles", "slides", "slumps", "plunges", "loses", "widens", "widen", "narrows", "narrow", "tightens", "touches", "touch", "reaches", "reach", "breaks", "break", "crosses", "cross", "spikes", "spike", "beats", "outperforms", "outperform", "underperforms", "underperform", "trails", "stays", "stay", "remains", "remain", "holds", "average", "averages", "volatility", "realised", "realized", "maximum", "minimum", "highest", "lowest", "record", "points", "percent", "basis", "dollars", "barrel", "between", "before", "after", "until", "through", "within", "during", "least", "quarter", "month", "months", "weeks", "years", "today", "tomorrow", "christmas", "january", "february", "march", "april", "june", "july", "august", "september", "october", "november", "december", "monday", "tuesday", "wednesday", "thursday", "friday", "nasdaq", "composite", "crude", "inflation", "spread", "spreads", "credit", "yield", "yields", "treasury", "unemployment", "payrolls", "bitcoin", "never", "unless", "because", "while", "except", "either", "neither", "without", "since", "against", "where", "there", "other", "their", "would", "could", "should", "might", "price", "prices", "stocks", "shares", "grains", "trade", "trades", "trader", "about", "around", "almost", "whether", "index", "second", "third", "fourth", "first", "final", "double", "doubles", "halves", "least", "retail", "sales", "export", "exports", "import", "copper", "wheat", "house", "housing", "starts", "gasoline", "natural", "brent", "apple", "tesla", "amazon", "google", "microsoft", "facebook", "netflix", "nvidia", "claims", "jobless", "rates", "hikes", "raise", "raises", "lifts", "meeting", "release", "report", "print", "later", "early", "starts", "start", "begin", "level", "levels", "value", "total", "world", "state", "local", "south", "north", "global", "recession", "market", "markets", "energy", "earnings", "futures", "options", "report", "spent", "spend", "sentiment", "confidence", "production", "producer", "consumer", "thanksgiving", "election", "halloween", "easter", "three", "seven", "eight", "eleven", "twelve", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety", "hundred", "thousand", "million", "billion", "trillion", "close-up", "worse", "better", "stock", "share", "bonds", "funds", "euros", "pound", "sterling", "drawdown", "correction", "quarterly", "monthly", "weekly", "daily", "annual", "annually", "straight", "consecutive", "moving", "all-time", "history", "recent", "peak", "close", "outright", "ended", "ending", "closing", "rising", "gaining", "climbing", "losing", "beating", "topping", "hitting", "reaching", "breaking", "crossing", "staying", "trading", "finishing", "settling"]
+KNOWN_WORDS = words(
+    """
+    above below under over between exceeds exceed higher lower wider narrower closes close closed ends
+    finishes finish settles rises rise gains gain climbs climb jumps rallies rally surges surge increases
+    increase advances drops drop falls falling declines decline tumbles slides slumps plunges loses widens
+    widen narrows narrow tightens touches touch reaches reach breaks break crosses cross spikes spike beats
+    outperforms outperform underperforms underperform trails stays stay remains remain holds average
+    averages volatility realised realized maximum minimum highest lowest record points percent basis dollars
+    barrel before after until through within during least quarter month months weeks years today tomorrow
+    christmas january february march april june july august september october november december monday
+    tuesday wednesday thursday friday nasdaq composite crude inflation spread spreads credit yield yields
+    treasury unemployment payrolls bitcoin never unless because while except either neither without since
+    against where there other their would could should might price prices stocks shares grains trade trades
+    trader about around almost whether index second third fourth first final double doubles halves retail
+    sales export exports import copper wheat house housing starts gasoline natural brent apple tesla amazon
+    google microsoft facebook netflix nvidia claims jobless rates hikes raise raises lifts meeting release
+    report print later early start begin level levels value total world state local south north global
+    recession market markets energy earnings futures options spent spend sentiment confidence production
+    producer consumer thanksgiving election halloween easter three seven eight eleven twelve twenty thirty
+    forty fifty sixty seventy eighty ninety hundred thousand million billion trillion close-up worse better
+    stock share bonds funds euros pound sterling drawdown correction quarterly monthly weekly daily annual
+    annually straight consecutive moving all-time history recent peak outright ended ending closing rising
+    gaining climbing losing beating topping hitting reaching breaking crossing staying trading finishing
+    settling reserve consensus inauguration situation employment unchanged
+    """
 )
+#: Shorthand of those who type fast.
+SHORTHAND = {
+    "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
+    "yld": "yield", "ylds": "yields", "sprd": "spread", "sprds": "spreads", "yr": "year", "yrs": "years", "btw": "between", "avg": "average",
+    "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
+    "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", "bukcs": "bucks", "septmber": "september", "guage": "gauge",
+    "fri": "friday", "thurs": "thursday", "thu": "thursday", "tue": "tuesday", "tues": "tuesday", "mon": "monday", "then": "then",
+}  # fmt: skip
+_NUMBERS = {word: str(value) for value, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)} | {"twelve": "12", "twenty": "20", "thirty": "30"}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_PIECE = re.compile(r"[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
+_PIECE = re.compile(r"\b[Bb]4\b|[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
 _SIGNS = {
     "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5",
     "％": "%", "…": ".",
@@ -65,8 +103,12 @@ def plain_text(written: str) -> PlainText:
             word = " " if letters and letters[-1] != " " else ""
         elif word[0].isalpha():
             word = word.lower()
-            right = spelled(word)
-            if right != word:
+            right = SHORTHAND.get(word) or spelled(word)
+            if word in _NUMBERS and re.match(
+                r"[- ](?:year|yr|month|week|day|trading|of )", written[piece.end() :], re.IGNORECASE
+            ):
+                right = _NUMBERS[word]
+            if right != word and word not in SHORTHAND and word not in _NUMBERS:
                 mended.append((source, right))
             word = right
         letters += word
@@ -89,7 +131,9 @@ def spelled(word: str, known: Iterable[str] = KNOWN_WORDS) -> str:
     if len(word) == 4:  # most words of four letters are words
         nearest &= {"above", "below", "under", "close"}
     # Another number or person of the same word is no slip.
-    if any(each in (f"{word}s", f"{word}es", word[:-1]) for each in nearest) and not word.startswith("clo"):
+    if any(
+        each in (f"{word}s", f"{word}es") or (word[-1] == "s" and each == word[:-1]) for each in nearest
+    ) and not word.startswith("clo"):
         return word
     # A lost or doubled letter, or two that changed places, is what hands do; another letter is another word more often.
     if len(nearest) > 1:
@@ -98,9 +142,24 @@ def spelled(word: str, known: Iterable[str] = KNOWN_WORDS) -> str:
 
 
 #: Words of their own that are one letter away from a known one.
-_AS_THEY_ARE = frozenset(
-    ["what", "when", "whom", "with", "were", "here", "hear", "care", "core", "come", "came", "some", "sum", "time", "term", "turn", "back", "bank", "cash", "cast", "cost", "east", "west", "north", "south", "next", "does", "done", "gone", "goes", "give", "gave", "live", "life", "like", "likely", "look", "book", "good", "gold", "mood", "food", "foot", "door", "over", "ever", "even", "very", "every", "seen", "been", "beat", "meet", "heat", "seat", "wheat's", "fall", "fell", "full", "pull", "push", "bull", "bear", "tear", "fear", "near", "year", "half", "calf", "call", "tall", "ball", "will", "wall", "well", "sell", "tell", "tech", "test", "text", "best", "rest", "past", "post", "most", "lost", "lose", "loss", "long", "song", "wins", "line", "mine", "nine", "fine", "find", "fund", "five", "four", "fours", "hour", "tour", "lover", "love", "close-up", "cover", "covers", "fails", "fail", "prints", "tents", "brake", "brakes", "beads", "beaks", "claim", "lower's", "fell", "feels", "fills", "holes", "hold", "hole", "staff", "state", "stats", "night", "eight", "least", "lease", "leave", "dropped", "lasts", "list", "late", "hour", "ours", "year", "years", "cent", "cents", "peaks", "speaks", "weak", "dated", "deal", "deals", "real", "rate", "cuts", "hike", "apply", "stack", "shore", "share", "spike", "yielded", "grain", "gains", "trader", "traded", "raises", "rising", "race", "races", "then", "than", "them", "thing", "thin", "later", "layer", "letter", "latter", "ending", "sending", "lending", "bending", "wider", "rider", "cider", "order", "border", "father", "further", "further", "other", "mother", "another", "nether", "whether", "weather", "either", "neither", "quote", "quotes", "quota", "point", "pint", "paint", "wide", "side", "rice", "price", "pries", "month", "mouth", "moth", "weekly", "doubt", "double", "trouble", "stable", "table", "cable", "thread", "three", "tree", "free", "first", "fist", "worst", "worse", "worth", "word", "words", "world", "would", "wound", "sound", "round", "pound", "found", "fund", "bound", "bond", "bonds", "band", "bank", "banks", "market", "marked", "mark", "move", "moves", "moving", "mover"]
-)  # fmt: skip
+_AS_THEY_ARE = words(
+    """
+    what when whom with were here hear care core come came some sum time term turn back bank cash cast cost
+    east west north south next does done gone goes give gave live life like likely look book good gold mood
+    food foot door over ever even very every seen been beat meet heat seat wheat's fall fell full pull push
+    bull bear tear fear near year half calf call tall ball will wall well sell tell tech test text best rest
+    past post most lost lose loss long song wins line mine nine fine find fund five four fours hour tour
+    lover love close-up cover covers fails fail prints tents brake brakes beads beaks claim lower's feels
+    fills holes hold hole staff state stats night eight least lease leave dropped lasts list late ours years
+    cent cents peaks speaks weak dated deal deals real rate cuts hike apply stack shore share spike yielded
+    grain gains trader traded raises rising race races then than them thing thin later layer letter latter
+    ending sending lending bending wider rider cider order border father further other mother another nether
+    whether weather either neither quote quotes quota point pint paint wide side rice price pries month
+    mouth moth weekly doubt double trouble stable table cable thread three tree free first fist worst worse
+    worth word words world would wound sound round pound found bound bond bonds band banks market marked
+    mark move moves moving mover blow
+    """
+)
 
 
 def _one_slip(word: str) -> set[str]:

@@ -67,7 +67,7 @@ def _asked(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
     longest = max(map(len, rows), default=0)
     readings = {each.statement: each for i in range(longest) for row in rows for each in row[i : i + 1]}
     offered = tuple(islice(readings.values(), MOST))
-    one = len(offered) == 1 and not first.missing
+    one = len(offered) == 1 and not first.missing and not {"name", "level"} & {*(first.asked or {})}
     return Readings(
         text=text,
         best=offered[0] if one else None,

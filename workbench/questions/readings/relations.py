@@ -16,29 +16,29 @@ Way = Literal["up", "down", ""]
 _UP = (
     r"rises?|rising|risen|gains?|gaining|increases?|increasing|climbs?|climbing|advances?|grows?|growing|jumps?|rall(?:y|ies)|rallying|surges?|soars?|"
     r"adds?|widens?|appreciates?|bounces?|recovers?|rebounds?|spikes?|spiking|shoots? up|ticks? up|goes? up|goes higher|go higher|moves? up|moves? higher|"
-    r"heads? higher|going up|pops?|strengthens?|expands?|steepens?|(?:is|are|be|being|was)? ?up|increase of|returns?|(?:have|has|having) an up (?:day|week|month|quarter|year)|rise of|gain of|hikes?|raises?|lifts?"
+    r"heads? higher|going up|pops?|strengthens?|expands?|steepens?|(?:is|are|be|being|was)? ?up|increase of|returns?|(?:have|has|having) an up (?:day|week|month|quarter|year)|rise of|gain of|hikes?|raises?|lifts?|expands? by|improves?"
 )
 _DOWN = (
     r"falls?|falling|fallen|drops?|dropping|declines?|declining|decreases?|decreasing|loses?|losing|lose|slides?|sliding|slumps?|plunges?|plunging|"
-    r"tumbles?|sinks?|sheds?|dips?|dipping|crash(?:es)?|crashing|collapses?|sells? off|narrows?|tightens?|shrinks?|contracts?|depreciates?|goes? down|"
+    r"tumbles?|sinks?|sheds?|dips?|dipping|crash(?:es)?|crashing|collapses?|sells? off|narrows?|tightens?|shrinks?|gives? back|lost|loses|depreciates?|goes? down|"
     r"goes lower|go lower|moves? down|moves? lower|heads? lower|going down|weakens?|retreats?|ticks? down|(?:is|are|be|being|was)? ?down|slips?|"
     r"(?:have|has|having) a down (?:day|week|month|quarter|year)|drop of|fall of|decline of|loss of|cuts?|lowers|slashes|pulls? back"
 )
 _REACH = (
-    r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|gets? (?:to|up to|down to|as (?:high|low) as)|"
+    r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|attains?|attaining|gets? (?:to|up to|down to|as (?:high|low) as)|"
     r"goes? (?:as (?:high|low) as|to|all the way to)|as (?:high|low) as|trades? (?:at|as (?:high|low) as)"
 )
-_CROSS = r"breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?|takes? out|smash(?:es)? through"
-_END = r"closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|posts?|stays? up"
-_STAY = r"stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
+_CROSS = r"breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
+_END = r"(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
+_STAY = r"(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
 _NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
 
-_ABOVE = r"(?:higher|more|greater|larger|bigger|stronger) than|above|over|exceeds?|exceeding|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
-_BELOW = r"(?:lower|less|fewer|smaller|weaker) than|below|under|beneath|<|south of|sub[- ]"
-_AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
+_ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
+_BELOW = r"(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) than|below|under|beneath|<|south of|sub-?"
+_AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer|worse) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
 _AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|greater) than|not (?:above|more than|higher than|over)|<=|=<|(?:a )?maximum of|less than or equal to|up to"
 _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
-_SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over)\b| plus\b)"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
+_SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
 
 _YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|from a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
 _MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly|month to month)\)?"
@@ -95,6 +95,7 @@ class _Text:
 
     text: str
     compared: str = ""
+    moved: str = ""
 
     def take(self, pattern: str, letter: str = "R") -> re.Match[str] | None:
         match = re.search(rf"(?<![a-z0-9]){pattern}" if pattern[0] not in "(<>=" else pattern, self.text)
@@ -115,6 +116,16 @@ class _Text:
         self.text = self.text[:start] + covered + self.text[end:]
 
 
+def measured_from_now(text: str) -> tuple[str, bool]:
+    """Return the text without "from here", "than where it stands today", and whether they were in it; before days are read."""
+    part = _Text(text)
+    found = part.word(
+        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|it (?:is|does|was|stands)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
+        r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
+    )
+    return part.text, found is not None
+
+
 def special_counts(text: str) -> tuple[str, dict[str, int]]:
     """Return the text without the numbers that are no level (200-day, 52-week, 3 of 5 days), and those by what they count.
 
@@ -128,6 +139,7 @@ def special_counts(text: str) -> tuple[str, dict[str, int]]:
         counts["average"] = int(match[1])
     elif match:
         part.text = text
+    part.take(r"(?:(?<=high )|(?<=low ))for the year")
     match = part.take(r"(?:its |the |their )?(?:moving average|long-term average)")
     if match and "average" not in counts:
         counts["average"] = 0
@@ -157,8 +169,21 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
     def value(text: str | None) -> int:
         return 0 if text is None else int(text) if text.isdigit() else _COUNT_WORDS[text]
 
+    every = part.take(
+        rf"(?:(?:in |on |for )?(?:every one|each(?: and every one)?|every|all)(?: of)? (?:the )?(?:next |coming )?(?P<m>{number}) (?:trading |monthly )?{step}\b)"
+    )
+    if every:
+        return part.text, {"times": value(every["m"]), "of": value(every["m"]), "step": every["step"]}
+    them = part.take(
+        rf"(?:(?:on |in )?(?P<more>at least |no fewer than |no less than |more than )?(?P<n>{number}) of them)"
+    )
+    if them:
+        return part.text, {
+            "times": value(them["n"]) + ((them["more"] or "").startswith("more")),
+            "step": "day",
+        }
     match = part.take(
-        rf"(?:{at_least}(?P<n>{number}) (?:out )?of (?:the |its )?(?:next |coming |following )?(?P<m>{number}) (?:trading |monthly |weekly )?{step}\b)"
+        rf"(?:{at_least}(?P<n>{number})(?: or more)? (?:out )?of (?:the |its )?(?:next |coming |following )?(?P<m>{number}) (?:trading |monthly |weekly )?{step}\b)"
     )
     if match:
         more = (match["more"] or "").startswith("more")
@@ -195,8 +220,8 @@ def relations(
     """
     part = _Text(text)
     amounts = list(numbers)
-    now = part.word(_NOW) is not None
-    if part.word(r"(?:still )?(?:at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|on any (?:one )?day|even once|intraday)"):  # fmt: skip
+    now = part.word(_NOW) is not None or "now" in counts
+    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|on any (?:one )?day|even once|intraday)"):  # fmt: skip
         sometime = True
     else:
         sometime = False
@@ -207,8 +232,16 @@ def relations(
     def level(index: int = 0) -> Amount | None:
         return amounts[index] if len(amounts) > index else None
 
+    if part.word(
+        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leaves?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|holds?(?= R| S| W)"
+    ):
+        return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
     base = Relation(name="", now=now, never=negated)
 
+    if series == 2:
+        part.word(
+            "(?:the )?(?:gap|spread|difference|differential)(?: between| of)?|minus|less(?= S)|and(?= (?:the )?S)"
+        )
     # two series
     if series == 2:
         if part.word(_UNDERPERFORM):
@@ -221,7 +254,7 @@ def relations(
             )
 
     said = _growth(part)
-    volatility = part.word(r"(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|(?<=S )(?:vol|volatility)")  # fmt: skip
+    volatility = part.word(r"(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<))|(?<=S )(?:vol|volatility)")  # fmt: skip
     mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
     high = part.word(
         r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
@@ -240,16 +273,16 @@ def relations(
         return part.text, (replace(base, name=name, comparison=compared, level=level(), lag=counts["average"], closing=closing, way=way),) if compared else ()  # fmt: skip
 
     extreme = part.word(
-        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|reaches|a|to) )*(?P<ath>aths?)|(?:sets?|hits?|breaks?|makes?|reaches|posts?) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high)?"
+        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high)?"
     )
     if extreme:
-        lowest = (extreme["end"] or "").startswith("low")
+        lowest = "low" in extreme[0]
         way = _way(part)
         part.word(_END)
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
     peak = part.word(
-        r"(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?(?:peak[- ]to[- ]trough )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
+        r"(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|top|ath|low|lows|trough|bottom))(?: so far| close)?|peak[- ]to[- ]trough(?: (?:decline|fall|drawdown))?(?: in| of)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
     ) if high is None and low is None else None  # fmt: skip
     if peak:
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
@@ -278,7 +311,9 @@ def relations(
     stay = part.word(_STAY)
     reach = part.word(_REACH)
     cross = part.word(_CROSS)
-    for_first = part.word(r"(?:for )?(?:the |its )?first(?: time| close)?|first")
+    for_first = part.word(
+        r"(?:for )?(?:the |its )?(?:first|1st)(?: ever)?(?: time| close)?(?: ever)?(?: this cycle)?|first"
+    )
     crash = (
         part.has(r"(?<![\w'])(?:crash(?:es)?|crashing|collapses?|plunges?|tanks?)(?![\w'])") and not amounts
     )
@@ -287,7 +322,8 @@ def relations(
     by = part.take(r"(?:(?<![\w'])by(?= (?:at least |more than |over |R+ )?A))")
     closing = part.word(_END) is not None
     compared = _comparison(part)
-    worded = _word_way(part)
+    levelled = kind != "price" or bool(said)
+    worded = "" if levelled and part.has(r"\b(?:negative|positive|contract(?:s|ing)?)\b") else _word_way(part)
     moved = way or worded
     statistic = "highest" if high else "lowest" if low else "mean" if mean else ""
     amount = level()
@@ -307,9 +343,29 @@ def relations(
             low_end = replace(low_end, value=low_end.value * 1000)
         name = "stay" if stay or throughout else "mean" if mean else "level"
         return part.text, (replace(found, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
-    if each_step:
+    if each_step and (reach or not moved):
+        sometime = True
+    elif each_step:
         compared = compared if compared in ("at_least", "at_most") else "above"
         return part.text, (replace(found, name="any_step", comparison=compared),) if amount and moved else ()
+    sign = (
+        None
+        if amount or (kind == "price" and not said)
+        else part.word(
+            "(?:(?:turns?|goes|go|is|be|prints?|comes? in) )*(?:negative|positive)|contracts?|contracting|contract"
+        )
+    )
+    if sign:
+        zero = Amount(value=0.0, unit="", at=(0, 0))
+        return part.text, (
+            replace(
+                found,
+                name="level",
+                comparison="above" if sign and "positive" in sign[0] else "below",
+                level=zero,
+                way="",
+            ),
+        )
     if amount is None and part.word(
         "inverts?|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
     ):
@@ -331,12 +387,20 @@ def relations(
     if amount is None:
         if not moved and not compared:
             return part.text, ()
+        if compared and not moved and not part.has("W"):
+            return part.text, ()
         if compared and not moved:
             moved = "up" if compared in ("above", "at_least") else "down"
         weak = {"at_least": "at_least", "at_most": "at_most"}.get(compared, "")
         return part.text, (replace(found, name="compare", comparison=weak or ("above" if moved == "up" else "below"), way=moved),)  # fmt: skip
     moves_by = _moves_by(
-        found, amount, to=_moves_to is not None, by=by is not None, words=part.compared, kind=kind
+        found,
+        amount,
+        to=_moves_to is not None,
+        by=by is not None,
+        words=part.compared,
+        verb=part.moved,
+        kind=kind,
     )
     if moves_by and moved:
         sides = {"at_least": "at_least", "at_most": "at_most", "below": "below"}
@@ -377,22 +441,27 @@ def _comparison(part: _Text) -> str:
 
 
 def _comparing(pattern: str) -> str:
-    return rf"(?:(?<![\w'<>=])(?:{pattern})(?![\w'=>]))"
+    """Words stand alone; signs may stand at what they compare."""
+    parts = pattern.split("|")
+    signs = "|".join(each for each in parts if each[0] in "<>=")
+    pattern = "|".join(each for each in parts if each[0] not in "<>=")
+    return rf"(?:(?<![<>=])(?:{signs})(?![<>=]))|(?:(?<![\w'<>=])(?:{pattern})(?![\w'=>]))"
 
 
 def _way(part: _Text) -> Way:
-    if part.word(rf"(?:a |an )?(?:{_DOWN})(?: (?:back|off|further|another|sharply|down|out))*"):
-        return "down"
-    if part.word(rf"(?:a |an )?(?:{_UP})(?: (?:back|up|further|another|sharply|out))*"):
-        return "up"
+    for way, words in (("down", _DOWN), ("up", _UP)):
+        match = part.word(rf"(?:a |an )?(?:{words})(?: (?:back|off|up|down|further|another|sharply|out))*")
+        if match:
+            part.moved = match[0]
+            return "down" if way == "down" else "up"
     return ""
 
 
 def _word_way(part: _Text) -> Way:
     """Take "higher", "in the red" and the like."""
-    if part.word(r"(?:lower|narrower|down|negative|in the red|in negative territory|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
+    if part.word(r"(?:lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
         return "down"
-    if part.word(r"(?:higher|wider|up|positive|in the green|in the black|in positive territory|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip
+    if part.word(r"(?:higher|wider|up|positive|in the green|in the black|in positive territory|green|steeper|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip
         return "up"
     return ""
 
@@ -400,7 +469,7 @@ def _word_way(part: _Text) -> Way:
 def _between(part: _Text) -> bool:
     return (
         part.take(
-            r"(?:(?:(?:with)?in (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
+            r"(?:(?:(?:with)?in (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or|n|&) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
         )
         is not None
     )
@@ -416,20 +485,16 @@ def _growth(part: _Text) -> str:
     return ""
 
 
-def _moves_by(relation: Relation, amount: Amount, *, to: bool, by: bool, words: str, kind: str) -> bool:
+def _moves_by(
+    relation: Relation, amount: Amount, *, to: bool, by: bool, words: str, verb: str, kind: str
+) -> bool:
     """Whether an amount beside a verb of motion is by how much, and not to where."""
     if to:
         return False
     if by or (amount.unit == "%" and kind == "price"):
         return True
-    quantity = not words or words in (
-        "more than",
-        "less than",
-        "at least",
-        "at most",
-        "no more than",
-        "up to",
-        "over",
-        "no less than",
+    quantity = words in ("", "more than", "less than", "at least", "at most", "no more than", "up to", "over", "no less than", "higher than", "lower than")  # fmt: skip
+    by_itself = (
+        re.search(r"\b(?:up|down|gain|lose|lost|add|shed)", verb) is not None and amount.unit == "money"
     )
-    return quantity and amount.unit in ("%", "bp", "pp", "points")
+    return quantity and (amount.unit in ("%", "bp", "pp", "points") or by_itself)

@@ -11,6 +11,7 @@ from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.series_names import SeriesName
 from workbench.questions.readings.slot_reading import SlotReading
 from workbench.questions.series.embedded_series import SERIES
+from workbench.science.errors import DomainError
 
 _SIDES: dict[str, tuple[Side, bool]] = {
     "above": ("above", True),
@@ -27,7 +28,12 @@ _OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_m
 def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReading:
     """Return a reading with its sentence, its claim and its functional."""
     claim = claim_of(reading, names)
-    functional = _functional(reading)
+    try:
+        functional = _functional(reading)
+    except (
+        DomainError
+    ):  # a functional that the forecaster does not have: the reading stands, and is not treated
+        functional = None
     statement = claim.statement if claim else _sentence(reading, names)
     return replace(reading, claim=claim, functional=functional, statement=statement)
 
@@ -212,6 +218,8 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
                 f"{word} {level}" if reading.level is not None else "higher" if rises == "rises" else "lower"
             )
             middle = f"closes {what} on at least {reading.times} {'consecutive ' if reading.relation == 'streak' else ''}of the steps"
+        case "unchanged":
+            middle = "does not change"
         case "any_step":
             middle = f"{rises if (reading.level or 0) >= 0 else 'falls'} by {_amount(reading, size=True)} or more within one of the steps"
         case "first":

@@ -27,7 +27,7 @@ DAY_FIRST, NEXT_WEEKDAY = "day first", "next weekday"
 Choices = Mapping[str, int]
 
 _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
-_UNIT = r"(?P<unit>trading day|business day|session|day|week|month|quarter|year|yr|half)s?"
+_UNIT = r"(?P<unit>trading day|business day|session|day|d|week|month|quarter|half year|year|yr|half)s?"
 _YEAR = r"(?P<y>(?:19|20)\d\d|'\d\d)"
 _SEASON = r"(?P<rank>first|second|third|fourth|last|final|1st|2nd|3rd|4th)"
 _RANKS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "fourth": 4, "4th": 4}
@@ -96,9 +96,9 @@ def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Windo
         found.append(Window(at=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
-    plain = _durations(plain, today, take)
+    plain = whole = _durations(plain, today, take)
     plain, days = _days(plain, today, choices, asked)
-    plain = _with_prepositions(plain, days, take)
+    plain = _with_prepositions(plain, days, take, whole)
     return plain, tuple(sorted(found, key=lambda each: each.at)), frozenset(asked)
 
 
@@ -117,18 +117,23 @@ def _durations(plain: str, today: date, take: _Take) -> str:
         return 1 if text is None else values.get(text) or int(text)
 
     def end(match: re.Match[str]) -> date:
-        unit = {"yr": "year"}.get(match["unit"], match["unit"])
+        unit = {"yr": "year", "d": "day", "half year": "half"}.get(match["unit"], match["unit"])
         return after(today, counted(match["n"]), unit)
 
     plain = re.sub(
-        rf"(?<!of )(?<!of the )\b(?:within|inside|(?:at (?:any|some) (?:point|time) )?(?:in|over|during|for|across|throughout|within)? ?the (?:next|coming|following)|"
-        rf"(?:in|over|during|for|within) (?:next|coming)|(?<=[ ])next|over|in less than|for)(?: the next)? {count}[- ]{_UNIT}\b(?! (?:high|low|average|moving|yield|treasur))(?: period)?(?: from now)?",
+        rf"(?<!of )(?<!of the )\b(?:within|inside|(?:(?:at )?(?:any|some) ?(?:point|time) )?(?:in|over|during|for|across|throughout|within)? ?the (?:next|coming|following)|"
+        rf"(?:in|over|during|for|within) (?:next|coming)|(?<=[ ])next|over|in less than|for)(?: the next)? {count}[- ]?{_UNIT}\b(?! (?:high|low|average|moving|yield|treasur))(?: period)?(?: from now)?",
         lambda m: take(m, kind="during", end=end(m)),
         plain,
     )
     plain = re.sub(
-        r"\b(?:in|over|during|within|for) the (?:next|coming|following) (?P<unit>week|month|year)\b",
-        lambda m: take(m, kind="during", end=after(today, 1, m["unit"])),
+        rf"\b(?:on|over|at) an? {count}[- ]{_UNIT} horizon\b",
+        lambda m: take(m, kind="during", end=end(m)),
+        plain,
+    )
+    plain = re.sub(
+        r"\b(?:(?:at )?some ?time |any ?time )?(?:in|over|during|within|for) the (?:next|coming|following) (?P<unit>week|month|half year|year)\b",
+        lambda m: take(m, kind="during", end=after(today, 1, m["unit"].removesuffix(" year"))),
         plain,
     )
     plain = re.sub(
@@ -147,14 +152,16 @@ _MEETING = (
     r"(?:fomc|fed|federal reserve)(?:'?s)?(?: policy| rate)? (?:meeting|decision)|(?:fomc|rate decision)"
 )
 _RELEASE = (
-    r"(?:(?:us )?(?:core )?(?:cpi|inflation|jobs|payrolls?|nfp|employment|unemployment|gdp|pce|ppi|retail sales|data) )?"
-    r"(?:release|report|print|reading|number|figure|data)"
+    r"(?:(?:us )?(?:core )?(?:employment situation|cpi|inflation|jobs|payrolls?|nfp|employment|unemployment|gdp|pce|ppi|retail sales|data) )?"
+    r"(?:release|report|print|reading|number|figure|data)s?(?: come out)?"
 )
 
 
 def _events(plain: str, today: date, take: _Take) -> str:
     def meeting(match: re.Match[str]) -> str:
         month = match.groupdict().get("m")
+        if today < date(FOMC[0].year, 1, 1):
+            return match[0]
         for day in FOMC:
             if day >= today and (month is None or day.month == MONTHS[month]):
                 return take(match, kind="next_meeting", end=day)
@@ -168,13 +175,13 @@ def _events(plain: str, today: date, take: _Take) -> str:
         return take(match, kind="next_release", end=month.last)
 
     plain = re.sub(
-        rf"\b(?:at|on|by|after|in|following)? ?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b", meeting, plain
+        rf"\b(?:at|on|by|after|in|following)? ?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
     )  # fmt: skip
     plain = re.sub(
         rf"\b(?:at|on|by|after|in|following) (?:the |its )?{_M}(?: \d{{4}})? (?:{_MEETING}|meeting)\b", meeting, plain
     )  # fmt: skip
     return re.sub(
-        rf"\b(?:on|in|at|with|by)? ?(?:the )?(?:next|coming|upcoming|following)(?: monthly)? {_RELEASE}\b", release, plain
+        rf"\b(?:(?:when|on|in|at|with|by) )?(?:the )?(?:next|coming|upcoming|following)(?: monthly)? {_RELEASE}\b", release, plain
     )  # fmt: skip
 
 
@@ -326,6 +333,14 @@ def _turn(match: re.Match[str], today: date, choices: Choices, asked: set[str]) 
     return period_of(today, unit).last
 
 
+def _over(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+    return period_of(today, match["unit"] or "year").last
+
+
+def _last_quarter(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+    return months_of(today.year, 10, 3)
+
+
 def _year_turn(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
     return date(_written_year(match["y"], today), 12, 31)
 
@@ -335,18 +350,23 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
     (re.compile(pattern), meaning)
     for pattern, meaning in (
         (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
-        (r"(?<![\d.,$])(?P<a>\d{1,2})(?P<sign>[/.-])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>(?:20)?\d\d))?(?![\d%/.,])\b(?! ?(?:%|percent|points?|bps?|k\b))", _slashed),
+        (r"(?<![\d.,$])(?<!\d )(?P<a>\d{1,2})(?P<sign>[/.-])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>(?:20)?\d\d))?(?![\d%/.,])\b(?! ?(?:%|percent|points?|bps?|k\b))", _slashed),
         (rf"\b(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:[ -]of)?[ -]{_M}(?:[ ,-]+{_YEAR}\b)?", _day_month),
-        (rf"\b{_M}[ -](?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?![,.]?\d)(?:,? {_YEAR}\b)?", _day_month),
+        (rf"\b{_M}[ -]?(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?![,.]?\d)(?:,? {_YEAR}\b)?", _day_month),
         (rf"\b(?P<name>{HOLIDAYS})\b(?: day)?(?: (?:of )?(?P<y>(?:19|20)\d\d))?", _holiday),
-        (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s close)?", _weekday),
+        (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s (?:close|bell))?", _weekday),
         (r"\btomorrow\b|\btoday\b|\btonight\b", _near),
         (rf"\b(?:year[- ]?end|eoy|ye)(?: (?:of )?|-)?{_YEAR}\b", _year_turn),
         (r"\bend[- ](?P<y>(?:19|20)\d\d)\b", _year_turn),
+        (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<which>the|this) (?P<unit>year|quarter|month|week) (?:(?:is|runs) (?:out|over)|ends)\b", _over),
+        (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<y>(?:19|20)\d\d) (?:is|runs) (?:out|over)\b", _year_turn),
+        (r"\b(?:the )?(?:last|final) (?:three|3) months of (?:the )?(?P<unit>year)\b", _last_quarter),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _turn),
         (r"\beo(?P<unit>[ymqw])\b", _turn),
         (r"\bend of (?P<unit>year|month|quarter|week)\b", _turn),
+        (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", _quarter),
+        (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", _half),
         (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}", _quarter),
         (rf"\b(?P<q>[1-4])q{_OF_YEAR}", _quarter),
         (rf"\bh(?P<q>[12])\b{_OF_YEAR}", _half),
@@ -356,14 +376,14 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (rf"(?:(?<=in )|(?<=by )|(?<=of )|(?<=before )|(?<=until )|(?<=through )|(?<=during )|(?<=since )|(?<=for )|(?<=next )|(?<=end )|(?<=from )|(?<=to )|(?<=than ))(?P<m>may|march|mar)\b,?(?: {_YEAR}\b)?", _month),
         (r"\b(?P<m>may|march|mar) (?:of )?(?P<y>(?:19|20)\d\d)\b", _month),
         (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _relative),
-        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=on )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _relative),
-        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
+        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _relative),
+        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
         (r"^(?P<y>(?:19|20)\d\d)(?= (?:closes?|ends?|will|higher|lower|is))", _year),
     )
 )  # fmt: skip
 
 
-def _with_prepositions(plain: str, days: list[_Day], take: _Take) -> str:
+def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) -> str:
     """Join days and periods with the words before and after them."""
     edges = sorted(days, key=lambda each: each.at)
 
@@ -384,6 +404,8 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take) -> str:
         edges.append(_Day(match.span(), day, None, notes))
         return "D" * len(match[0])
 
+    # "on election day, November 4th": the second says which day the first is.
+    plain = re.sub(r"D+(,? ?\(?)(?=D)(?!DD*D-)", lambda m: "z" * 0 + " " * len(m[0]) if m[1] else m[0], plain)
     one = r"(?P<p>[DP]+)"
     plain = re.sub(rf"(?:the )?(?P<word>end|close|start|beginning|middle|(?:last|final)(?: trading)? day)(?: of|[- ])(?: the)? ?{one}", edge, plain)  # fmt: skip
     plain = re.sub(rf"(?P<word>mid)[- ]?{one}", edge, plain)
@@ -396,6 +418,7 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take) -> str:
         return take(match, kind="during", start=since, end=last.day, notes=first.notes + last.notes)
 
     two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]+)"
+    plain = re.sub(two.format(" ?- ?"), span, plain)
     plain = re.sub(r"\b(?:from|between) " + two.format(r" ?(?:to|and|until|through|till|-) "), span, plain)
 
     def base(match: re.Match[str]) -> str:
@@ -407,11 +430,13 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take) -> str:
 
     def with_word(match: re.Match[str]) -> str:
         found = value(match, "p")
-        return take(match, **_meaning(match["word"].strip(), found), notes=found.notes)
+        return take(
+            match, **_meaning(match["word"].strip(), found, whole[slice(*found.at)]), notes=found.notes
+        )
 
     words = (
         r"at any (?:point|time) (?:before|during|in|by|until)|at some point (?:in|during|before|by)|(?:any ?time|sometime|(?:at least )?once) (?:before|during|in|by|through|until)|"
-        r"by or before|on or before|no later than|not later than|prior to|ahead of|before|by|through to|through|until|till|up to|up until|"
+        r"by the time|all through|by or before|on or before|no later than|not later than|prior to|ahead of|before|by|through to|through|until|till|up to|up until|"
         r"within|during|throughout|over the course of|over|in the course of|in|for|on|as of|at|come|this|all|all of|for all of"
     )
     plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* ?(?<= ){one}(?:'s close)?", with_word, plain)  # fmt: skip
@@ -427,7 +452,7 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take) -> str:
 
     def bare(match: re.Match[str]) -> str:
         found = value(match, "p")
-        return take(match, **_meaning("in" if found.period else "on", found), notes=found.notes)
+        return take(match, **_meaning("in" if found.period else "on", found, ""), notes=found.notes)
 
     return re.sub(one, bare, plain)
 
@@ -445,9 +470,13 @@ class _Part:
         return self._text
 
 
-def _meaning(word: str, found: _Day) -> dict[str, object]:
+def _meaning(word: str, found: _Day, written: str) -> dict[str, object]:
     """Kind, end and start that a preposition gives a day or a period."""
     period = found.period
+    if re.search(r"end|eo[ymqw]\b|\bye\b|close|over|out|last", written) and not period:
+        word = (
+            "by" if re.search("before|prior|ahead", word) else word
+        )  # before the end of a year its last day counts
     if re.search("before|prior|ahead", word) and word not in ("by or before", "on or before"):
         day = period.first if period else found.day
         return {"kind": "by", "end": day - timedelta(days=1), "period": period is not None}
