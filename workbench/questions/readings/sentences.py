@@ -1,9 +1,7 @@
-"""A reading in its plain sentence, as a claim of the grammar where that holds it, and as the forecaster computes it."""
+"""A reading in its plain sentence, and as a claim of the grammar where that holds it."""
 
 from dataclasses import replace
 
-from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
-from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.claims import Claim, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -11,7 +9,9 @@ from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.series_names import SeriesName
 from workbench.questions.readings.slot_reading import SlotReading
 from workbench.questions.series.embedded_series import SERIES
-from workbench.science.errors import DomainError
+
+#: Of the average that the grammar knows.
+AVERAGE_DAYS = 200
 
 _SIDES: dict[str, tuple[Side, bool]] = {
     "above": ("above", True),
@@ -21,21 +21,14 @@ _SIDES: dict[str, tuple[Side, bool]] = {
     "toward": ("toward", False),
     "between": ("above", False),
 }
-_WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
-_OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
+WORDS = {"above": "above", "at_least": "at or above", "below": "below", "at_most": "at or below"}
+OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
 
 
 def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReading:
-    """Return a reading with its sentence, its claim and its functional."""
+    """Return a reading with its sentence, and as a claim where that can hold it."""
     claim = claim_of(reading, names)
-    try:
-        functional = _functional(reading)
-    except (
-        DomainError
-    ):  # a functional that the forecaster does not have: the reading stands, and is not treated
-        functional = None
-    statement = claim.statement if claim else _sentence(reading, names)
-    return replace(reading, claim=claim, functional=functional, statement=statement)
+    return replace(reading, claim=claim, statement=claim.statement if claim else _sentence(reading, names))
 
 
 def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
@@ -74,8 +67,8 @@ def _claim(reading: SlotReading, keys: tuple[str, ...]) -> Claim | None:
             return replace(claim, pattern="drawdown", start=start, strict=False)
         case "touch" if daily and start is None:
             return replace(claim, pattern="touch", strict=False)
-        case "stay" if daily and start is None and reading.comparison in _OPPOSITE:
-            away, _ = _SIDES[_OPPOSITE[reading.comparison]]
+        case "stay" if daily and start is None and reading.comparison in OPPOSITE:
+            away, _ = _SIDES[OPPOSITE[reading.comparison]]
             return replace(claim, pattern="touch", side=away, strict=False, never=True)
         case "average_gap" if reading.lag == AVERAGE_DAYS and daily:
             return replace(claim, pattern="average", strict=not level, level=abs(level) if level else None)
@@ -100,60 +93,6 @@ def _change_strict(reading: SlotReading) -> bool:
     return (reading.comparison in ("above", "at_least")) != grows
 
 
-_STATISTICS: dict[str, Statistic] = {
-    "mean": "mean", "maximum": "highest", "minimum": "lowest", "volatility": "volatility", "count": "steps",
-}  # fmt: skip
-_LAGGED = {"growth_yoy": 12, "growth_mom": 1}
-
-
-def _functional(reading: SlotReading) -> Reading | None:
-    """Return the reading as the forecaster takes it; None for what it has no functional for yet."""
-    end, comparison, level = reading.end, reading.comparison, reading.level or 0.0
-    if end is None or comparison not in (*_WORDS, "between"):
-        return None
-    if reading.start is not None and reading.start >= end:
-        return None
-    compared: Comparison = comparison  # type: ignore[assignment]
-    plain = Reading(
-        series=reading.series,
-        combination=("ratio" if reading.relation == "beats" else "difference") if len(reading.series) == 2 else None,
-        comparison=compared,
-        level=level,
-        upper=reading.upper,
-        start=reading.start,
-        end=end,
-        never=reading.never,
-    )  # fmt: skip
-    relation = reading.relation
-    if relation == "level":
-        return replace(plain, start=None)
-    if relation in ("mean", "maximum", "minimum", "volatility"):
-        return replace(plain, statistic=_STATISTICS[relation])
-    if relation == "count":
-        change = reading.level is None
-        return replace(plain, statistic="steps", times=reading.times, transformation="change" if change else "value", lag=1 if change else None)  # fmt: skip
-    if relation == "compare":
-        return replace(plain, transformation="change", level=0.0)
-    if relation == "change":
-        return replace(plain, transformation="growth" if reading.unit == "%" else "change")
-    if relation == "beats" and not reading.level:
-        return replace(plain, transformation="growth", level=0.0)
-    if relation in _LAGGED and reading.lag:
-        return replace(plain, transformation="growth", lag=reading.lag, start=None)
-    if relation == "average_gap" and reading.lag:
-        return replace(plain, transformation="average_gap", lag=reading.lag, start=None)
-    rising = comparison in ("above", "at_least")
-    reached: Statistic = "highest" if rising else "lowest"
-    if relation == "touch":
-        return replace(plain, statistic=reached)
-    if relation == "stay" and comparison in _OPPOSITE:
-        away: Comparison = _OPPOSITE[comparison]  # type: ignore[assignment]
-        return replace(plain, comparison=away, statistic="lowest" if rising else "highest", never=not reading.never)  # fmt: skip
-    if relation in ("drawdown", "rise_once"):
-        return replace(plain, statistic=reached, transformation="growth" if reading.unit == "%" else "change")
-    return None
-
-
 def _amount(reading: SlotReading, *, size: bool = False) -> str:
     value = abs(reading.level or 0.0) if size else reading.level or 0.0
     return number(value) + {"%": " %", "points": " points", "percentage points": " percentage points"}.get(
@@ -165,7 +104,7 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
     """Return a plain sentence for what the grammar has none for."""
     article = names[0].article
     other = names[1].article if len(names) == 2 else ""
-    word = _WORDS.get(reading.comparison, "")
+    word = WORDS.get(reading.comparison, "")
     level = _amount(reading)
     rises = "rises" if reading.comparison in ("above", "at_least") else "falls"
     match reading.relation:

@@ -1,11 +1,10 @@
 """What a text is taken to say: one reading with the words of each of its parts, and what several of them are together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
 
-from workbench.forecasts.reading import Comparison, Reading, Statistic, Transformation
 from workbench.questions.claims import Claim
 
 Slot = Literal["series", "relation", "level", "window"]
@@ -35,8 +34,6 @@ class SlotReading:
         Of each slot the words that it was read from.
     claim : Claim, optional
         The same as a claim of the grammar, where that can hold it.
-    functional : Reading, optional
-        The same as the forecaster computes it, where it can.
     """
 
     statement: str
@@ -55,7 +52,6 @@ class SlotReading:
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     claim: Claim | None = None
-    functional: Reading | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
@@ -74,7 +70,26 @@ class SlotReading:
             "never": self.never,
             "read_from": dict(self.read_from),
             "notes": list(self.notes),
+            "claim": claim_data(self.claim) if self.claim else None,
         }
+
+
+def claim_data(claim: Claim) -> dict[str, Any]:
+    """Return a claim as JSON holds it; `stored_claim` reads it."""
+    values = {each.name: getattr(claim, each.name) for each in fields(claim) if each.name != "notes"}
+    return {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
+
+
+def stored_claim(read_as: Mapping[str, Any] | None) -> Claim | None:
+    """Return the claim of a reading that a run was stored with; None for a run without one, or a reading that is no claim.
+
+    What a text says may be read otherwise by a later grammar; a run is resolved by the reading that it was asked with.
+    """
+    data = (read_as or {}).get("claim")
+    if not data:
+        return None
+    days = {name: data[name] and date.fromisoformat(data[name]) for name in ("start", "end")}
+    return Claim(**{**data, **days})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,6 +136,3 @@ class Readings:
             "found": dict(self.found),
             "notes": list(self.notes),
         }
-
-
-__all__ = ["Comparison", "Readings", "Slot", "SlotReading", "Statistic", "Transformation"]
