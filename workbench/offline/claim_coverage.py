@@ -1,11 +1,12 @@
 """Whether a claim can be treated, before anything is started, and what would make it so."""
 
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.models.model_options import OFFLINE
+from workbench.questions.claims import Claim
 from workbench.questions.decision import check
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.slot_reading import SlotReading
@@ -53,20 +54,18 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         )
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
     first, last = claim.about.first, data_end(claim.about)
-    if cutoff.live:
-        return Coverage(
-            treatable=False,
-            reason=f"the embedded data end on {DATA_END}, so the key-free analyst needs a dated cutoff before that",
-            fix={"cutoff": min(claim.start or claim.end, claim.end).isoformat()}
-            if claim.end <= last
-            else {"model": ANY_MODEL},
-            first=first,
-            last=last,
-        )
+    fix = {"model": ANY_MODEL} if claim.end > last else {"cutoff": _earlier(claim).isoformat()}
     try:
+        if cutoff.live:
+            raise ClaimRefused(
+                f"the embedded data end on {DATA_END}, so the key-free analyst needs a dated cutoff before that"
+            )
         check(claim, cutoff.last_moment_day)
     except ClaimRefused as refused:
-        return Coverage(
-            treatable=False, reason=str(refused), fix={"model": ANY_MODEL}, first=first, last=last
-        )
+        return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
     return Coverage(treatable=True, first=first, last=last)
+
+
+def _earlier(claim: Claim) -> date:
+    """Return a cutoff from which the claim is still open: its start, or half a year before its end."""
+    return claim.start or claim.end - timedelta(days=183)
