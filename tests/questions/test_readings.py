@@ -20,11 +20,11 @@ from workbench.errors import ClaimRefused, UsageError
 from workbench.models.model_options import OFFLINE
 from workbench.questions.claims import Claim
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings import assembly
+from workbench.questions.readings import drafts
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, read_for_run
 from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.read import read
-from workbench.questions.readings.slot_reading import stored_claim
+from workbench.questions.readings.slots import stored_claim
 from workbench.store import Store
 from workbench.views.reading_documents import reading_document, reading_lines
 
@@ -149,7 +149,7 @@ def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
 
 
 def test_without_the_guard_on_leftover_words_a_condition_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembly, "_leftover", lambda *_: ())
+    monkeypatch.setattr(drafts, "_leftover", lambda *_: ())
     assert read("WTI above 80 on 2018-12-31 unless OPEC cuts", JUNE).choices
 
 

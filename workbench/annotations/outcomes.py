@@ -13,7 +13,7 @@ from workbench.errors import UsageError
 from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.slot_reading import stored_claim
+from workbench.questions.readings.slots import stored_claim
 from workbench.questions.worded_answers import share_of
 from workbench.store import Store
 from workbench.store import events as ev

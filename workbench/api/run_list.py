@@ -120,6 +120,7 @@ def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, A
         ``best`` (None where the text has no single reading), ``others``, ``missing``, ``leftover``, ``coverage``: what
         ``workbench read --json`` prints.
     """
+    # The resolver's calendar comes with pandas, which `import workbench` need not wait for.
     from proxies.asof.clock import Cutoff
     from workbench.views.reading_documents import reading_document
 

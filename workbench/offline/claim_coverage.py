@@ -9,7 +9,7 @@ from workbench.models.model_options import OFFLINE
 from workbench.questions.claims import Claim
 from workbench.questions.decision import check
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.readings.slot_reading import SlotReading
+from workbench.questions.readings.slots import SlotReading
 from workbench.questions.series.embedded_series import DATA_END, data_end
 
 #: What mends most refusals: a model that reads any text.

@@ -5,7 +5,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from workbench.offline.claim_coverage import coverage
-from workbench.questions.readings.slot_reading import Readings
+from workbench.questions.readings.slots import Readings
 
 
 def reading_document(readings: Readings, cutoff: Cutoff, model: str) -> dict[str, Any]:
@@ -15,7 +15,16 @@ def reading_document(readings: Readings, cutoff: Cutoff, model: str) -> dict[str
 
 
 def reading_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a document for a person."""
+    """Return the lines of a document for a person.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from workbench.questions.readings.read import read
+    >>> found = read("VIX above 20 on 2018-12-31", date(2018, 6, 30))
+    >>> reading_lines(reading_document(found, Cutoff.parse("2018-06-30"), "offline/analyst"))
+    ['Read as: The VIX closes above 20 on 2018-12-31']
+    """
     best = document["best"]
     lines = [f"Read as: {best['statement']}"] if best else []
     if not best and document["found"]:

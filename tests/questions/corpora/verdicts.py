@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.questions.readings.read import read
-from workbench.questions.readings.slot_reading import Readings, SlotReading
+from workbench.questions.readings.slots import Readings, SlotReading
 
 HERE = Path(__file__).parent
 #: Names that the blind corpus has for series, and those of this product.

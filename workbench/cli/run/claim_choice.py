@@ -11,7 +11,7 @@ from workbench.engine.run_settings import RunSettings
 from workbench.models.model_options import OFFLINE
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
 from workbench.questions.readings.read import read as read_text
-from workbench.questions.readings.slot_reading import Readings
+from workbench.questions.readings.slots import Readings
 from workbench.views.reading_documents import reading_document, reading_lines
 
 

@@ -54,7 +54,12 @@ def amounts(plain: str) -> tuple[str, tuple[Amount, ...]]:
             return text
         negative = (match["sign"] or "") == "-"
         found.append(
-            Amount(value=-value if negative else value, unit=_unit(match), at=at, signed=bool(match["sign"]))
+            Amount(
+                value=-value if negative else value,
+                unit=_unit_of_amount(match),
+                at=at,
+                signed=bool(match["sign"]),
+            )
         )
         return text[:lead] + "A" * (at[1] - at[0])
 
@@ -110,7 +115,7 @@ def _from_words(text: str) -> float:
     return float(total + part)
 
 
-def _unit(match: re.Match[str]) -> Unit:
+def _unit_of_amount(match: re.Match[str]) -> Unit:
     unit = (match["unit"] or "").replace("-", " ")
     if match["half"] and not unit:
         return "%"

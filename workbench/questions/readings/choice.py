@@ -9,7 +9,7 @@ from proxies.asof.clock import Cutoff
 from workbench.errors import ClaimRefused, Option, UsageError
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.read import read
-from workbench.questions.readings.slot_reading import Readings, SlotReading
+from workbench.questions.readings.slots import Readings, SlotReading
 
 #: Asks a person for one of several readings; returns its number from 1, or None where nobody answers.
 Asker = Callable[[Readings], int | None]
@@ -73,7 +73,7 @@ def read_for_run(
         There is no such reading.
     """
     readings = read(text, day_of(cutoff))
-    reading = _chosen(readings, number=number, first=first, ask=ask)
+    reading = _reading_taken(readings, number=number, first=first, ask=ask)
     if reading is None:
         if key_free and readings.choices:
             raise UnclearClaim(readings)
@@ -82,7 +82,9 @@ def read_for_run(
     return ReadClaim(statement=statement, read_as={"text": text, **reading.document()})
 
 
-def _chosen(readings: Readings, *, number: int | None, first: bool, ask: Asker | None) -> SlotReading | None:
+def _reading_taken(
+    readings: Readings, *, number: int | None, first: bool, ask: Asker | None
+) -> SlotReading | None:
     choices = readings.choices
     if number is not None:
         if not 1 <= number <= len(choices):

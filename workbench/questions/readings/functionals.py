@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
-from workbench.questions.readings.slot_reading import SlotReading
+from workbench.questions.readings.slots import SlotReading
 from workbench.science.errors import DomainError
 
 _STATISTICS: dict[str, Statistic] = {

@@ -1,7 +1,6 @@
 """A person's text in plain small letters, spelled right, with the place of every letter in what was typed."""
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -119,11 +118,11 @@ def plain_text(written: str) -> PlainText:
     return PlainText(written=written, plain="".join(letters), spans=tuple(spans), mended=tuple(mended))
 
 
-def spelled(word: str, known: Iterable[str] = KNOWN_WORDS) -> str:
+def spelled(word: str) -> str:
     """Return the one known word of five letters or more that a typed one is a single slip away from, else the word itself.
 
-    >>> spelled("abvoe"), spelled("rices"), spelled("lower")
-    ('above', 'rices', 'lower')
+    >>> spelled("abvoe"), spelled("grains"), spelled("lower")
+    ('above', 'grains', 'lower')
     """
     if len(word) < 4 or word in KNOWN_WORDS or "'" in word or word in _AS_THEY_ARE:
         return word

@@ -8,11 +8,11 @@ from itertools import islice, product
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.assembly import Draft, draft
+from workbench.questions.readings.drafts import Draft, draft
 from workbench.questions.readings.plain_text import plain_text
 from workbench.questions.readings.sentences import completed
 from workbench.questions.readings.series_names import embedded_name
-from workbench.questions.readings.slot_reading import Readings, SlotReading
+from workbench.questions.readings.slots import Readings, SlotReading
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)

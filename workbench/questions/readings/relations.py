@@ -265,7 +265,7 @@ def relations(
 
     if counts.get("average"):
         crossed = part.word(f"{_CROSS}") is not None
-        way = _way(part)
+        way = _way_moved(part)
         closing = part.word(_END) is not None
         compared = _comparison(part) or ("above" if way == "up" else "below" if way == "down" else "")
         part.word("its|their|the")
@@ -277,7 +277,7 @@ def relations(
     )
     if extreme:
         lowest = "low" in extreme[0]
-        way = _way(part)
+        way = _way_moved(part)
         part.word(_END)
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
@@ -290,7 +290,7 @@ def relations(
         if amount is None and standard is not None:
             amount = Amount(value=standard, unit="%", at=peak.span())
         rises = re.search("low|trough|bottom", peak[0]) is not None
-        way = _way(part)
+        way = _way_moved(part)
         compared = _comparison(part)
         closing = part.word(_END) is not None
         _reached = part.word(_REACH)
@@ -298,7 +298,7 @@ def relations(
         return part.text, (replace(base, name=name, comparison=compared or ("above" if rises else "below"), level=amount, way=way, closing=closing),) if amount else ()  # fmt: skip
 
     if "times" in counts:
-        way = _way(part)
+        way = _way_moved(part)
         stay = part.word(_STAY)
         closing = part.word(_END) is not None
         compared = _comparison(part) or _word_way(part) or way
@@ -317,7 +317,7 @@ def relations(
     crash = (
         part.has(r"(?<![\w'])(?:crash(?:es)?|crashing|collapses?|plunges?|tanks?)(?![\w'])") and not amounts
     )
-    way = _way(part)
+    way = _way_moved(part)
     _moves_to = part.take(r"(?:(?<![\w'])(?:back |out |up |down )*(?:to|through|past|into|toward|towards|at)(?= (?:\$|the |a )?(?:A|between|above|below|under|over|at )))")  # fmt: skip
     by = part.take(r"(?:(?<![\w'])by(?= (?:at least |more than |over |R+ )?A))")
     closing = part.word(_END) is not None
@@ -448,7 +448,7 @@ def _comparing(pattern: str) -> str:
     return rf"(?:(?<![<>=])(?:{signs})(?![<>=]))|(?:(?<![\w'<>=])(?:{pattern})(?![\w'=>]))"
 
 
-def _way(part: _Text) -> Way:
+def _way_moved(part: _Text) -> Way:
     for way, words in (("down", _DOWN), ("up", _UP)):
         match = part.word(rf"(?:a |an )?(?:{words})(?: (?:back|off|up|down|further|another|sharply|out))*")
         if match:

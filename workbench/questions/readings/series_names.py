@@ -201,7 +201,7 @@ VAGUE = words(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mention:
+class SeriesMention:
     """Where a text names a series, and which ones may be meant, nearest first."""
 
     start: int
@@ -209,18 +209,18 @@ class Mention:
     candidates: tuple[SeriesName, ...]
 
 
-def mentions(plain: str) -> tuple[Mention, ...]:
+def mentions(plain: str) -> tuple[SeriesMention, ...]:
     """Return the series that a plain text names, in the order of the text.
 
     >>> [each.candidates[0].ref for each in mentions("nasdaq beats sp500 in h2 2018")]
     ['embedded:NASDAQ', 'embedded:SP500']
     """
-    found: list[Mention] = []
+    found: list[SeriesMention] = []
     for pattern, candidates in _PATTERNS:
         for match in pattern.finditer(plain):
             if all(match.end() <= each.start or match.start() >= each.end for each in found):
                 named = candidates or (SeriesName(ref=match[0].upper(), article=match[0].upper()),)
-                found.append(Mention(start=match.start(), end=match.end(), candidates=named))
+                found.append(SeriesMention(start=match.start(), end=match.end(), candidates=named))
     return tuple(sorted(found, key=lambda each: each.start))
 
 

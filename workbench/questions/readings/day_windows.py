@@ -35,7 +35,7 @@ _SHIFT = {"this": 0, "the current": 0, "current": 0, "the": 0, "next": 1, "the n
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class ClaimWindow:
     """One window of a text, and where it stands.
 
     Parameters
@@ -71,18 +71,18 @@ IMPOSSIBLE = "impossible"
 Found = str | date | Period | tuple[date | Period, str] | None
 
 
-def events(plain: str, today: date) -> tuple[str, tuple[Window, ...]]:
+def events(plain: str, today: date) -> tuple[str, tuple[ClaimWindow, ...]]:
     """Return the text with releases and meetings written over by ``W``, and these; before series are, which they name too."""
-    found: list[Window] = []
+    found: list[ClaimWindow] = []
 
     def take(match: re.Match[str], **fields: object) -> str:
-        found.append(Window(at=match.span(), **fields))  # type: ignore[arg-type]
+        found.append(ClaimWindow(at=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
     return _events(plain, today, take), tuple(found)
 
 
-def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Window, ...], frozenset[str]]:
+def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[ClaimWindow, ...], frozenset[str]]:
     """Return the text with its windows written over by ``W``, the windows, and the choices that their dates left open.
 
     >>> text, found, _ = windows("wti above 80 by year end", date(2018, 6, 30), {})
@@ -90,14 +90,14 @@ def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Windo
     ('wti above 80 WWWWWWWWWWW', 'by', '2018-12-31')
     """
     asked: set[str] = set()
-    found: list[Window] = []
+    found: list[ClaimWindow] = []
 
     def take(match: re.Match[str], **fields: object) -> str:
-        found.append(Window(at=match.span(), **fields))  # type: ignore[arg-type]
+        found.append(ClaimWindow(at=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
     plain = whole = _durations(plain, today, take)
-    plain, days = _days(plain, today, choices, asked)
+    plain, days = _dates_written(plain, today, choices, asked)
     plain = _with_prepositions(plain, days, take, whole)
     return plain, tuple(sorted(found, key=lambda each: each.at)), frozenset(asked)
 
@@ -189,7 +189,7 @@ def _written_year(text: str, today: date) -> int:
     return int(text) if len(text) == 4 else today.year // 100 * 100 + int(text[-2:])
 
 
-def _days(plain: str, today: date, choices: Choices, asked: set[str]) -> tuple[str, list[_Day]]:
+def _dates_written(plain: str, today: date, choices: Choices, asked: set[str]) -> tuple[str, list[_Day]]:
     """Write days over by ``D`` and periods by ``P``."""
     days: list[_Day] = []
 
@@ -318,7 +318,7 @@ def _year(match: re.Match[str], today: date, choices: Choices, asked: set[str]) 
     return months_of(int(match["y"]), 1, 12)
 
 
-def _relative(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _this_or_next(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
     return period_of(today, match["unit"], _SHIFT[match["which"]])
 
 
@@ -328,7 +328,7 @@ def _rest(match: re.Match[str], today: date, choices: Choices, asked: set[str]) 
     return Period(first=today, last=end) if end >= today else None
 
 
-def _turn(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _end_of_unit(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
     unit = {"y": "year", "m": "month", "q": "quarter", "w": "week"}[match["unit"][0]]
     return period_of(today, unit).last
 
@@ -362,9 +362,9 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<y>(?:19|20)\d\d) (?:is|runs) (?:out|over)\b", _year_turn),
         (r"\b(?:the )?(?:last|final) (?:three|3) months of (?:the )?(?P<unit>year)\b", _last_quarter),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
-        (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _turn),
-        (r"\beo(?P<unit>[ymqw])\b", _turn),
-        (r"\bend of (?P<unit>year|month|quarter|week)\b", _turn),
+        (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
+        (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
+        (r"\bend of (?P<unit>year|month|quarter|week)\b", _end_of_unit),
         (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", _quarter),
         (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", _half),
         (rf"\b(?:quarter |q)(?P<q>[1-4])\b{_OF_YEAR}", _quarter),
@@ -375,8 +375,8 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (rf"\b(?!may )(?!mar )(?!march )(?:the month of )?{_M},?(?: (?:of )?{_YEAR}\b)?", _month),
         (rf"(?:(?<=in )|(?<=by )|(?<=of )|(?<=before )|(?<=until )|(?<=through )|(?<=during )|(?<=since )|(?<=for )|(?<=next )|(?<=end )|(?<=from )|(?<=to )|(?<=than ))(?P<m>may|march|mar)\b,?(?: {_YEAR}\b)?", _month),
         (r"\b(?P<m>may|march|mar) (?:of )?(?P<y>(?:19|20)\d\d)\b", _month),
-        (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _relative),
-        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _relative),
+        (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _this_or_next),
+        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _this_or_next),
         (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
         (r"^(?P<y>(?:19|20)\d\d)(?= (?:closes?|ends?|will|higher|lower|is))", _year),
     )

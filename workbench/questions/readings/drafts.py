@@ -7,6 +7,7 @@ from datetime import date, timedelta
 
 from workbench.questions.readings.amounts import Amount, amounts
 from workbench.questions.readings.calendar_days import after, period_of
+from workbench.questions.readings.day_windows import ClaimWindow, events, windows
 from workbench.questions.readings.plain_text import PlainText, words
 from workbench.questions.readings.relations import (
     Relation,
@@ -17,8 +18,7 @@ from workbench.questions.readings.relations import (
 )
 from workbench.questions.readings.sentences import completed
 from workbench.questions.readings.series_names import VAGUE, SeriesName, mentions, reachable
-from workbench.questions.readings.slot_reading import Slot, SlotReading
-from workbench.questions.readings.windows import Window, events, windows
+from workbench.questions.readings.slots import Slot, SlotReading
 
 #: Words that change nothing of what is said; any other word that no slot takes stands in the way of a reading.
 FILLERS = words(
@@ -63,26 +63,26 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked, now = measured_from_now(masked)
     counts |= {"now": 1} if now else {}
     masked, events_found = events(masked, today)
-    masked, names, places = _series(masked, sources, choices, asked, notes)
+    masked, names, places = _names_written(masked, sources, choices, asked, notes)
     masked, days, dates_asked = windows(masked, today, choices)
     asked |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
     if not names and events_found:
         # "Above 2 % on the next core CPI release": the release names the series.
-        _, names, _ = _series(plain[slice(*events_found[0].at)], sources, choices, asked, notes)
+        _, names, _ = _names_written(plain[slice(*events_found[0].at)], sources, choices, asked, notes)
     masked, numbers = amounts(masked)
     if "times" in steps:
         counts = {**counts, "times": int(steps["times"]), "row": int(steps.get("row", 0))}
         if "of" in steps:
             unit = {"trading day": "session", "close": "session", "day": "session", "meeting": "month", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
-            days = (*days, Window(kind="during", end=after(today, int(steps["of"]), unit), at=(0, 0)))
+            days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), at=(0, 0)))
     kind = names[0].kind if names else "price"
     before = masked
     masked, stated = relations(masked, numbers, counts, series=len(places), kind=kind)
     unknown = not names
     if unknown and (numbers or any(each.name in ("mean", "new_high", "new_low") for each in stated)):
         masked, names, places = _named_otherwise(text, masked)
-    found = _words(text, before, masked, places, numbers, days)
+    found = _words_of_slots(text, before, masked, places, numbers, days)
     leftover = _leftover(text, masked, names)
     used = {each.at for relation in stated for each in (relation.level, relation.upper) if each}
     leftover = (*leftover, *(text.words(*each.at) for each in numbers if each.at not in used and stated))
@@ -117,7 +117,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     elif not all(_usual(each.level, names) and _usual(each.upper, names) for each in stated):
         notes.append("the level is far from any that the series has had")
         asked["level"] = 1
-    window = main[0] if main else Window(kind="on", end=period_of(today, "year").last)
+    window = main[0] if main else ClaimWindow(kind="on", end=period_of(today, "year").last)
     if not main:
         notes.append(f"no day is named; {window.end}, the end of the year, is supposed")
     found_words = dict(found)
@@ -164,7 +164,7 @@ def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
     return bounds[0] <= value <= bounds[1]
 
 
-def _series(
+def _names_written(
     masked: str, sources: Sequence[str], choices: Choices, asked: dict[str, int], notes: list[str]
 ) -> tuple[str, tuple[SeriesName, ...], tuple[tuple[int, int], ...]]:
     names: list[SeriesName] = []
@@ -232,13 +232,13 @@ def _leftover(text: PlainText, masked: str, names: Sequence[SeriesName]) -> tupl
     return tuple(text.words(*each.span()) for each in words if each[0].strip(".-/") not in fillers)
 
 
-def _words(
+def _words_of_slots(
     text: PlainText,
     before: str,
     masked: str,
     places: Sequence[tuple[int, int]],
     numbers: Sequence[Amount],
-    days: Sequence[Window],
+    days: Sequence[ClaimWindow],
 ) -> dict[str, str]:
     found: dict[str, str] = {}
     if places:
@@ -255,14 +255,18 @@ def _words(
 
 
 def _placed(
-    relation: Relation, window: Window, base: Window | None, names: tuple[SeriesName, ...], today: date
+    relation: Relation,
+    window: ClaimWindow,
+    base: ClaimWindow | None,
+    names: tuple[SeriesName, ...],
+    today: date,
 ) -> Iterator[SlotReading]:
     """Yield the readings of a relation in its window, the likeliest first."""
     refs = tuple(each.ref for each in names)
     series = names[0]
     monthly = series.monthly
-    level, unit, notes = _level(relation.level, series)
-    upper = _level(relation.upper, series)[0] if relation.upper is not None else None
+    level, unit, notes = _level_in_unit(relation.level, series)
+    upper = _level_in_unit(relation.upper, series)[0] if relation.upper is not None else None
     start = base.end if base else None
     period_start = window.start
     if period_start is not None and relation.name not in ("compare", "change", "beats", "volatility"):
@@ -393,7 +397,7 @@ def _placed(
 
 
 def _reached(
-    plain: SlotReading, relation: Relation, window: Window, monthly: bool, at_end: str
+    plain: SlotReading, relation: Relation, window: ClaimWindow, monthly: bool, at_end: str
 ) -> Iterator[SlotReading]:
     """Yield the readings of a level: where the series ends, and where it is on the way."""
     side = plain.comparison
@@ -442,7 +446,7 @@ def _ahead(start: date | None, today: date) -> date | None:
     return start if any(day.weekday() < 5 for day in between) else None
 
 
-def _level(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:
+def _level_in_unit(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:
     """Return a level in the unit of its series."""
     if amount is None:
         return None, "", ()
