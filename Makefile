@@ -85,11 +85,11 @@ $(BIN)/python:
 INSTALL = $(PIP) install -q -c constraints.txt
 FAILED = { echo "the installation failed with $$($(BIN)/python --version) in $(VENV), made by $(FOUND); needed: CPython 3.11 to 3.14 and a package index that can be reached" >&2; exit 2; }
 
-.stamp-install: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
+.stamp-install: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/*.* notebooks/*.ipynb)
 	@$(INSTALL) -e . || $(FAILED)
 	@touch $@
 
-.stamp-test: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/* notebooks/*.ipynb)
+.stamp-test: $(BIN)/python pyproject.toml constraints.txt $(wildcard kernels/analyst/*.* notebooks/*.ipynb)
 	@$(INSTALL) -e '.[test]' || $(FAILED)
 	@touch $@ .stamp-install
 

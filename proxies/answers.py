@@ -21,6 +21,7 @@ from proxies.fetch import paging
 from proxies.hashing import content_hash
 from proxies.json_text import read_json
 from proxies.ledger import Answer
+from proxies.remedies import command
 from proxies.vendors.codecs import CODECS
 
 # of an answer's rows without a readable date and visible rows: the share of the first from which the dates are not to be
@@ -85,7 +86,8 @@ class PageReader:
         """
         request = self._job.request
         payload = parse(request.endpoint.source.name, body)
-        self._pager.add(payload, apply_cutoff(request, self._job.cutoff, payload, self._context))
+        context = replace(self._context, flat=is_flat(body, payload))
+        self._pager.add(payload, apply_cutoff(request, self._job.cutoff, payload, context))
         self._params = self._pager.next()
 
     def step(self, fetched_at: datetime | None) -> NextPage | Answer:
@@ -106,6 +108,21 @@ class PageReader:
             rows = in_order(filtered.data, endpoint.rows or "[]", endpoint.as_of.order)
             filtered = _emptied(self._job, replace(filtered, data=rows))
         return answer_of(self._job, _with_hint(self._job, filtered), fetched_at)
+
+
+def is_flat(body: bytes, payload: Any) -> bool:
+    """Whether an answer is surely a list of objects of plain values: its brackets are counted, since rows take longer.
+
+    Examples
+    --------
+    >>> [is_flat(body, orjson.loads(body)) for body in (b'[{"a": 1}, {"a": 2}]', b'[{"a": {"b": 1}}]', b'[{"a": [1]}]')]
+    [True, False, False]
+    """
+    return (
+        isinstance(payload, list)
+        and body.count(b"[") == 1
+        and body.count(b"{") == list(map(type, payload)).count(dict)
+    )
 
 
 def read_pages(job: Job, bodies: Sequence[bytes], fetched_at: datetime | None) -> NextPage | Answer:
@@ -163,7 +180,8 @@ def _refuse_drift(endpoint: Endpoint, filtered: Filtered) -> None:
     if undated >= _LEAST_UNDATED and undated > _MOST_UNDATED * (undated + filtered.visible):
         raise SchemaDrift(
             f"{endpoint.source.name} answered {endpoint.path} with hardly a date that can be read: nothing is told; "
-            "workbench doctor --live shows what still answers"
+            "what still answers is shown by ",
+            command("doctor", live=True),
         )
 
 

@@ -22,12 +22,14 @@ ProxyError
 ```
 """
 
+from proxies.remedies import Command, Option, Remedied
+
 #: Stands in every refusal that no other spelling of the call can mend: no key, or nothing that may be known at the cutoff.
 #: It is part of the text, as that is all that the ledger keeps and a cell sees; grounders look for it.
 ANOTHER_WAY = "take another source, or do without"
 
 
-class ProxyError(Exception):
+class ProxyError(Remedied):
     """Root of this room's errors. The message is one line that says what is wrong and how to mend it."""
 
 
@@ -87,9 +89,9 @@ class CutoffRefused(Refused):
 class SourceError(ProxyError):
     """The upstream failed."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+    def __init__(self, *reason: str | Command | Option) -> None:
+        super().__init__(*reason)
+        self.reason = str(self)
 
 
 class SourceUnavailable(SourceError):

@@ -9,8 +9,10 @@ SandboxError
 └── JournalBroken          the journal on disk is not what was written; fatal for that session
 """
 
+from proxies.remedies import Remedied
 
-class SandboxError(Exception):
+
+class SandboxError(Remedied):
     """A failure of the sandbox itself; the message is one clear line."""
 
 

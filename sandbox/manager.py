@@ -92,7 +92,9 @@ async def _start_on(server: ForkServer, spec: SessionSpec) -> ReadyKernel:
     # its sockets listen already: the connection is made while the kernel is
     client = KernelClient(endpoints.info)
     async with cleanup_on_error(client.close):
-        kernel = await start_kernel(server, spec.limits, endpoints=endpoints, clock=spec.clock, lossless=True)
+        kernel = await start_kernel(
+            server, spec.limits, endpoints=endpoints, clock=spec.clock, library=spec.library, lossless=True
+        )
         async with cleanup_on_error(kernel.kill):
             await client.connect(spec.limits.start_seconds)
     return ReadyKernel(kernel, client)

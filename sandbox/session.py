@@ -11,6 +11,7 @@ from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
+from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, KernelDied, SessionClosed
 from sandbox.kernels.client import CellRun, KernelClient
 from sandbox.kernels.kernel import Kernel
@@ -87,7 +88,7 @@ class Session:
         Raises
         ------
         JournalBroken
-            The journal's lines do not chain, or a line lacks what its kind needs.
+            The journal's lines do not chain, or a line lacks what its kind needs; the library of its cells is gone.
         KernelStartFailed, KernelDied
             No kernel, or one that died when the session's earlier cells were run again in it.
         """
@@ -103,7 +104,18 @@ class Session:
             self._journal.append(
                 "open", sync=False, name=self.spec.name, title=self.spec.title, metadata=metadata, **clock
             )
+        self._file_library(named_library(lines))
         await self._start_kernel("resumed" if self.cells else "opened")
+
+    def _file_library(self, named: str | None) -> None:
+        """File the library beside the journal and name it there; cells that ran keep the one that the journal names."""
+        folder, library = self.spec.journal.parent, self.spec.library
+        if named is not None and (library is None or library.digest != named):
+            self.spec = replace(self.spec, library=CellLibrary.read(folder, named))
+        elif library is not None:
+            library.file_in(folder)
+            if named is None:
+                self._journal.append("library", sync=False, sha256=library.digest)
 
     async def markdown(self, source: str) -> JournalCell:
         """Append a text cell and return it; it is on the disk then. Raises `SessionClosed`, `AnotherWriter`."""

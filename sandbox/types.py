@@ -7,6 +7,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from proxies.remedies import Option
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import IsolationUnavailable
 
 LEVELS: tuple[str, ...] = ("namespaces", "landlock", "none")
@@ -88,6 +90,7 @@ class SessionSpec:
     Attributes
     ----------
     clock : aware instant at which the kernel's time begins with the first cell; None: the true time
+    library : source that cells may import; a journal that names one already stays with that
     """
 
     name: str
@@ -98,6 +101,7 @@ class SessionSpec:
     title: str = ""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     clock: datetime | None = None
+    library: CellLibrary | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -219,7 +223,8 @@ class IsolationReport:
         )
         raise IsolationUnavailable(
             f"no sandbox at level {level!r} on this machine ({why}); "
-            "mend that, or run without a seal by asking for it: --isolation none"
+            "mend that, or run without a seal by asking for it: ",
+            Option("isolation", "none"),
         )
 
     def choose(self, requested: str | None) -> str:
@@ -241,7 +246,8 @@ class IsolationReport:
             return sealed[0]
         raise IsolationUnavailable(
             f"no sealed level works on this machine ({'; '.join(self.refused) or 'none was found'}); "
-            "mend that, or run without a seal by asking for it: --isolation none"
+            "mend that, or run without a seal by asking for it: ",
+            Option("isolation", "none"),
         )
 
 

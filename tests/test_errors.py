@@ -12,9 +12,16 @@ from typing import Any
 import pytest
 
 import workbench as wb
+from proxies.asof.clock import Cutoff
+from proxies.errors import SchemaDrift
+from sandbox.errors import IsolationUnavailable
+from sandbox.types import IsolationReport
 from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
 from workbench.cli.main import COMMANDS
 from workbench.errors import Option, UsageError, command, option_text
+from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, mcp_terms
+from workbench.mcp.mcp_tools import Tools
+from workbench.mcp.visible_runs import VisibleRuns
 from workbench.store import Store, UnknownRun
 from workbench.widgets.page_terms import BUTTONS, FIELDS, on_page, page_terms
 
@@ -37,11 +44,12 @@ def spelt(source: str) -> list[str]:
 
 
 def test_no_error_outside_the_command_line_spells_a_command() -> None:
-    faces = ("cli", "magics.py")
+    faces = tuple(str(ROOT / "workbench" / name) for name in ("cli/", "magics.py"))
     files = [
         path
-        for path in sorted((ROOT / "workbench").rglob("*.py"))
-        if path.relative_to(ROOT / "workbench").parts[0] not in faces
+        for room in ("workbench", "sandbox", "proxies")
+        for path in sorted((ROOT / room).rglob("*.py"))
+        if not str(path).startswith(faces)
     ]
     lines = [f"{path.relative_to(ROOT)}: {text}" for path in files for text in spelt(path.read_text("utf-8"))]
     assert lines == [], "say it with workbench.errors.command(...) or Option(...)"
@@ -60,7 +68,7 @@ def test_a_command_in_an_error_is_seen(source: str, seen: bool) -> None:
     assert bool(spelt(source)) == seen
 
 
-def test_one_error_in_the_terms_of_three_faces() -> None:
+def test_one_error_in_the_terms_of_four_faces() -> None:
     error = UsageError(
         "P1 has no value yet: ", command("resume", "R1"), " grounds it; or ", Option("budget_usd", "5")
     )
@@ -69,6 +77,10 @@ def test_one_error_in_the_terms_of_three_faces() -> None:
     assert str(error) == "P1 has no value yet: wb.resume('R1') grounds it; or budget_usd='5'"
     assert on_page(error) == (
         'P1 has no value yet: the button Resume grounds it; or the field "budget in dollars" (5)'
+    )
+    assert for_client(error) == (
+        "P1 has no value yet: `workbench resume R1` on the analyst's command line grounds it; or `--budget-usd 5` on the"
+        " analyst's command line"
     )
     assert [remedy.name for remedy in error.remedies] == ["resume", "budget_usd"]
     assert str(pickle.loads(pickle.dumps(UsageError("a ", command("runs"))))) == "a `workbench runs`"
@@ -95,11 +107,46 @@ def test_what_the_page_lacks_is_said_as_what_to_type() -> None:
     assert option_text("to", "a b") == "--to 'a b'"
 
 
+@pytest.mark.parametrize(
+    ("remedy", "tool"),
+    [
+        (command("show", "R1"), "the tool read_tree with run='R1'"),
+        (command("verify", "R1", "P2"), "the tool verify with run='R1', node='P2'"),
+        (command("runs"), "the tool list_runs"),
+        (command("show", "R1", record=True), "`workbench show R1 --record` on the analyst's command line"),
+        (Option("set", "P1=P"), "the argument set (P1=P)"),
+    ],
+)
+def test_a_remedy_in_mcp(remedy: Any, tool: str) -> None:
+    assert mcp_terms(remedy) == tool
+
+
+def test_every_tool_and_argument_of_a_remedy_exists(tmp_path: Path) -> None:
+    cutoff = Cutoff.parse("now")
+    table = Tools(tmp_path, VisibleRuns(cutoff=cutoff), None).table()  # type: ignore[arg-type]
+    for tool, *arguments in TOOLS.values():
+        assert {*arguments} <= {*table[tool].arguments.model_fields}, tool
+    assert {*ARGUMENTS} <= {name for tool in table.values() for name in tool.arguments.model_fields}
+
+
+def test_errors_of_the_sandbox_and_of_data_are_worded_by_the_face_that_shows_them() -> None:
+    with pytest.raises(IsolationUnavailable, match="by asking for it: --isolation none") as caught:
+        IsolationReport(level="none", available=()).choose(None)
+    caught.value.terms = python_terms
+    assert str(caught.value).endswith("by asking for it: isolation='none'")
+    drift = SchemaDrift("no date; see ", command("doctor", live=True))
+    assert drift.reason == str(drift) == "no date; see `workbench doctor --live`"
+    assert str(pickle.loads(pickle.dumps(drift))) == str(drift)
+    assert for_client(drift).endswith("on the analyst's command line")
+
+
 @cache
 def remedies() -> list[tuple[str, set[str]]]:
     """(command, options) of every remedy in the source."""
     named = []
-    for path in (ROOT / "workbench").rglob("*.py"):
+    for path in (
+        path for room in ("workbench", "proxies", "sandbox") for path in (ROOT / room).rglob("*.py")
+    ):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             match node:
                 case ast.Call(ast.Name("command"), [ast.Constant(str(name)), *_], keywords):
@@ -118,7 +165,7 @@ def test_every_call_and_keyword_of_a_remedy_exists() -> None:
         owner: Any = wb if call.startswith("wb.") else wb.Analysis
         assert callable(getattr(owner, call.partition(".")[2])), call
     for name, options in remedies():
-        if name in CALLS and "review" not in options:
+        if name in CALLS and not options & {"live", "review"}:
             owner = wb if CALLS[name].startswith("wb.") else wb.Analysis
             signature = inspect.signature(getattr(owner, CALLS[name].partition(".")[2]))
             known = set(signature.parameters)

@@ -16,6 +16,7 @@ from tests.command_line import run_cli
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.cli.answers.whatif import whatif
 from workbench.cli.request_options import options_of
+from workbench.engine.named_settings import SETTINGS, read_settings, settings_by_name
 from workbench.errors import UsageError
 from workbench.propositions.edits import Edit, SetValue
 from workbench.requests import RequestField, Says, fields_of, keywords_of
@@ -118,6 +119,41 @@ def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     assert "WhatIfRequest.typed(**_parsed(what_if_parser(), line))" in magic
 
 
+def test_every_setting_is_a_keyword_of_python_with_its_sentence() -> None:
+    import workbench as wb
+
+    own = [each for model in SETTINGS for each in fields_of(model)]
+    assert len(own) > 50
+    for call in (wb.analyze, wb.analyze_sync):
+        known = inspect.signature(call).parameters
+        assert {each.name for each in own} <= {*known}
+    page = " ".join(str(wb.analyze.__doc__).split())
+    assert [each.name for each in own if each.name != "preset" and each.says.text not in page] == []
+
+
+@pytest.mark.parametrize("plain", ["trials=3", 'background="It rains often" critic=true'])
+def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, plain: str) -> None:
+    from workbench.widgets import home_page
+
+    asked: list[list[str]] = []
+    monkeypatch.setattr(home_page, "plan_elsewhere", lambda *words: asked.append(words[-1]) or "x")
+    page = home_page.Home(tmp_path, environ={})
+    page.poller.stop()
+    listed = page.settings.tooltip.partition(": ")[2].split(", ")
+    assert listed == [*settings_by_name()]
+    for name, control in page._settings().items():
+        assert control.tooltip == settings_by_name()[name].says.text
+    page.claim.value, page.depth.value, page.budget.value = "It rains by 2027-01-01", "2", "5"
+    page.settings.value = plain
+    page._plan()
+    values = read_settings(asked[0][1::2])
+    assert {*asked[0][::2]} == {"--set"} and values["depth"] == 2 and values["budget_usd"] == 5
+    assert values.get("trials") == 3 or values["background"] == "It rains often"
+    page.settings.value = 'background="open'
+    page._plan()
+    assert len(asked) == 1 and "settings:" in page.line.value
+
+
 #: Screens, where no kind of edit is spelt by hand; the page's own controls know more than a value.
 SCREENS = ("workbench/cli/answers/whatif.py", "workbench/magics.py", "workbench/api/run_handle.py", "workbench/mcp/mcp_tools.py")  # fmt: skip
 
@@ -184,7 +220,7 @@ def test_a_rule_may_be_a_formula_and_a_report_a_file(tmp_path: Path) -> None:
     assert '"edits": 3' in kept
     for wrong, word in (
         (("--rule", "P0=P1 AND"), "ends too early"),
-        (("--rule", "P3=P1 AND P2"), "leaf"),
+        (("--rule", "P3=P1 AND P2"), "no drivers below it"),
         (("--report", "P3=missing.md"), "cannot be read"),
         (("--report", "P3"), "NODE=FILE"),
     ):

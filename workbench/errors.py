@@ -10,71 +10,31 @@ WorkbenchError
 The rooms below have trees of their own (``proxies.errors``, ``sandbox.errors``): a failure of the data, of the
 sandbox and of the model are never the same type.
 
-What mends an error is data in it, a `Command` or a `Option` among the strings of its message. Each face words them in its
-own terms: `workbench resume RUN` on the command line, ``wb.resume("RUN")`` in Python, a button on the page.
+What mends an error is data in it (``proxies.remedies``), for all three trees: each face words it in its own terms.
 """
 
-import shlex
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, shell_terms
+
+__all__ = [
+    "BadSetting",
+    "BudgetStop",
+    "ClaimRefused",
+    "Command",
+    "Option",
+    "ProviderError",
+    "Terms",
+    "UsageError",
+    "WorkbenchError",
+    "command",
+    "option_text",
+    "shell_terms",
+]
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command that mends an error: its name, its arguments, its options by the names of settings (True: without a value)."""
-
-    name: str
-    arguments: tuple[str, ...] = ()
-    options: tuple[tuple[str, Any], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A setting of the refused call that mends an error, and what to write for it (True: a switch)."""
-
-    name: str
-    value: str | bool = ""
-
-
-#: Words a remedy as one face says it.
-Terms: TypeAlias = Callable[[Command | Option], str]
-
-
-def command(name: str, /, *arguments: str, **options: Any) -> Command:
-    """Return a remedy: ``command("resume", run_id, yes=True)``."""
-    return Command(name, arguments, tuple(options.items()))
-
-
-def option_text(name: str, value: Any = "") -> str:
-    """Return an option as it is typed: ``--budget-usd 5``."""
-    shown = "" if value is True or value == "" else f" {shlex.quote(value) if ' ' in str(value) else value}"
-    return f"--{name.replace('_', '-')}{shown}"
-
-
-def shell_terms(remedy: Command | Option) -> str:
-    """Return what to type in a shell."""
-    if isinstance(remedy, Option):
-        return option_text(remedy.name, remedy.value)
-    return f"`{' '.join(['workbench', remedy.name, *remedy.arguments, *(option_text(*pair) for pair in remedy.options)])}`"
-
-
-class WorkbenchError(Exception):
+class WorkbenchError(Remedied):
     """An error whose message is one clear line for the analyst, made of strings and of what mends it."""
 
     exit_code = 1
-    #: The face that shows it; set at that face's door.
-    terms: Terms = staticmethod(shell_terms)
-
-    def __str__(self) -> str:
-        return "".join(
-            self.terms(part) if isinstance(part, Command | Option) else str(part) for part in self.args
-        )
-
-    @property
-    def remedies(self) -> tuple[Command | Option, ...]:
-        """What mends it, in the order of the message."""
-        return tuple(part for part in self.args if isinstance(part, Command | Option))
 
 
 class UsageError(WorkbenchError):

@@ -3,6 +3,18 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+#: The eight words of every screen, help and manual.
+GLOSSARY = {
+    "claim": "What you ask: a dated statement that will turn out true or false.",
+    "driver": "A statement below the claim, or below another driver, that makes it more or less likely.",
+    "evidence": "What the probability of a driver rests on: a notebook, its data, a report with its sources.",
+    "base rate": "How often claims of this kind came true in the past, before anything else is known.",
+    "weight": "How much a driver moves what stands above it: points gained per point of the driver.",
+    "cutoff": "The moment whose knowledge counts: nothing that became known from then on is used.",
+    "scenario": "A what-if that was saved under a name: edits of drivers, and what they make of the claim.",
+    "check": "A question about a run that its own records answer: holds, look at it, or fails.",
+}
+
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
@@ -62,6 +74,11 @@ def figure(value: float) -> str:
     digits = max(0, 4 - len(str(int(abs(value)))) + 1) if value else 0
     text = f"{value:,.{min(digits, 4)}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def meaning(word: str) -> str:
+    """Return what a word of the glossary means, "" for any other; a filter of HTML templates, for hovers."""
+    return GLOSSARY.get(word.lower(), "")
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

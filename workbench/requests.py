@@ -142,12 +142,13 @@ def _without_none(kind: Any) -> Any:
     return kind
 
 
-def keywords_of(model: type, *, but: Iterable[str] = ()) -> dict[str, inspect.Parameter]:
-    """Return a keyword for each field of a request, for Python's face; ``but`` are those that stand in it already."""
+def keywords_of(*models: type, but: Iterable[str] = ()) -> dict[str, inspect.Parameter]:
+    """Return a keyword for each field of requests, for Python's face; ``but`` are those that stand in it already."""
     return {
         each.name: inspect.Parameter(
             each.name, inspect.Parameter.KEYWORD_ONLY, default=each.default, annotation=each.bare
         )
+        for model in models
         for each in fields_of(model)
         if each.name not in but
     }
@@ -187,15 +188,15 @@ def takes(parameter: str, added: Mapping[str, inspect.Parameter]) -> Callable[[C
     return decorate
 
 
-def described(model: type, *, but: Iterable[str] = ()) -> Callable[[C], C]:
-    """Put a line for each field of a request in place of the line ``**...`` of a numpydoc section."""
+def described(*models: type, but: Iterable[str] = ()) -> Callable[[C], C]:
+    """Put a line for each field of requests in place of the line ``**...`` of a numpydoc section."""
 
     def decorate(function: C) -> C:
         lines = []
         for line in (function.__doc__ or "").splitlines():
             if line.strip().startswith("**"):
                 indent = line[: len(line) - len(line.lstrip())]
-                for each in fields_of(model):
+                for each in (field for model in models for field in fields_of(model)):
                     if each.name not in but:
                         lines += [
                             f"{indent}{each.name} : {each.shape}, optional",

@@ -5,7 +5,8 @@ guard process waits for both and, as the fork server is process 1 of its own nam
 kernel. Messages are JSON, one per packet, over one socket:
 
 in    ``{"op": "spawn", "id", "level", "connection", ...limits}`` with descriptors: five listening sockets in the order
-      of `CHANNELS`, the write end of a notice pipe, and (when ``api``) the kernel's socket to the broker
+      of `CHANNELS`, the write end of a notice pipe, (when ``api``) the kernel's socket to the broker, and (when ``library``)
+      the text that its cells may import
 out   ``{"up": {...}}`` once; ``{"spawned": id, "pid"}`` with a pidfd; ``{"failed": id, "error"}``; ``{"exit": pid, "code"}``
 
 The kernel itself writes ``{"ready": true, "steps": [...]}`` or ``{"error": "..."}`` into its notice pipe.
@@ -118,6 +119,7 @@ def serve(control: socket.socket, view: dict[str, Any]) -> None:
     refused = preload(view["preload"])
     import app
     import clock  # noqa: F401  (a kernel would look for it after its seal)
+    import mounted_library  # noqa: F401  (likewise)
     import rehearsal
 
     app.adapt()
@@ -298,6 +300,10 @@ class Server:
             app.silence()
             api = descriptors[6] if request["api"] else None
             kernel = app.build(request["connection"], channels, api, lossless=request["lossless"])
+            if request["library"]:
+                import mounted_library
+
+                mounted_library.mount(descriptors[-1])
             reseed(request["seed"])
             if request["clock"] is not None:
                 import clock

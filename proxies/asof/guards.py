@@ -6,11 +6,17 @@ be told.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 from proxies.asof.rows import DROP, RowStep, ShapeError, rewrite, steps_of
 from proxies.catalogue.loader import Endpoint
+from proxies.catalogue.schema import Nested
+
+#: What may stand in an object: its names, each with what may stand in the objects below it; "*" is any name.
+Shape = Mapping[str, "Shape"]
+_NO_OBJECT: Shape = MappingProxyType({})
 
 NOTES: Mapping[str, str] = MappingProxyType(
     {
@@ -18,6 +24,7 @@ NOTES: Mapping[str, str] = MappingProxyType(
         "newest_shares": "the share count behind these values may be the newest one",
         "as_scaled": "amounts per share and share counts are in the shares of the cutoff; where they do not fit price and market value they are left out",
         "survivorship": "the list is as of today: names that have gone since may be missing",
+        "on_record": "members whose joining is on no record are left out",
         "content_check": "sentences that speak of later days as past, and pages dated later by their address, were left out, by rule",
     }
 )
@@ -52,6 +59,49 @@ def listed_only(row: Any, endpoint: Endpoint) -> Any:
     return {key: value for key, value in row.items() if key in endpoint.fields}
 
 
+@lru_cache(maxsize=1024)
+def shape_of(inner: tuple[Nested, ...]) -> Shape:
+    """What may stand inside the objects of a row, or beside the rows: what the catalogue lists as nested, nothing else.
+
+    Examples
+    --------
+    >>> shape_of((Nested(rows="values[]", keep=("query", "value")), Nested(rows="data")))
+    {'values': {'query': {}, 'value': {}}, 'data': {'*': {}}}
+    """
+    shape: dict[str, Any] = {}
+    for item in inner:
+        place = shape
+        for name in item.rows.replace("[]", "").split("."):
+            place = place.setdefault(name, {})
+        for name in item.keep or ("*",):
+            place.setdefault(name, {})
+    return shape
+
+
+def inside(row: Any, shape: Shape) -> Any:
+    """A row whose objects hold what the catalogue lists in them; an object where a value is listed goes with its field."""
+    if not isinstance(row, dict) or not any(isinstance(value, (dict, list)) for value in row.values()):
+        return row
+    values = {name: _as_listed(value, shape.get(name, _NO_OBJECT)) for name, value in row.items()}
+    return {name: value for name, value in values.items() if value is not DROP}
+
+
+def _as_listed(value: Any, shape: Shape) -> Any:
+    if isinstance(value, list):
+        return [new for item in value if (new := _as_listed(item, shape)) is not DROP]
+    if not isinstance(value, dict):
+        # a text in the place of an object has gone through no check of what is in it
+        return value if value is None or not shape or "*" in shape else DROP
+    if not shape:
+        return DROP
+    values = {
+        name: _as_listed(item, shape.get(name, shape.get("*", _NO_OBJECT)))
+        for name, item in value.items()
+        if name in shape or "*" in shape
+    }
+    return {name: item for name, item in values.items() if item is not DROP}
+
+
 def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
     """An answer that holds, on the whole way to its rows, what the catalogue lists beside them and nothing else.
 
@@ -60,10 +110,13 @@ def envelope_only(answer: Any, endpoint: Endpoint) -> Any:
     """
     if endpoint.rows is None or (endpoint.rows == "" and not endpoint.envelope):
         return answer
-    return _on_the_way(answer, steps_of(endpoint.rows), frozenset(endpoint.envelope), "")
+    shape = shape_of(endpoint.as_of.beside)
+    return _on_the_way(answer, steps_of(endpoint.rows), frozenset(endpoint.envelope), "", shape)
 
 
-def _on_the_way(value: Any, steps: tuple[RowStep, ...], listed: frozenset[str], way: str) -> Any:
+def _on_the_way(
+    value: Any, steps: tuple[RowStep, ...], listed: frozenset[str], way: str, shape: Shape
+) -> Any:
     if not steps or not isinstance(value, (dict, list)):
         return value
     step, rest = steps[0], steps[1:]
@@ -71,18 +124,19 @@ def _on_the_way(value: Any, steps: tuple[RowStep, ...], listed: frozenset[str], 
         # the rows themselves, or single values, are the row filter's
         if not rest or not isinstance(value, list):
             return value
-        return [_on_the_way(item, rest, listed, f"{way}[]") for item in value]
+        return [_on_the_way(item, rest, listed, f"{way}[]", shape) for item in value]
     if not isinstance(value, dict):
         return value
     if step.kind == "any":
-        return {key: _on_the_way(item, rest, listed, f"{way}.*") for key, item in value.items()}
-    below = f"{way}.{step.names[0]}".lstrip(".")
+        below = shape.get("*", _NO_OBJECT)
+        return {key: _on_the_way(item, rest, listed, f"{way}.*", below) for key, item in value.items()}
     out = {}
     for key, item in value.items():
+        place, below = f"{way}.{key}".lstrip("."), shape.get(key, _NO_OBJECT)
         if key in step.names:
-            out[key] = _on_the_way(item, rest, listed, below)
-        elif f"{way}.{key}".lstrip(".") in listed:
-            out[key] = item
+            out[key] = _on_the_way(item, rest, listed, place, below)
+        elif place in listed and (plain := _as_listed(item, below)) is not DROP:
+            out[key] = plain
     return out
 
 

@@ -16,6 +16,7 @@ from urllib.parse import unquote
 from proxies.asof.clock import Cutoff
 from proxies.asof.edit_marks import later_edits
 from proxies.asof.mentions import Mention, mentions
+from proxies.asof.named_days import merely_names
 
 LATER_PAGE = "the page speaks of a later day as past, or its address is dated later"
 
@@ -29,6 +30,8 @@ _YEARS = re.compile(
 _REPEATED = 4096
 # the longest words before and after the year of a date
 _BEFORE, _AFTER = 40, 24
+# characters of a sentence in which it is asked whether a day is merely named; of a longer one it is not
+_LONGEST = 600
 _AGO = re.compile(r"\bupdated \d+ (?:minutes?|hours?|days?) ago\b", re.IGNORECASE)
 # no sentence ends after "U.S.", "p.m." or "vs.", unless a word follows that begins one
 _END = re.compile(
@@ -136,7 +139,7 @@ def without_later(text: str, cutoff: Cutoff) -> str:
         inside = [d for d in dates if start <= d.start < end and d.day > last]
         if any(block.start < first and start < block.end for block in edits):
             continue
-        if all(is_ahead(text[start:first], d.start - start, d.end - start) for d in inside):
+        if all(speaks_ahead(text[start:first], d.start - start, d.end - start, cutoff) for d in inside):
             out.append(text[start:end])
     return "".join(out).strip()
 
@@ -195,6 +198,22 @@ def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
 @lru_cache(maxsize=_REPEATED)
 def _dates_in(words: str) -> tuple[Mention, ...]:
     return tuple(mentions(words))
+
+
+def speaks_ahead(sentence: str, start: int, end: int, cutoff: Cutoff) -> bool:
+    """Whether a sentence may stay that holds a later date at a place: it speaks of what is to come, or merely names the day."""
+    return is_ahead(sentence, start, end) or names_a_day(sentence, start, end, cutoff.last_moment_day)
+
+
+@lru_cache(maxsize=_REPEATED)
+def names_a_day(sentence: str, start: int, end: int, last: date) -> bool:
+    """Whether a sentence names the later date at a place and can tell nothing of it (`named_days`)."""
+    if len(sentence) > _LONGEST:
+        return False
+    dates = _dates_in(sentence)
+    own = next((mention for mention in dates if mention.start < end and start < mention.end), None)
+    earlier = [mention for mention in dates if mention.day <= last]
+    return own is not None and merely_names(sentence, own, earlier)
 
 
 @lru_cache(maxsize=_REPEATED)

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import compress
+from itertools import chain, compress
 from operator import not_
 from typing import Any
 
@@ -63,8 +63,14 @@ class RowFilter:
         self._request, self._context = request, context
         self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
         self._adjust = adjuster(request, cutoff, context)
-        self._nested = [(item, self._inner_judge(request, item)) for item in self._as_of.nested]
-        self._beside = [(item, self._inner_judge(request, item)) for item in self._as_of.beside]
+        # without a stamp the list alone is enough: what may stand in an object is held below, in `_inside`
+        self._nested = [
+            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.nested if item.stamp
+        ]
+        self._beside = [
+            (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.beside if item.stamp
+        ]
+        self._shape = guards.shape_of(self._as_of.nested)
         # tomorrow it finds other pages: how many of them bear no date follows from what is written later
         self._is_search = self._as_of.policy == "search_date_filter" or "ranked" in self._as_of.open_to
         self._dropped: Counter[str] = Counter()
@@ -72,9 +78,6 @@ class RowFilter:
         self._stayed = 0
         self._inner_stayed = 0
         self._went = False
-
-    def _inner_judge(self, request: ApiRequest, item: Nested) -> Judge | None:
-        return by_stamp(request, self._cutoff, item.stamp) if item.stamp else None
 
     def apply(self, payload: Any) -> Filtered:
         """What may be shown of an answer; the answer itself is not changed.
@@ -133,9 +136,15 @@ class RowFilter:
                     self._undated.append(stayed)
                 stayed += reason is None
         fields = self._endpoint.fields.keys()
-        if set(map(type, out)) <= {dict} and set().union(*out) <= fields:
+        if set(map(type, out)) <= {dict} and set().union(*out) <= fields and self._holds_values(out):
             return out
-        return [guards.listed_only(row, self._endpoint) for row in out]
+        return [guards.inside(guards.listed_only(row, self._endpoint), self._shape) for row in out]
+
+    def _holds_values(self, rows: list[Any]) -> bool:
+        """Whether no row holds an object or a list; to look at each value takes as long as to judge the rows."""
+        if self._context.flat:
+            return True
+        return {dict, list}.isdisjoint(map(type, chain.from_iterable(map(dict.values, rows))))
 
     def _filter_row(self, row: Any) -> Any:
         shown = self._shown(row)
@@ -163,6 +172,8 @@ class RowFilter:
         for item, judge in self._nested:
             row = rewrite(row, item.rows, self._inner_filter(item, judge, inside))
         self._dropped.update(inside)
+        if not self._endpoint.open_rows:
+            row = guards.inside(row, self._shape)
         # only after the inner rows were filtered: with none left, nothing in this row had begun
         if as_of.alive and not get(row, as_of.alive):
             self._dropped[LIFELESS] += 1
@@ -176,7 +187,7 @@ class RowFilter:
     def _inner_filter(
         self,
         item: Nested,
-        judge: Judge | None,
+        judge: Judge,
         dropped: Counter[str],
         *,
         adjust: Callable[[Any], Any] = unchanged,
@@ -184,11 +195,11 @@ class RowFilter:
         """A function from a row inside a row, or beside the rows, to that row as it may be shown, or DROP."""
 
         def shown(row: Any) -> Any:
-            reason = judge.reason(row) if judge else None
+            reason = judge.reason(row)
             if reason is not None:
                 dropped[reason] += 1
                 return DROP
-            self._inner_stayed += judge is not None
+            self._inner_stayed += 1
             return adjust(guards.keep_only(row, item.keep) if item.keep else row)
 
         return shown

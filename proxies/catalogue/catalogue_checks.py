@@ -1,6 +1,6 @@
 """What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
 
-from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow
+from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow, exceeds, least_residual
 from proxies.errors import CatalogueError
 
 
@@ -17,7 +17,7 @@ def check_as_of(row: EndpointRow) -> None:
     needed += [(f"guard {guard}", GUARD_NEEDS.get(guard, ())) for guard in as_of.guards]
     for who, names in needed:
         for name in names:
-            if name == "stamp" and as_of.nested:
+            if name == "stamp" and any(item.stamp for item in as_of.nested):
                 continue
             if not getattr(as_of, name) and getattr(as_of, name) != 0:
                 raise CatalogueError(f"{row.path}: {who} needs {name}")
@@ -25,9 +25,10 @@ def check_as_of(row: EndpointRow) -> None:
         raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:
         raise CatalogueError(f"{row.path}: policy {as_of.policy} needs to know where the rows are")
-    if as_of.open_to and as_of.residual in ("none", "low"):
+    least = least_residual(as_of.open_to)
+    if exceeds(least, as_of.residual):
         raise CatalogueError(
-            f"{row.path}: open to undated changes, so that the residual risk is medium or high"
+            f"{row.path}: open to {', '.join(as_of.open_to)}, so that the residual risk is at least {least}"
         )
     if as_of.window:
         window = as_of.window

@@ -70,6 +70,7 @@ class Endpoint:
     page: Page
     codec: str
     as_of: AsOf
+    doors: tuple[str, ...] = ()
 
     @property
     def description(self) -> str:
@@ -221,6 +222,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
         recount=row.recount,
         page=row.page,
         codec=row.codec,
+        doors=row.doors,
         as_of=row.as_of,
     )
 

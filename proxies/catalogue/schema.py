@@ -4,7 +4,7 @@ The YAML files beside this module are read into these values at the door (unknow
 endpoint without a policy, or a policy without its arguments, does not load.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, get_args
@@ -34,6 +34,7 @@ GuardName = Literal[
     "readjust",
     "restated",
     "survivorship",
+    "on_record",
     "content_check",
     "newest_shares",
     "as_scaled",
@@ -43,6 +44,8 @@ GuardName = Literal[
 Undated = Literal[
     "restated", "removed", "ranked", "capped", "expired", "rescaled", "added", "renamed", "ticker"
 ]
+#: Changes that take away: what is still told is as of the cutoff, and it may only be missing.
+WITHDRAWALS: frozenset[Undated] = frozenset({"removed", "expired"})
 Residual = Literal["none", "low", "medium", "high"]
 #: From the least to the most.
 RESIDUALS: tuple[Residual, ...] = get_args(Residual)
@@ -263,6 +266,8 @@ class EndpointRow:
     page: Page = field(default_factory=Page)
     host: str = ""
     codec: str = ""
+    # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
+    doors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -352,6 +357,19 @@ def residual_limit(max_residual: Residual | None, *, strict: bool) -> Residual:
     """Return the most residual risk that a session allows: ``strict`` means medium, and of two limits the lower one counts."""
     limits: list[Residual] = [max_residual or "high", "medium" if strict else "high"]
     return min(limits, key=RESIDUALS.index)
+
+
+def least_residual(open_to: Collection[Undated]) -> Residual:
+    """Return the least risk that an endpoint which is open to some undated changes can have.
+
+    Examples
+    --------
+    >>> least_residual(()), least_residual(("removed",)), least_residual(("removed", "renamed"))
+    ('none', 'low', 'medium')
+    """
+    if WITHDRAWALS.issuperset(open_to):
+        return "low" if open_to else "none"
+    return "medium"
 
 
 def exceeds(residual: Residual, most: Residual) -> bool:

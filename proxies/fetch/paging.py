@@ -16,7 +16,7 @@ from proxies.asof.rows import in_order
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import ParameterInvalid
 from proxies.fetch.read_back import ReadBack, not_reached, reader_of_stamps
-from proxies.fetch.stretches import Stretches
+from proxies.fetch.stretches import Stretches, minutes_of, open_day
 
 #: A parameter of ours, not sent: the source puts the whole list together, or so many rows of it.
 WHOLE = "whole"
@@ -147,8 +147,12 @@ def pager(
     window, stamp = endpoint.as_of.window, endpoint.as_of.stamp
     if listed and page.style == "window" and window is not None and stamp is not None:
         bounds = (*window.start, *window.end)
-        if len(bounds) == 2 and all(plan.params.get(name) for name in bounds):
-            return Stretches(plan.params, *bounds, stamp.field)
+        if len(bounds) == 2 and plan.params.get(bounds[1]):
+            own_day, minutes, start = open_day(cutoff), minutes_of(stamp.grain), plan.params.get(bounds[0])
+            if start or own_day:
+                # a window with a start is asked for again where it is cut; short days cannot be
+                own_day = own_day if minutes or not start else None
+                return Stretches(plan.params, *bounds, stamp.field, own_day, minutes)
     if not cutoff.live and "overfetch" in endpoint.as_of.guards and page.style == "cursor":
         default = endpoint.params[page.size].default
         cursor = str(request.params.get(page.param) or 0)

@@ -46,7 +46,8 @@ def process_pool(workers: int) -> Any:
     empty = {name: "" for name in os.environ if name not in _ENVIRONMENT}
     return ProcessPoolExecutor(
         max_workers=workers,
-        env={**empty, "PYTHONSAFEPATH": "1"},
+        # one thread each: two workers whose linear algebra starts two threads wait for one another
+        env={**empty, "PYTHONSAFEPATH": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
         initializer=_prepare,
         initargs=(os.getpid(),),
     )

@@ -147,7 +147,7 @@ class KalshiSource(HttpSource):
         # an archive that does not know the choice would answer with all that it holds
         wanted = None if of_event else set(str(params["market_tickers"]).upper().split(","))
         window = {name: params[name] for name in ("start_ts", "end_ts", "period_interval") if name in params}
-        for ticker in (str(market.get("ticker")) for market in old):
+        for ticker in filter(None, (_ticker(market.get("ticker")) for market in old)):
             if not candles.get(ticker) and (wanted is None or ticker.upper() in wanted):
                 url = f"{_MARKETS}/{quote(ticker, safe='')}/candlesticks"
                 try:
@@ -198,9 +198,16 @@ def _by_market(payload: Any) -> dict[str, Any]:
     """The live tier's candles by ticker, in either of its two forms."""
     if isinstance(payload.get("market_tickers"), list):
         pairs = zip(payload["market_tickers"], payload.get("market_candlesticks") or (), strict=False)
-        return {str(name): candles for name, candles in pairs}
-    rows = [row for row in payload.get("markets") or () if isinstance(row, dict)]
-    return {str(row.get("market_ticker")): row.get("candlesticks") for row in rows}
+        named = {_ticker(name): candles for name, candles in pairs}
+    else:
+        rows = [row for row in payload.get("markets") or () if isinstance(row, dict)]
+        named = {_ticker(row.get("market_ticker")): row.get("candlesticks") for row in rows}
+    return {name: candles for name, candles in named.items() if name}
+
+
+def _ticker(value: Any) -> str:
+    # an object written as text would pass for a name
+    return value if isinstance(value, str) else ""
 
 
 def _series(params: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,7 +231,7 @@ def _with_markets(
     """Events with their markets of both tiers, in the order of the tickers; an event that is only in the archive has no title."""
     by_event: dict[str, dict[str, Any]] = {str(event.get("event_ticker")): dict(event) for event in events}
     for market in old:
-        name = str(market.get("event_ticker"))
+        name = _ticker(market.get("event_ticker"))
         event = by_event.setdefault(
             name, {"event_ticker": name, **({"series_ticker": series} if series else {})}
         )

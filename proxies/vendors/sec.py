@@ -137,7 +137,8 @@ def _accepted(stamp: Any) -> str | None:
 def _hit(item: Any) -> dict[str, Any]:
     source = item["_source"]
     # names and places are those of today: the company is its number
-    return {"document": str(item.get("_id", "")).partition(":")[2]} | {
+    number = item.get("_id")
+    return {"document": number.partition(":")[2] if isinstance(number, str) else ""} | {
         n: source[n] for n in _HIT if n in source
     }
 

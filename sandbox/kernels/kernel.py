@@ -18,6 +18,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.folders import remove_tree, run_folder
 from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
@@ -134,6 +135,7 @@ async def start_kernel(
     endpoints: Endpoints | None = None,
     seed: int = 0,
     clock: datetime | None = None,
+    library: CellLibrary | None = None,
     lossless: bool = False,
 ) -> Kernel:
     """Fork, seal and build a kernel; returns when it listens.
@@ -142,6 +144,7 @@ async def start_kernel(
     ----------
     seed : where its random numbers start
     clock : the instant at which its clock starts with the first cell; None for the time of day
+    library : source that its cells may import
     lossless : a cell waits until its output was read, where else ZMQ drops some. For a kernel with one reader that never
         stops, as `KernelClient`; a browser's page that sleeps would stop the kernel
 
@@ -153,6 +156,7 @@ async def start_kernel(
     endpoints = endpoints or Endpoints.make()
     api, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
     reader, writer = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
+    text = [] if library is None else [_text_descriptor(library)]
     # RLIMIT_NPROC counts per user, so kernels that shared one would share that limit too
     uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
@@ -160,6 +164,7 @@ async def start_kernel(
         "level": server.level,
         "connection": endpoints.info,
         "api": True,
+        "library": library is not None,
         "lossless": lossless,
         "uid": uid,
         "folder": str(home),
@@ -175,7 +180,7 @@ async def start_kernel(
     process: KernelProcess | None = None
     try:
         listeners = [listener.fileno() for listener in endpoints.listeners]
-        spawning = server.spawn(request, [*listeners, writer, theirs.fileno()])
+        spawning = server.spawn(request, [*listeners, writer, theirs.fileno(), *text])
         process = await asyncio.wait_for(asyncio.wrap_future(spawning), limits.start_seconds)
         # our copy: the pipe ends only when the kernel, which reports in it and closes it or dies, has the last one
         os.close(writer)
@@ -203,9 +208,20 @@ async def start_kernel(
         raise
     finally:
         theirs.close()
-        os.close(reader)
+        for fd in (reader, *text):
+            os.close(fd)
         if writer >= 0:
             os.close(writer)
+
+
+def _text_descriptor(library: CellLibrary) -> int:
+    """A descriptor of its own for each kernel, since a descriptor's place in the text is shared by all who hold it."""
+    # in memory and without a name: a packet to the fork server would not hold it
+    fd = os.memfd_create("cell-library", os.MFD_CLOEXEC)
+    with open(fd, "wb", closefd=False) as file:
+        file.write(library.text)
+    os.lseek(fd, 0, os.SEEK_SET)
+    return fd
 
 
 def _set_limits(group: Group, limits: Limits, level: str) -> None:

@@ -1,7 +1,7 @@
 """Kernels in waiting: started, sealed and connected before a session needs them, and each used by one session only.
 
 A session that claims one binds its `CALL_API` to itself; until then nobody answers it. The pool refills beside the work,
-after a pause in the claims, and holds only kernels of one recipe (level, limits, clock): that of its first session.
+after a pause in the claims, and holds only kernels of one recipe (level, limits, clock, library): that of its first session.
 """
 
 import asyncio
@@ -41,7 +41,7 @@ def recipe(spec: SessionSpec) -> Recipe:
     """The part of a specification that cannot change after the fork: a kernel in waiting fits sessions with the same one."""
     limits = spec.limits
     resources = (limits.cpu_seconds, limits.memory_mb, limits.processes, limits.disk_mb, limits.open_files)
-    return spec.isolation, spec.clock, resources
+    return spec.isolation, spec.clock, spec.library and spec.library.digest, resources
 
 
 class WarmPool:

@@ -1,7 +1,7 @@
 """A session's journal: an append-only file of JSON lines, each of which holds the hash of the line before it.
 
 Lines: ``open`` (name, title, metadata), ``kernel`` (a kernel started: level, why), ``markdown``, ``code`` (source, fixes),
-``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``late`` (so many characters came from a cell's threads after its result was written, and were
+``library`` (the hash of the source that cells may import), ``result`` (and in ``shown`` the passive forms of outputs, `sandbox.record.passive`), ``void`` (a code cell that never ended is taken back), ``late`` (so many characters came from a cell's threads after its result was written, and were
 dropped), ``stamp`` (what a later check found), ``close``.
 Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line without ``hash``, in canonical JSON.
 """

@@ -1,6 +1,6 @@
 """Checks whether a proof still stands: five comparisons of what was recorded with itself and with a re-run.
 
-1. ``chain``: the journal's lines are the lines that were written.
+1. ``chain``: the journal's lines are the lines that were written, and the source that its cells import is the one it names.
 2. ``notebook``: the .ipynb shows the journal's cells (ids, kinds, sources, outputs).
 3. ``ledger``: every answer in the ledger has its own hash, and the hash that the journal's cell received.
 4. ``conclusion``: the caller's own check of the stored conclusion.
@@ -28,6 +28,7 @@ import orjson
 from proxies.errors import Refused
 from proxies.hashing import content_hash
 from proxies.ledger import Answer, LedgerRow
+from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.kernels.folders import run_folder
 from sandbox.manager import Sandbox
@@ -128,7 +129,7 @@ async def verify_proof(
     # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
     differences, rounded, printed = await _rerun(
-        sandbox, cells, rows, isolation, limits or Limits(), _clock(journal)
+        sandbox, cells, rows, isolation, limits or Limits(), *_began(journal)
     )
     rerun = tuple(differences)
     return Verification(
@@ -148,8 +149,8 @@ def compare_proof(
     """
     try:
         cells = read_journal(journal)
-        # for what it raises: a re-run would need the clock
-        _clock(journal)
+        # for what it raises: a re-run would need them
+        _began(journal)
     except (JournalBroken, OSError) as error:
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
     rows = sorted(rows, key=lambda row: row.address)
@@ -221,12 +222,14 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return differences
 
 
-def _clock(journal: Path) -> datetime | None:
-    """The instant at which the session's time began, where it was not the true one; raises `JournalBroken`."""
+def _began(journal: Path) -> tuple[datetime | None, CellLibrary | None]:
+    """The instant at which the session's time began, where it was not the true one, and its library; raises `JournalBroken`."""
     lines = read_lines(journal)
     began = lines[0].get("clock") if lines else None
+    named = named_library(lines)
+    library = None if named is None else CellLibrary.read(journal.parent, named)
     try:
-        return None if began is None else datetime.fromisoformat(began)
+        return None if began is None else datetime.fromisoformat(began), library
     except (TypeError, ValueError):
         raise JournalBroken(f"{journal.name}: its clock {str(began)[:40]!r} is no instant") from None
 
@@ -238,6 +241,7 @@ async def _rerun(
     isolation: str,
     limits: Limits,
     clock: datetime | None,
+    library: CellLibrary | None,
 ) -> tuple[list[Difference], list[Difference], deque[str]]:
     """Return what differs, what differs by rounding alone, and the last lines printed."""
     with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
@@ -248,6 +252,7 @@ async def _rerun(
             isolation=isolation,
             limits=limits,
             clock=clock,
+            library=library,
         )
         differences: list[Difference] = []
         rounded: list[Difference] = []

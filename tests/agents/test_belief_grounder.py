@@ -301,12 +301,21 @@ async def test_long_lists_are_merged_by_the_reader_and_say_nothing_new() -> None
     ("settles", "tools"),
     [
         ("Kalshi's market KXFED", ["search", "open_page", "market_history"]),
-        ("FRED series UNRATE in December", ["search", "open_page", "series"]),
-        ("DBnomics", ["open_page", "api_docs", "call_api"]),
+        ("FRED series UNRATE in December", ["search", "open_page", "series", "forecast_series"]),
+        ("DBnomics", ["open_page", "api_docs", "call_api", "forecast_series"]),
         ("Metaculus", ["search", "open_page"]),
         (
             "the newspapers",
-            ["search", "open_page", "api_docs", "call_api", "series", "market_history", "cell"],
+            [
+                "search",
+                "open_page",
+                "api_docs",
+                "call_api",
+                "series",
+                "forecast_series",
+                "market_history",
+                "cell",
+            ],
         ),
     ],
 )

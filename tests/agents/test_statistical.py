@@ -19,11 +19,13 @@ from tests.fakes.upstream_fred import KEY, FredUpstream
 from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import BadSetting
+from workbench.agents.evidence import series_evidence
 from workbench.agents.evidence.series_evidence import SeriesEvidence
 from workbench.agents.grounders.statistical import StatisticalGrounder
 from workbench.questions.decision import appraise
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_estimate import estimate_leaf
 from workbench.questions.series.series_leaf import SeriesRef, read_series_leaf
 
@@ -49,14 +51,47 @@ async def grounded(statement: str, folder: Path, **more: Any) -> GroundedLeaf:
         "Reference class: core CPI above 259 on 2018-11-30",
     ],
 )
-async def test_a_leaf_gets_what_the_leaf_models_give_and_verifies(statement: str, tmp_path: Path) -> None:
+async def test_a_leaf_gets_the_forecasters_number_and_verifies(statement: str, tmp_path: Path) -> None:
     leaf = await grounded(statement, tmp_path)
     claim = read_claim(statement)
     rows = {name: visible_rows(name, LAST_DAY) for name in claim.sources}
-    assert leaf.grounding.belief.p == pytest.approx(appraise(claim, rows, LAST_DAY).p, abs=1e-9)
+    assert leaf.grounding.belief.p == pytest.approx(ClaimPaths().chance(claim, rows), abs=1e-9)
     outcome = await leaf.verified()
     assert outcome.verified and outcome.cells == 3
     assert f'"statement": "{statement}"' in leaf.grounding.belief.report
+    assert "share of the simulated paths" in leaf.grounding.belief.report
+
+
+async def test_what_the_former_models_said_is_still_computed_by_them(tmp_path: Path) -> None:
+    leaf = await ground_leaf(grounder(method="house"), UP, "2018-06-30", tmp_path)
+    rows = {"SP500": visible_rows("SP500", LAST_DAY)}
+    assert leaf.grounding.belief.p == pytest.approx(appraise(read_claim(UP), rows, LAST_DAY).p, abs=1e-9)
+    assert (await leaf.verified()).verified
+    assert "forecaster" not in leaf.grounding.evidence.to_json()
+
+
+async def test_numbers_of_another_forecaster_are_told_and_do_not_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leaf = await grounded("VIX above 20 on 2018-07-31", tmp_path)
+
+    def later(*given: Any, **more: Any) -> Any:
+        estimate = estimate_leaf(*given, **more)
+        return dataclasses.replace(estimate, p=estimate.p / 2)
+
+    monkeypatch.setattr(series_evidence, "estimate_leaf", later)
+    assert [item.check for item in (await leaf.verified()).differing] == ["rerun"]
+    monkeypatch.setattr(series_evidence, "forecaster_hash", lambda: "0" * 64)
+    outcome = await leaf.verified()
+    assert outcome.verified and "has changed since" in outcome.advisory[0].what
+
+
+async def test_a_claim_that_the_rows_decide_is_0_or_1_with_the_row(tmp_path: Path) -> None:
+    statement = "VIX rises 30 % from its 2018-01-05 close by 2018-12-31"
+    leaf = await grounded(statement, tmp_path)
+    assert leaf.grounding.belief.p == 1.0 and "has decided it: true" in leaf.grounding.belief.report
+    assert leaf.grounding.belief.key_factor == "Decided by the value of 2018-01-18."
+    assert (await leaf.verified()).verified
 
 
 async def test_what_was_altered_is_found(tmp_path: Path) -> None:
@@ -66,7 +101,7 @@ async def test_what_was_altered_is_found(tmp_path: Path) -> None:
         return leaf.verified(change)
 
     def other_model(data: dict[str, Any]) -> None:
-        data["numbers"]["models"]["season"] += 0.05
+        data["numbers"]["models"]["walk"] += 0.05
 
     def other_reference(data: dict[str, Any]) -> None:
         data["numbers"]["reference"] += 1.0
@@ -83,7 +118,7 @@ async def test_what_was_altered_is_found(tmp_path: Path) -> None:
         assert not outcome.verified, change.__name__
 
     def last_digit(data: dict[str, Any]) -> None:
-        data["numbers"]["models"]["season"] += 1e-10
+        data["numbers"]["models"]["walk"] += 1e-10
 
     def another_processor(data: dict[str, Any]) -> None:
         data["numbers"]["models"]["GJR-GARCH"] += 2e-6
@@ -129,7 +164,7 @@ async def test_a_leaf_that_no_series_decides_fails_in_one_line(
 
 
 def test_a_setting_it_does_not_know_is_refused() -> None:
-    with pytest.raises(BadSetting, match="method is one of house, paper"):
+    with pytest.raises(BadSetting, match="method is one of paths, house, paper"):
         grounder(method="best")
     with pytest.raises(BadSetting, match="takes no settings"):
         grounder(window=3)
@@ -271,7 +306,7 @@ def test_the_class_of_a_series_chooses_its_models() -> None:
 
     def models(values: Any) -> tuple[str, set[str]]:
         rows = [{"date": str(day), "value": float(v)} for day, v in zip(days, values, strict=True)]
-        estimate = estimate_leaf(leaf, "", [rows], date(2022, 1, 3))
+        estimate = estimate_leaf(leaf, "", [rows], date(2022, 1, 3), "house")
         return estimate.series_class, set(estimate.models)
 
     assert models(reverting)[0] == "mean-reverting" and "AR" in models(reverting)[1]

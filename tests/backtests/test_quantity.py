@@ -10,13 +10,13 @@ import pytest
 import scoringrules
 
 from tests.command_line import run_cli
-from workbench.backtests.driftless import DriftlessWalk
-from workbench.backtests.series_quantity import Quantity, quantity_document
 from workbench.backtests.series_source import SeriesSource
 from workbench.errors import UsageError
+from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.formatting import figure
+from workbench.questions.series.series_quantity import Quantity, quantity_document
 from workbench.science.plots import figure_bytes
 from workbench.views.fan_chart import fan_figure, fan_lines
 

@@ -1,6 +1,7 @@
 """A record beside an answer: kept under claim, cutoff and code, on the first line of show, in JSON, note and page."""
 
 import json
+import time
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -12,6 +13,7 @@ from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.backtests import claim_record, kept_records
 from workbench.backtests.kept_records import kept_record, measured_record
+from workbench.cli.run import drive
 from workbench.engine import detached
 from workbench.engine.record.fold import load_state
 from workbench.reports.note_content import note_of
@@ -71,6 +73,41 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, run.base_rate)
     assert 'data-field="record"' in header and "take the base rate" in header
     store.close()
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("in_time", [True, False])
+def test_an_answer_does_not_wait_for_its_record(
+    in_time: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
+    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
+    make_small_run(home)
+    printed: list[str] = []
+
+    def waited(process: int | None, seconds: float) -> None:
+        assert process == 7 and 500 < seconds <= 600
+        printed.append(capsys.readouterr().out)  # what a person reads before the record is there
+        if in_time:
+            measured_record(home, CLAIM, load_state(store, RUN).cutoff)
+
+    monkeypatch.setattr(drive, "wait_for_record", waited)
+    with closing(Store(home)) as store:
+        ended = drive.Ended(RUN, record=7, patience=time.monotonic() + 600)
+        drive.finish(store, ended, plan_only=False, as_json=False)
+        later = capsys.readouterr().out
+        assert "it follows below" in printed[0].splitlines()[0] and "2 model calls" in printed[0]
+        assert later.startswith("how far to trust it: ")
+        assert ("take the base rate" in later and "record: the base rate (" in later) == in_time
+        assert (f"`workbench show {RUN}` has it then" in later) != in_time
+        if not in_time:
+            return
+        # with the record at hand nothing is waited for, and the first line has it; JSON has waited
+        drive.finish(store, ended, plan_only=False, as_json=False)
+        assert len(printed) == 1 and "take the base rate" in capsys.readouterr().out.splitlines()[0]
+        drive.finish(store, ended, plan_only=False, as_json=True)
+        assert len(printed) == 2 and json.loads(capsys.readouterr().out)["record"] is not None
 
 
 def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,7 +162,7 @@ def test_w3_a_policy_shop_asks_what_it_would_take_and_takes_the_word_file(
     assert {node: float(str(value)) for node, value in shown.items()} == {
         way["id"]: way["needed"] for way in asked["alone"]
     }
-    page.get_by_placeholder("two leaves").fill("P3, P1.2")
+    page.get_by_placeholder("two drivers").fill("P3, P1.2")
     page.get_by_role("button", name="Plot both").click()
     plot = page.locator(".wb-two-way svg")
     plot.wait_for()
@@ -258,7 +258,7 @@ def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_d
 
     page.get_by_role("button", name="Ask the synthesizer again").focus()
     press("Ask the synthesizer again")
-    page.get_by_text("for 2 nodes (P2, P0): 2 calls").wait_for()
+    page.get_by_text("for 2 drivers (P2, P0): 2 calls").wait_for()
     press("Ask at this price")
     page.locator('[data-asked="P0"] [data-weight="P3"]').wait_for()
     new = page.locator('[data-field="asked-root"] b').get_attribute("data-value")

@@ -85,7 +85,7 @@ def test_a_tree_from_a_file_cannot_be_asked_and_says_what_can_be_done(
         *_, line = done.stderr.splitlines()
         assert done.returncode == 2, (words, done.stderr)
         assert "is a tree from a file, made by no model" in line and "analyze its statement anew" in line
-        assert ("give the root its p in the file" in line) == (run_ids[0] in words)
+        assert ("give P0 its p in the file" in line) == (run_ids[0] in words)
         assert "unknown model" not in done.stderr
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "home"))
     from workbench.blocking import run_blocking

@@ -143,7 +143,7 @@ def test_every_kind_of_edit_gives_what_the_command_prints_saved_or_not(home: Pat
 
 REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
     "nothing": ((), {}, "nothing is changed"),
-    "unknown node": (("--set", "P9=0.1"), {"values": {"P9": 0.1}}, "no proposition 'P9'"),
+    "unknown node": (("--set", "P9=0.1"), {"values": {"P9": 0.1}}, "no driver 'P9'"),
     "value": (("--set", "P3=1.1"), {"values": {"P3": 1.1}}, "0"),
     "weight": (("--weight", "P3=1.1"), {"weights": {"P3": 1.1}}, "weight"),
     "no number": (("--weight", "P3=much"), {"weights": {"P3": "much"}}, "weight"),
@@ -153,7 +153,11 @@ REFUSED: dict[str, tuple[tuple[str, ...], dict[str, Any], str]] = {
         {"rules": {"P0": {"name": "average", "children": ["P1", "P2", "P3"]}}, "weights": {"P1": 0.1}},
         "the average rule of P0 gives P1 no weight",
     ),
-    "rule of a leaf": (("--rule", 'P3={"name": "vanilla"}'), {"rules": {"P3": {"name": "vanilla"}}}, "leaf"),
+    "rule of a leaf": (
+        ("--rule", 'P3={"name": "vanilla"}'),
+        {"rules": {"P3": {"name": "vanilla"}}},
+        "no drivers below it",
+    ),
     "rule without a formula": (
         ("--rule", 'P0={"name": "vanilla"}'),
         {"rules": {"P0": {"name": "vanilla"}}},

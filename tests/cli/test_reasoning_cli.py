@@ -95,7 +95,7 @@ def test_the_demo_passes_its_audit(demo: FinishedRun) -> None:
         ),
         (
             "DROP TRIGGER events_keep; UPDATE events SET data = json_set(data, '$.p', 0.99) WHERE kind = 'node.synthesized'",
-            "root recomputed",
+            "claim recomputed",
         ),
     ],
 )

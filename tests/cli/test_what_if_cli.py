@@ -104,12 +104,12 @@ def test_scenarios_are_compared_and_mixed(home: Path) -> None:
     ("arguments", "line"),
     [
         ((), "nothing is changed"),
-        (("--set", "P9=0.1"), "no proposition 'P9'"),
+        (("--set", "P9=0.1"), "no driver 'P9'"),
         (("--set", "P3=1.1"), "between 0 and 1"),
         (("--set", "P3=0.1", "--set", "P3=0.2"), "twice"),
         (("--add", "P3"), "PARENT=STATEMENT"),
         (("--add", "P2, maybe=It rains"), "PARENT, Negative=STATEMENT"),
-        (("--remove", "P0"), "root cannot be removed"),
+        (("--remove", "P0"), "claim itself cannot be removed"),
         (("--restate", "P3=VIX closes at or below 20 on 2018-12-31"), "P2.1"),
         (("--set", "P3=0.1", "--expires", "2000-01-01", "--author", "Ann"), "over already"),
         (("--set", "P3=0.1", "--reason", "why not"), "--author"),
@@ -165,7 +165,7 @@ def test_the_report_adds_reach_band_and_what_to_ground_next(home: Path) -> None:
     assert {row["id"] for row in report["ground_next"]} == {row["id"] for row in rows}
     text = run_cli(home, "sensitivity", RUN, "--report").stdout
     assert "lowest" in text.splitlines()[0] and "highest" in text.splitlines()[0]
-    assert "whatever the leaves turn out" in text and "ground next" in text and "--trials 2" in text
+    assert "whatever the drivers turn out" in text and "look at next" in text and "--trials 2" in text
 
 
 def test_noise_is_repeatable_and_in_the_unit_interval(home: Path) -> None:

@@ -106,3 +106,24 @@ def test_a_run_that_was_begun_without_goes_on_as_it_was(tmp_path: Path, uncut: p
         done = run_cli(tmp_path, "resume", run, "--budget-calls", "99", OPENAI_API_KEY="none")
         assert done.returncode == 0, done.stderr
         assert len(server.asked) == 4 and len({asked.everything for asked in server.asked}) == 4
+
+
+@pytest.mark.parametrize("cut", [True, False])
+def test_a_plan_that_a_person_changes_is_asked_about_in_words_of_before_the_cutoff(
+    cut: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remark = " [Edited on March 1, 2024: it fell]"
+    with OpenAIServer(Policy()) as server:
+        words = ("--plan-only", "--grounder", "zero-shot", "--model", "openai/x", "--api-base", server.url)
+        planned = run_cli(tmp_path, "analyze", CLAIM, "--cutoff", "2024-01-15", *words, OPENAI_API_KEY="none")
+        assert planned.returncode == 0, planned.stderr
+        (file,) = (tmp_path / "home").rglob("tree.json")
+        leaf = "The VIX closes above 20 on 2018-12-31"
+        assert leaf in file.read_text()
+        file.write_text(file.read_text().replace(leaf, leaf + remark))
+        if not cut:
+            monkeypatch.setattr("proxies.asof.later_parts._Reader.spans", lambda self: [])
+        done = run_cli(tmp_path, "resume", "last", OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        heard = "\n".join(asked.everything for asked in server.asked)
+    assert leaf in heard and ("it fell]" in heard) != cut

@@ -157,7 +157,7 @@ async def test_the_limit_of_a_leaf_stops_that_leaf_alone(store: Store) -> None:
     asking = gateway(store, model, Budget(leaf_limits=BudgetLimits(calls=1)))
     for node in ("P1", "P2"):
         await asking.asker(run=RUN, node=node, trial=1, attempt=1)(request(0), **place(0))
-    with pytest.raises(LeafBudgetSpent, match="leaf P1"):
+    with pytest.raises(LeafBudgetSpent, match="driver P1"):
         await asking.asker(run=RUN, node="P1", trial=1, attempt=1)(request(1), **place(1))
 
 

@@ -20,7 +20,7 @@ def test_the_spread_of_each_node_is_carried_up_by_its_weight() -> None:
     band = refits_band(tree, {"P2": refitted("P2", 0.04), "P0": refitted("P0", 0.02)})
     assert band is not None and tree.root.p is not None
     assert (band.low, band.high) == pytest.approx((tree.root.p - 0.03678, tree.root.p + 0.03678), abs=1e-5)
-    assert "5 refits of the weights of 2 inner propositions" in band.line()
+    assert "5 refits of the weights of 2 inner drivers" in band.line()
     assert "not how sure the event" in band.line()
 
 

@@ -59,5 +59,5 @@ async def test_leaves_are_counted_with_intervals(tmp_path: Path) -> None:
     (row,) = document["sentences"]
     assert row["run_id"] == late and row["own"] and "2,507" in row["sentence"]
     shown = run_cli(tmp_path, "leaks", early, "--memory")
-    assert "0 of 1 leaves" in shown.stdout
+    assert "0 of 1 drivers" in shown.stdout
     assert run_cli(tmp_path, "leaks", late, "--memory", "--model", "openai/x").returncode == 2

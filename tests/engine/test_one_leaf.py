@@ -141,7 +141,7 @@ def test_a_failed_synthesis_is_tried_alone_and_no_leaf_with_it(tmp_path: Path) -
     state = load_state(store, run_id)
     line = trying_line(state, ["P2"])
     assert line.startswith("trying P2: about ") and line.endswith("; P5 left as they are")
-    assert trying_line(state, ["P2", "P5"]).endswith("; then P0 synthesized")
+    assert trying_line(state, ["P2", "P5"]).endswith("; then P0 combined")
     with pytest.raises(UsageError, match="P0 waits for P2, P5"):
         combining(store, run_id, Halting(), ("P0",))
     with pytest.raises(UsageError, match="P1 has its value"):
@@ -181,7 +181,7 @@ def test_a_leaf_that_a_kill_left_open_is_no_leaf_in_work_of_such_a_sitting(tmp_p
     store.append(run_id, ev.RunResumed(only=(failed[0],)))
     state = load_state(store, run_id)
     assert state.node_status(failed[1]) == "failed" and state.trial(failed[1], 1).since is None
-    assert state.trial(failed[1], 1).failure == "left for a later sitting"
+    assert state.trial(failed[1], 1).failure == "left for a later session"
     store.append(run_id, ev.RunResumed())
     state = load_state(store, run_id)
     assert state.node_status(failed[1]) == "grounding" and state.trial(failed[1], 1).attempt == 2

@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from sandbox import IsolationUnavailable, Sandbox
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels import probe
 from sandbox.types import IsolationReport, SessionSpec
@@ -272,6 +273,52 @@ def test_altered_evidence_is_listed_and_kept_only_when_asked_for_and_never_run(
     result = json.loads(done.stdout)
     assert result["isolation"] is None
     assert {(row["node"], row["check"]) for row in result["differing"]} == {("P1", "notebook")}
+
+
+LIBRARY = CellLibrary.of({"tools.sums": "def twice(rows):\n    return len(rows)\n"})
+MEMBER = f"run/sessions/library-{LIBRARY.digest}.json"
+
+
+@pytest.fixture(scope="module")
+def with_library(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    source = SOURCE.replace("print(len(rows))", "from tools.sums import twice\nprint(twice(rows))")
+    return packed(tmp_path_factory.mktemp("library"), source=source, library=LIBRARY)
+
+
+def test_the_source_that_cells_import_comes_along_and_is_mounted_again(
+    place: Path, with_library: bytes
+) -> None:
+    assert members_of(with_library)[MEMBER] == LIBRARY.text
+    assert took_in(place, with_library).returncode == 0
+    document = json.loads(ok(place, "verify", RUN, "--json"))
+    assert document["verified"] and document["isolation"] != "none"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        (b'{"tools.sums":"import os"}', 6, "was altered"),
+        (None, 6, "cannot be read"),
+        (b"", 6, "was altered"),
+    ],
+)
+def test_a_changed_library_is_a_difference_and_is_never_mounted(
+    place: Path, with_library: bytes, text: bytes | None, code: int, says: str
+) -> None:
+    members = {name: data for name, data in members_of(with_library).items() if name != MEMBER}
+    done = took_in(place, pack(members if text is None else {**members, MEMBER: text}))
+    assert done.returncode == code and "differs   P1 chain : the source that its cells import" in done.stdout
+    assert says in done.stdout and run_cli(place, "show", RUN).returncode == 2
+
+
+def test_a_library_that_is_none_is_refused_as_any_other_file(place: Path, with_library: bytes) -> None:
+    members = members_of(with_library)
+    other = b'{"../tools": ""}'
+    named = f"run/sessions/library-{sha256(other).hexdigest()}.json"
+    done = took_in(place, pack({**members, named: other}))
+    assert done.returncode == 6 and "is no source of modules" in done.stdout
+    for name in ("run/sessions/library-x.json", f"run/library-{LIBRARY.digest}.json"):
+        assert took_in(place, pack({**members, name: LIBRARY.text})).returncode == 2
 
 
 def test_an_altered_body_is_never_shared_with_the_runs_of_the_home(place: Path, honest: bytes) -> None:

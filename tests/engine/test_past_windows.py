@@ -107,11 +107,11 @@ def test_a_leaf_on_more_windows_has_a_narrower_band_and_the_sentence_says_what_i
     assert few is not None and many is not None
     assert many.high - many.low == pytest.approx((few.high - few.low) / sqrt(10))
     assert (
-        "1 leaf that rests on 8 separate past windows" in few.line()
+        "1 driver that rests on 8 separate past windows" in few.line()
         and "not how sure the event" in few.line()
     )
     both = windows_band(tree_of((0.6, "0110", 4.0), (0.6, "0111", 3.0)))
-    assert both is not None and "2 leaves that rest on 3 to 4 separate past windows" in both.line()
+    assert both is not None and "2 drivers that rest on 3 to 4 separate past windows" in both.line()
     assert "P1 and P2 +0.58" in both.line()
 
 
@@ -147,7 +147,28 @@ def test_refitted_weights_only_widen_a_band_and_add_as_independent_errors(
     assert band.widened(None) == band
 
 
-@given(st.floats(0, 1), st.floats(1, 500))
+def test_what_the_models_of_a_leaf_disagree_about_widens_its_band_and_too_few_windows_give_none() -> None:
+    def found(effective: float, **models: float) -> PastWindows:
+        facts = {"statement": "It holds", "p": 0.5, "bits": "0110" * 30, "effective_windows": effective}
+        said = {**facts, "models": models, "weights": dict.fromkeys(models, 0.5)} if models else facts
+        report = json.dumps({"record": RECORD, **said, "weeks_from": START.isoformat()})
+        (windows,) = past_windows(
+            Tree.root_only("It holds").with_belief("P0", Belief(p=0.5, key_factor="", report=report))
+        ).values()
+        return windows
+
+    alone, agree, differ = found(25.0), found(25.0, a=0.5, b=0.5), found(25.0, a=0.4, b=0.6)
+    assert alone.variance(0.5) == agree.variance(0.5) == pytest.approx(0.01)
+    assert differ.variance(0.5) == pytest.approx(0.02)
+    assert "chance alone" in alone.line(0.5) and "2 models: chance and what these disagree" in differ.line(
+        0.5
+    )
+    assert "too few to say" in found(1.4).line(0.5)
+    assert windows_band(tree_of((0.5, "0110", 1.4), (0.5, "0111", 4.0))) is None
+    assert windows_band(tree_of((0.5, "0110", 2.0), (0.5, "0111", 4.0))) is not None
+
+
+@given(st.floats(0, 1), st.floats(2, 500))
 def test_a_leafs_own_band_holds_its_p_and_stays_within_probabilities(p: float, effective: float) -> None:
     found = PastWindows(first=1, known=1, true=1, weeks=1, effective=effective)
     low, high = found.band(p)

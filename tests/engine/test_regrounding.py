@@ -131,10 +131,10 @@ def test_the_price_comes_first_and_what_cannot_be_grounded_again_is_said(tmp_pat
     state = load_state(store, run_id)
     leaf = state.tree.leaves()[0]
     line = regrounding_line(state, leaf)
-    assert line.startswith(f"grounding {leaf} again: about ") and "recomputed by the stored rules" in line
-    with pytest.raises(UsageError, match="P0 has propositions below it"):
+    assert line.startswith(f"evidence for {leaf} again: about ") and "recomputed by the stored rules" in line
+    with pytest.raises(UsageError, match="P0 has drivers below it"):
         regrounding_line(state, "P0")
-    with pytest.raises(UsageError, match="no proposition 'P99'"):
+    with pytest.raises(UsageError, match="no driver 'P99'"):
         reopen_leaf(store, run_id, "P99")
     events = len(store.events(run_id))
     reopen_leaf(store, run_id, leaf)
@@ -153,5 +153,5 @@ def test_a_leaf_grounded_again_when_the_outcome_is_known_is_marked(tmp_path: Pat
     reopen_leaf(store, run_id, leaf)
     asyncio.run(work(store, run_id, Provider(), leaves=12, grounder=Second(0.9)))
     (line,) = [line for line in view(store, run_id).document()["hindsight"] if line not in before]
-    assert line.startswith(f"HINDSIGHT: {leaf} grounded again when the outcome was on record")
+    assert line.startswith(f"HINDSIGHT: {leaf} got new evidence when the outcome was on record")
     store.close()

@@ -51,14 +51,14 @@ async def test_beliefs_by_step_and_medians(tmp_path: Path) -> None:
     ]
     store.close()
     shown = run_cli(tmp_path, "score", "--own", "--steps")
-    assert shown.returncode == 0 and "2 leaves of 2 runs" in shown.stdout and "3 of 3" in shown.stdout
+    assert shown.returncode == 0 and "2 drivers of 2 runs" in shown.stdout and "3 of 3" in shown.stdout
     again: Any = json.loads(run_cli(tmp_path, "score", "--own", "--steps", "--json").stdout)
     assert again["arms"] == document["arms"]
 
 
 def test_a_home_without_loops_says_so(tmp_path: Path) -> None:
     store = Store(tmp_path / "home")
-    with pytest.raises(UsageError, match="no own run has a leaf by an agent's loop"):
+    with pytest.raises(UsageError, match="no own run has a driver by an agent's loop"):
         steps_document(store)
     store.close()
     done = run_cli(tmp_path, "score", "--steps")

@@ -60,7 +60,7 @@ def test_a_leaf_whose_trials_are_all_dead_stops_the_run_and_the_others_are_kept(
     grounder = Odd(lambda task, number: dead if task.node.id == "P1" else None)
     store = Store(tmp_path)
     run_id = open_run(store, trials=2)
-    with pytest.raises(ProviderError, match=r"P1 failed for good .*; 1 of 2 leaves are kept"):
+    with pytest.raises(ProviderError, match=r"P1 failed for good .*; 1 of 2 drivers have theirs"):
         asyncio.run(work(store, run_id, Provider(), leaves=2, grounder=grounder))
     assert [stored.event.node for stored in store.events(run_id, kinds=("leaf.pooled",))] == ["P2"]
     store.close()

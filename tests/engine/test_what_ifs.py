@@ -216,8 +216,8 @@ def test_an_edit_made_on_an_older_state_is_a_conflict_and_changes_nothing(store:
     [
         ("base", [SetValue(node="P3", p=0.1)], {}, "may be called base"),
         (" ", [SetValue(node="P3", p=0.1)], {}, "needs a name"),
-        ("x", [SetValue(node="P9", p=0.1)], {}, "no proposition"),
-        ("x", [SetValue(node="P3", p=0.1), Pin(node="P9")], {}, "no proposition"),
+        ("x", [SetValue(node="P9", p=0.1)], {}, "no driver"),
+        ("x", [SetValue(node="P3", p=0.1), Pin(node="P9")], {}, "no driver"),
         ("x", [SetValue(node="P3", p=0.1)], {"probability": 0.7}, "can take 0.4 at most"),
         ("x", [SetValue(node="P3", p=0.1)], {"base_seq": 3}, "no scenario 'x'"),
     ],
@@ -295,7 +295,7 @@ async def test_a_full_what_if_brings_rules_that_replay_to_the_same_root(store: S
     edits = (SetValue(node="P1.1", p=0.0),)
     assert plan_full(state, edits)[0].nodes == ("P1", "P0")
     line = price_line(state, ("P1", "P0"))
-    assert "2 nodes (P1, P0): 2 calls" in line and "price unknown" in line
+    assert "2 drivers (P1, P0): 2 calls" in line and "price unknown" in line
     p1 = 0.05 + 0.5 * LEAVES["P1.2"][0]
     p2 = state.tree["P2"].p
     assert p2 is not None
@@ -402,7 +402,7 @@ async def test_refits_of_a_stated_value_spread_only_in_value(store: Store) -> No
     )
     assert found.spread is None and found.value is not None
     assert (found.value.mean, found.value.low, found.value.high) == (0.5, 0.4, 0.6)
-    with pytest.raises(UsageError, match="is a leaf"):
+    with pytest.raises(UsageError, match="has no drivers below it"):
         refit_nodes(state, ("P1.1",))
     with pytest.raises(UsageError, match="at least 2"):
         await refit_run(store, state, ("P1",), 1, desk(store))

@@ -307,7 +307,7 @@ def test_a_job_that_ends_every_worker_is_not_handed_on_for_ever(tmp_path: Path) 
         for lease in range(MAX_LEASES + 1):
             assert not service.outcome.done()
             service.receive(str(lease), {"n": 1, "what": "begin", "worker": "w"}, Inbox())
-        with pytest.raises(WorkersLost, match="3 workers died while they grounded P1"):
+        with pytest.raises(WorkersLost, match="3 workers died at the evidence for P1"):
             await service.outcome
 
     asyncio.run(scene())
@@ -352,7 +352,7 @@ FACTS = Facts(
         ({"catalogue": "l"}, "another catalogue"),
         ({"levels": ("none",)}, "cannot seal kernels at level landlock"),
         ({"keys": ("fmp",)}, "lacks the keys of fred"),
-        ({"grounder_problem": "no grounder named 'x'"}, "cannot ground: no grounder"),
+        ({"grounder_problem": "no grounder named 'x'"}, "cannot collect evidence: no grounder"),
     ],
 )
 def test_a_worker_works_only_where_everything_is_the_same(change: dict[str, Any], words: str | None) -> None:

@@ -315,7 +315,7 @@ def test_processes_of_this_machine_ground_what_one_does(demo: Any, tmp_path: Pat
     with process.stderr as stream:
         for line in stream:
             said.append(line)
-            if "grounded (2 of" in line:
+            if "has its evidence (2 of" in line:
                 os.killpg(process.pid, signal.SIGINT)  # as a terminal does: the workers get it too
     assert process.wait() == 3, said
     assert "stopped by hand" in said[-1] and not [line for line in said if "Traceback" in line]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
+from sandbox.cell_library import CellLibrary
 from sandbox.record.journal import Journal, read_journal, result_to_json
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.record.verify import content_hash
@@ -37,22 +38,31 @@ def make_small_run(
     level: str = "namespaces",
     anchored: bool = True,
     cutoff: str = CUTOFF,
+    library: CellLibrary | None = None,
 ) -> str:
     """Write the run into a data folder and return its id.
 
     ``source`` is the code of P1's cell, which is recorded to have printed ``2``; ``level`` is what the log says of the seal;
     not ``anchored`` is a run of an older workbench, whose log has no heads of journals. ``cutoff`` is what the log says; the
-    data stay those of June 2018.
+    data stay those of June 2018. ``library`` is what the cells may import.
     """
     store = Store(home)
     try:
-        _write(store, run_id, source, level, anchored, cutoff)
+        _write(store, run_id, source, level, anchored, cutoff, library)
     finally:
         store.close()
     return run_id
 
 
-def _write(store: Store, run_id: str, source: str, level: str, anchored: bool, cutoff: str) -> None:
+def _write(
+    store: Store,
+    run_id: str,
+    source: str,
+    level: str,
+    anchored: bool,
+    cutoff: str,
+    library: CellLibrary | None,
+) -> None:
     up = Polarity.POSITIVE
     tree = Tree.root_only(STATEMENT).expand(
         "P0", {"P1": "The first reason holds", "P2": "The second reason holds"}, {"P1": up, "P2": up}
@@ -70,7 +80,7 @@ def _write(store: Store, run_id: str, source: str, level: str, anchored: bool, c
     store.append(run_id, ev.TreePlanned(tree=put_tree(store, tree)))
     store.append(run_id, ev.RunSealed(isolation=level))
     for node, p in P.items():
-        _ground(store, run_id, node, p, source if node == "P1" else SOURCE, level, anchored)
+        _ground(store, run_id, node, p, source if node == "P1" else SOURCE, level, anchored, library)
         tree = tree.with_belief(node, Belief(p=p, key_factor="it holds", report=f"The cells say {p}."))
     rule = LinearRule(0.1, {"P1": 0.5, "P2": 0.4})
     tree = settle(tree.with_rule("P0", rule, Belief(p=0.5, key_factor="both", report="The two reasons.")))
@@ -89,13 +99,25 @@ def _write(store: Store, run_id: str, source: str, level: str, anchored: bool, c
     write_atomically(store.folder(run_id) / "manifest.json", run_manifest(store, state))
 
 
-def _ground(store: Store, run_id: str, node: str, p: float, source: str, level: str, anchored: bool) -> None:
+def _ground(
+    store: Store,
+    run_id: str,
+    node: str,
+    p: float,
+    source: str,
+    level: str,
+    anchored: bool,
+    library: CellLibrary | None,
+) -> None:
     folder = store.folder(run_id)
     digest = content_hash(DATA)
     store.append(run_id, ev.LeafStarted(node=node, trial=1, attempt=1))
     journal = Journal(folder / "sessions" / journal_name(node, 1, 1))
     metadata = {"run": run_id, "node": node, "trial": 1, "attempt": 1, "cutoff": CUTOFF}
     journal.append("open", sync=False, name=f"{node}.1.1", title=node, metadata=metadata)
+    if library is not None:
+        library.file_in(journal.path.parent)
+        journal.append("library", sync=False, sha256=library.digest)
     journal.append("kernel", sync=False, why="opened", isolation=level, memory="watched")
     journal.append("markdown", sync=False, id="cell-001", source=f"# {node}")
     journal.append("code", sync=False, id="cell-002", source=source, fixes=None)

@@ -23,6 +23,8 @@ class Tokens:
     snapshot: bool = False
     # what happened to the entities (companies, markets) after the cutoff: they were delisted, merged, resolved at this moment
     ended: datetime | None = None
+    # which of a vendor's doors holds the rows, see the catalogue; "" for the one that holds them as long as nothing ended
+    door: str = ""
     seen: list[Seen] = field(default_factory=list)
 
     # -- tokens ---------------------------------------------------------------------------------------------

@@ -40,6 +40,11 @@ class FmpAnswers(Tokens):
         if rest.startswith("historical-price-eod/") and helping:
             day = (ny(self.cutoff).date() - 3 * DAY).isoformat()
             return Sent([{"date": day, "close": 10.0, "price": 10.0, "adjClose": 10.0}])
+        if rest.startswith("historical-chart/") and seen.query.get("from") not in (
+            "1950-01-01",
+            seen.query.get("to"),
+        ):
+            return Sent(self._bars_before(seen.query["to"], rest.rpartition("/")[2]))
         if rest == "splits" and not self.path.endswith(rest):
             return Sent([])
         if self.path in JOINED:
@@ -66,6 +71,16 @@ class FmpAnswers(Tokens):
             self.early &= {str(row.get(name)) for row in rows}
         return Sent(rows)
 
+    def _bars_before(self, last: str, grain: str) -> list[Fields]:
+        """Two days of trading in one answer, the last of them given."""
+        step = {"1min": 1, "5min": 5}.get(grain, 15)
+        days = [date.fromisoformat(last), date.fromisoformat(last) - DAY]
+        return [
+            {"date": f"{day} {m // 60:02}:{m % 60:02}:00", "close": 1.0}
+            for day in days
+            for m in range(570, 690, step)
+        ]
+
     def _found(self) -> list[Fields]:
         """What a search finds: at each moment one more was listed, under names of today; the day stands elsewhere."""
         writer, name = writer_of(self.path), self.token_field()
@@ -90,28 +105,19 @@ class FmpAnswers(Tokens):
         for number, moment in enumerate(self.moments):
             fact = day_only("dateFirstAdded")(moment)
             rows.append({"symbol": self.token(self.label(fact), number), "name": self.later(), **fact.fields, "sector": self.later()})  # fmt: skip
-        # without any day it may have been a member ever since: told whether or not it leaves
-        undated = [
-            {
-                "symbol": self.token("grey", 700 + number) if bad in ("", None) else self.later(),
-                "name": self.later(),
-                "dateFirstAdded": bad,
-            }
-            for number, bad in enumerate(self.junk)
+        # whose joining is on no record may be told by nobody, whatever day stands beside its name
+        unrecorded = [
+            {"symbol": self.later(), "name": self.later(), "dateFirstAdded": day}
+            for day in (*self.junk, "1957-03-04")
         ]
-        return [
-            *rows,
-            *undated,
-            {"symbol": self.token("early", 900), "name": self.later(), "dateFirstAdded": "1957-03-04"},
-        ]
+        return [*rows, *unrecorded]
 
     def _changes(self) -> list[Fields]:
-        """An index's changes: whoever left after the cutoff was a member at it, whoever left before was not."""
+        """An index's changes; whoever left had joined on no record."""
         rows = []
         for number, moment in enumerate(self.moments):
             fact = day_only("date")(moment)
-            kind = {"late": "early", "grey": "grey", "early": "late"}[self.label(fact)]
-            left = {"removedTicker": self.token(kind, 500 + number), "removedSecurity": self.later()}
+            left = {"removedTicker": self.later(), "removedSecurity": self.later()}
             rows.append(
                 {
                     **fact.fields,

@@ -26,6 +26,28 @@ def archived(candle: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def archived_trade(trade: dict[str, Any]) -> dict[str, Any]:
+    """A trade as the archive writes it: prices in cents, contracts as a number."""
+    out: dict[str, Any] = {}
+    for name, value in trade.items():
+        plain = name.removesuffix("_dollars").removesuffix("_fp")
+        out[plain] = (
+            round(100 * float(value))
+            if name.endswith("_dollars")
+            else int(float(value))
+            if plain != name
+            else value
+        )
+    return out
+
+
+def archived_market(market: dict[str, Any]) -> dict[str, Any]:
+    """A market as the archive writes it: without what is empty, with its settlement."""
+    return {name: value for name, value in market.items() if value != ""} | {
+        "settlement_value_dollars": "1.0000"
+    }
+
+
 class MarketAnswers(Tokens):
     """Markets, candles, trades."""
 
@@ -40,7 +62,7 @@ class MarketAnswers(Tokens):
         assert writer is not None
         archive = rest.startswith("historical/")
         # settled markets move to the archive, and the live tier knows them no more
-        here = archive == (self.ended is not None)
+        here = archive == (self.ended is not None or self.door == "archive")
         if "candlesticks" in self.path:
             rows = self.rows(writer, token_field="volume_fp") if here else []
             rows = [{**row, **PRICES} for row in rows]
@@ -67,6 +89,11 @@ class MarketAnswers(Tokens):
             return Sent(self._envelope({"markets": [row] if here else []}))
         if self.path == "kalshi/trades":
             rows = self.rows(writer, token_field="trade_id") if here else []
+            rows = [
+                {**row, "yes_price_dollars": "0.4000", "no_price_dollars": "0.6000", "count_fp": "10.00"}
+                for row in rows
+            ]
+            rows = [archived_trade(row) for row in rows] if archive else rows
             return Sent(self._envelope({"trades": rows, "cursor": ""}))
         # an exchange brings the end of trading forward when the outcome is out
         closes = self.ended or self.cutoff + timedelta(days=900)
@@ -74,9 +101,10 @@ class MarketAnswers(Tokens):
         series = seen.query.get("series_ticker")
         event = seen.query.get("event_ticker") or (f"{series}-E" if series else rest.rpartition("/")[2])
         rows = [
-            {**row, **now, "ticker": f"T{n}", "event_ticker": event}
+            {**row, **now, "ticker": f"T{n}", "event_ticker": event, "subtitle": ""}
             for n, row in enumerate(self.rows(writer, token_field="title"))
         ]
+        rows = [archived_market(row) for row in rows] if archive else rows
         if rest.endswith("markets"):
             # the archive's list serves the markets of events too
             return Sent(self._envelope({"markets": rows if here else [], "cursor": ""}))

@@ -13,13 +13,14 @@ class SecAnswers(Tokens):
         assert writer is not None
         if self.path == "sec/submissions":
             rows = [
-                {"accessionNumber": f"n{n}", **row}
+                {"accessionNumber": f"n{n}", "act": "", **row}
                 for n, row in enumerate(self.rows(writer, token_field="primaryDocument"))
             ]
             # what was filed since pushes older filings into files of their own
-            old = rows[: len(self.moments) // 2]
+            old = rows[: {"recent": 0, "file": len(rows)}.get(self.door, len(self.moments) // 2)]
             if rest.endswith("-submissions-001.json"):
-                return Sent(_columns(old))
+                # older files have no columns for what was not asked then
+                return Sent({name: column for name, column in _columns(old).items() if name != "act"})
             files = [{"name": "CIK-submissions-001.json", "filingCount": len(old), "filingFrom": "1994-01-26", "filingTo": "2099-01-01"}]  # fmt: skip
             filings = {"recent": _columns(rows[len(old) :]), "files": files if old else []}
             return Sent(

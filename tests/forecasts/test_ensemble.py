@@ -14,6 +14,7 @@ from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Frequency, Paths
 from workbench.science.errors import DomainError, TooFewError
+from workbench.science.scoring.crps import crps_of_draws
 
 HORIZON = date(2018, 12, 31)
 
@@ -111,6 +112,20 @@ def test_weights_are_learned_from_cutoffs_whose_outcome_was_known() -> None:
     assert fits[0].cutoffs > 10
 
 
+def test_ensembles_of_a_series_at_several_cutoffs_score_a_past_cutoff_once() -> None:
+    """A record of 120 cutoffs rests on it: half a year is 124 to 128 sessions, and members are compared at one of these."""
+    history = walk(1000, seed=11)
+    scores: dict[str, np.ndarray] = {}
+    counts = []
+    for count in (1000, 998, 995):
+        seen = History(days=history.days[:count], values=history.values[:count])
+        Ensemble(each=50, scores=scores).paths(seen, HORIZON, Calendar.of(seen))
+        counts.append(len(scores))
+    assert counts[0] > 2 and counts == [counts[0]] * 3
+    Ensemble(each=50, scores=scores, members=("walk", "HAR")).paths(history, HORIZON, Calendar.of(history))
+    assert len(scores) == 2 * counts[0]
+
+
 def test_a_better_member_earns_weight_and_few_cutoffs_earn_little() -> None:
     densities = np.column_stack([np.full(60, 2.0), np.full(60, 1.0), np.full(60, np.nan)])
     ranks = np.tile([0.5, 0.5, np.nan], (60, 1))
@@ -128,6 +143,16 @@ def test_a_pool_that_was_too_narrow_is_widened(truth: float, wider: bool) -> Non
     assert (fit.spread > 1.3) if wider else (fit.spread < 0.7)
 
 
+def test_a_pool_that_was_right_is_left_as_wide_as_it_is() -> None:
+    rng = np.random.default_rng(0)
+    spreads = []
+    for _ in range(20):
+        pairs = [density_and_rank(rng.standard_normal(250), rng.standard_normal()) for _ in range(400)]
+        spreads.append(fit_ensemble(np.array(pairs)[:, :1], np.array(pairs)[:, 1:], 400.0).spread)
+    # A rank smoothed as the density is gives 0.97.
+    assert np.mean(spreads) == pytest.approx(1.0, abs=0.015)
+
+
 def test_exceed_reads_the_same_paths_as_a_claim_does() -> None:
     history = walk(700)
     levels = np.quantile(history.values, [0.1, 0.5, 0.9])
@@ -138,6 +163,28 @@ def test_exceed_reads_the_same_paths_as_a_claim_does() -> None:
         for level in levels
     ]
     assert p == pytest.approx(asked, abs=1e-12)
+
+
+def test_what_is_not_published_yet_is_part_of_the_horizon() -> None:
+    """Months are out two months late: at a cutoff these two are forecast too. A lag of zero would look better, and is what
+    tests/backtests/test_claim_record.py refuses."""
+    history = walk(300, "month")
+    months = Calendar(frequency="month")
+    ensemble = Ensemble(members=("walk", "filtered shocks"), learned=False, each=200)
+    errors = []
+    for count in range(120, 295, 4):
+        end, came = history.days[count + 2].item(), float(history.values[count + 2])
+        row = []
+        for unpublished in (2, 0):
+            seen = History(
+                days=history.days[: count - unpublished], values=history.values[: count - unpublished]
+            )
+            paths = ensemble.paths(seen, end, months)
+            assert len(paths.days) == 3 + unpublished
+            row.append(crps_of_draws(np.log(paths.values[:, -1]), np.log(came), paths.weights))
+        errors.append(row)
+    honest, flattered = np.mean(errors, axis=0)
+    assert flattered < 0.9 * honest
 
 
 def test_shocks_are_drawn_in_stretches() -> None:

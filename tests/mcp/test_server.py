@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.fakes.later_record import put_on_record
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Sent, Upstream
 from tests.mcp.clients import answer, connected, resource
-from workbench.annotations.entries import add_comment, add_note, sign_off
-from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
@@ -226,21 +225,6 @@ async def test_one_run_pins_its_own_cutoff_and_hides_the_others(home: Path) -> N
         assert not (await answer(client, "read_tree", run=SAME_BEGINNING))[0]
     with pytest.raises(UsageError, match="later than 2018-06-01"):
         visible_runs(home, "2018-06-01", RUN)
-
-
-def put_on_record(home: Path) -> None:
-    """All that people may do with a finished run, and a full what-if's calls."""
-    with closing(Store(home)) as store:
-        add_comment(store, RUN, "P1", "It came out otherwise", author="Ann")
-        add_note(store, RUN, "it fell", tags=["wrong"], author="Ann")
-        record_outcome(store, RUN, "no", on="2018-12-31", author="Ann")
-        save_scenario(store, RUN, "mine", [SetValue(node="P1", p=0.01)], author="Ann", probability=0.5)
-        sign_off(store, RUN, author="Bo", verdict="return")
-        with store.transaction() as db:  # the calls of a full what-if, and of a refit
-            db.execute(
-                "INSERT INTO model_calls SELECT NULL, run_id, 'P0', 0, 99, stage, 7, retry, at_utc, request_hash, request,"
-                " reply, model, 5, 5, 5, 1.5, 2.0 FROM model_calls LIMIT 1"
-            )
 
 
 async def transcript(home: Path) -> list[tuple[bool, str]]:

@@ -1,16 +1,21 @@
 """A whole run without kernels: the real agents, the real model, cells executed in this process."""
 
 import contextlib
+import importlib.util
 import io
+import json
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from sandbox.kernels.view import kernel_folder
 from sandbox.types import CellResult, SessionSpec
 from tests.fakes.leaf import FakeGuide, make_leaf_task
 from tests.fakes.sandbox import FakeSession, printed, raised
@@ -19,6 +24,7 @@ from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import AgentSettings, Grounding
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.synthesizers.model_synthesizers import LinearSynthesizer
+from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
 from workbench.offline.offline_model import OfflineAnalyst
 from workbench.propositions import Tree
@@ -35,6 +41,17 @@ def analyst(reader: Reader = visible_rows) -> OfflineAnalyst:
     return OfflineAnalyst(observe)
 
 
+@cache
+def mount_library() -> None:
+    """Let cells that run in this process import the forecaster, by the finder that a kernel has."""
+    path = kernel_folder() / "mounted_library.py"
+    spec = importlib.util.spec_from_file_location("mounted_library", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    sys.meta_path.append(module.LibraryFinder(json.loads(forecast_library().text)))
+
+
 class Kernel:
     """Executes cells in one namespace; ``calls`` keeps what they asked for."""
 
@@ -47,6 +64,7 @@ class Kernel:
             return reader(params["series_id"], last_day)
 
         self.namespace: dict[str, Any] = {"CALL_API": call_api}
+        mount_library()
 
     def __call__(self, session: FakeSession, source: str) -> CellResult:
         import matplotlib
@@ -66,7 +84,7 @@ class Kernel:
             for number in plt.get_fignums():
                 self.figures.append(_look(plt.figure(number)))
             plt.close("all")
-        return printed(out.getvalue().rstrip("\n"), image="plt.show()" in source)
+        return printed(out.getvalue().rstrip("\n"), image="figure" in source)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,11 @@ async def belief_loop() -> list[ModelRequest]:
         ],
         "compact": [block({"evidence_for": [{"text": "eight facts", "sources": ["S1.1"]}]})],
     }
-    options = {"compact_over": 200, "tools": ["search", "open_page", "call_api"], "prior": 0.4}
+    options = {
+        "compact_over": 200,
+        "tools": ["search", "open_page", "call_api", "forecast_series"],
+        "prior": 0.4,
+    }
     return await _asked(script, BeliefGrounder(options=options, open_web=lambda task: MemoryWeb()))
 
 

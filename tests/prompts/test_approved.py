@@ -45,8 +45,12 @@ APPROVE = bool(os.environ.get("APPROVE_PROMPTS"))
 
 
 def shown(request: ModelRequest) -> str:
-    """A request as one text, its messages headed by their roles."""
-    parts = []
+    """A request as one text, its messages headed by their roles; of its tools those that a prompt describes."""
+    parts = [
+        f"===== tool {tool.name} =====\n{tool.description}\n"
+        for tool in request.tools
+        if tool.name in names()
+    ]
     for turn in request.messages:
         pictures = f", {len(turn.images)} pictures" if turn.images else ""
         calls = "".join(f"\n[calls {call.name} {json.dumps(call.arguments)}]" for call in turn.tool_calls)

@@ -15,6 +15,7 @@ from proxies import answers
 from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Endpoint, load_catalogue
+from proxies.catalogue.schema import exceeds, least_residual
 from proxies.errors import CutoffRefused
 from proxies.vendors.codecs import CODECS
 from tests.fakes.upstream import Seen
@@ -39,7 +40,7 @@ def test_an_endpoint_lists_just_the_undated_changes_that_show(endpoint: Endpoint
     assert listed == {
         change for change in ALL if possible(change, endpoint) and shows(endpoint, CUT, change, before)
     }
-    assert not endpoint.as_of.open_to or endpoint.as_of.residual in ("medium", "high")
+    assert not exceeds(least_residual(listed), endpoint.as_of.residual)
 
 
 @pytest.mark.parametrize("endpoint", SCALED, ids=lambda e: e.path)
@@ -149,6 +150,16 @@ async def test_a_ticker_that_was_given_later_answers_for_the_time_before_and_the
     assert "ticker" in listed.open_to and listed.residual == "medium"
     with pytest.raises(CutoffRefused, match="residual"):
         await Desk(renaming(None))(TRANSCRIPTS, "2021-06-30", most="low", symbol="FB")
+
+
+def test_what_a_withdrawal_leaves_is_as_of_the_cutoff() -> None:
+    """Under ``--max-residual low``: FRED's vintages, saved revisions and copies. Of a withdrawn one nothing is told."""
+    low = [e for e in ASKED if e.as_of.residual == "low" and e.as_of.open_to]
+    assert {e.source.name for e in low} == {"fred", "wikipedia", "wayback"}
+    for endpoint in low:
+        before, after = told(endpoint, CUT, None)[0], told(endpoint, CUT, "removed")[0]
+        tokens = set(re.findall(r"early\w+", after))
+        assert tokens <= set(re.findall(r"early\w+", before)), "what is still told was told before"
 
 
 async def test_companies_are_the_same_by_any_ticker_where_they_are_asked_for_by_number() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from proxies.vendors import codecs
 from tests.fakes.upstream import Seen, Sent
-from tests.fakes.upstream_world_markets import archived
+from tests.fakes.upstream_world_markets import archived, archived_market, archived_trade
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.two_worlds import read
 
@@ -53,8 +53,8 @@ MARKET = {
     "created_time": "2023-11-01T00:00:00Z", "rules_primary": "r", "rules_secondary": "", "subtitle": "",
 }  # fmt: skip
 TRADE = {"trade_id": "a", "ticker": "FED-T1", "created_time": "2024-01-02T00:00:00Z", "taker_side": "yes", "yes_price_dollars": "0.4000", "no_price_dollars": "0.6000", "count_fp": "10.00"}  # fmt: skip
-OLD_TRADE = {**{k: v for k, v in TRADE.items() if "_dollars" not in k and k != "count_fp"}, "yes_price": 40, "no_price": 60, "count": 10, "price": 0.4}  # fmt: skip
-OLD_MARKET = {name: value for name, value in MARKET.items() if value != ""} | {"settlement_value_dollars": "1.0000", "result": "yes"}  # fmt: skip
+OLD_TRADE = archived_trade(TRADE) | {"price": 0.4}
+OLD_MARKET = archived_market(MARKET) | {"result": "yes"}
 
 
 def kalshi(*, settled: bool, early: bool = False) -> Any:

@@ -8,10 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.row_filter import Filtered
+from proxies.errors import CutoffRefused
 from proxies.fetch import paging
 from proxies.fetch.stretches import MOST_STRETCHES, Stretches
+from tests.fakes.upstream import Seen
 from tests.fakes.upstream_fmp import Fmp, Share, weekdays
 from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import read
 from tests.proxies.worlds import in_loop
 
 LIGHT = "fmp/chart/end-of-day/historical-price-eod/light"
@@ -44,7 +47,7 @@ async def test_a_window_that_is_cut_short_comes_whole(keeps: str, oldest_first: 
 
 
 async def test_without_asking_again_the_window_would_be_short(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paging, "Stretches", lambda params, *names: paging.SinglePage(params))
+    monkeypatch.setattr(paging, "Stretches", lambda params, *more: paging.SinglePage(params))
     answer = await Desk(Fmp({"X": Share(CLOSES)}, most=500))(
         RAW, cutoff=CUTOFF, symbol="X", **{"from": "2015-01-01"}
     )
@@ -168,3 +171,105 @@ def test_a_day_told_twice_is_the_fuller_of_the_two() -> None:
     older = [{"date": "2020-01-22", "n": 90}] + [{"date": "2020-01-01", "n": 200 + n} for n in range(9)]
     told = fed(Stretches(window, "from", "to", "date"), whole, older)
     assert [row["n"] for row in told] == [*range(100), *range(200, 209)]
+
+
+def minutes_vendor(*, goes_on: bool, most: int, last: str = "15:55") -> Any:
+    """Bars of five minutes over eight days of trading, newest first, so many at once; of the last day up to noon, or all."""
+    stamps = [
+        f"2019-06-{day} {m // 60:02}:{m % 60:02}:00"
+        for day in (19, 20, 21, 24, 25, 26, 27, 28)
+        for m in range(570, 960, 5)
+    ]
+    bars = [
+        {"date": text, "close": 1.0}
+        for text in stamps
+        if text[11:16] <= last and (goes_on or text < "2019-06-28 12:00")
+    ]
+
+    def answer(seen: Seen) -> Any:
+        inside = [bar for bar in bars if seen.query.get("from", "") <= bar["date"][:10] <= seen.query["to"]]
+        return inside[::-1][:most]
+
+    return answer
+
+
+FIVE = "fmp/forex/interval/historical-chart/5min"
+NOON = "2019-06-28T12:00-04:00"
+
+
+@pytest.mark.parametrize("window", [{"from": "2019-06-28"}, {"from": "2019-06-24"}, {}])
+@pytest.mark.parametrize("most", [60, 78, 100, 5000])
+async def test_bars_after_the_cutoff_push_none_of_its_own_day_out(window: dict[str, str], most: int) -> None:
+    """However many bars the vendor gives at once: all of the day up to the cutoff, or none of it and the reason."""
+    told = []
+    for goes_on in (False, True):
+        desk = Desk(minutes_vendor(goes_on=goes_on, most=most))
+        try:
+            answer = await desk(FIVE, NOON, symbol="EURUSD", to="2019-06-28", **window)
+        except CutoffRefused as error:
+            told.append(str(error))
+            continue
+        own = [row["date"] for row in answer.data if row["date"] >= "2019-06-28"]
+        assert len(own) == (30 if most > 78 else 0) and answer.data
+        assert bool(own) != any("own day are left out" in note for note in answer.meta["notes"])
+        told.append(read(answer))
+    assert told[0] == told[1]
+    assert ("cannot be told" in told[0]) == (most <= 78 and window == {"from": "2019-06-28"})
+
+
+async def test_asked_with_the_days_before_the_own_day_loses_bars(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paging, "open_day", lambda cutoff: None)
+    told = [
+        len(
+            (
+                await Desk(minutes_vendor(goes_on=goes_on, most=60))(
+                    FIVE, NOON, symbol="EURUSD", **{"from": "2019-06-28"}
+                )
+            ).data
+        )
+        for goes_on in (False, True)
+    ]
+    assert told[0] == 30 > told[1]
+
+
+async def test_a_cutoff_between_two_days_and_longer_bars_cost_no_request_more() -> None:
+    for path, cutoff, count in (
+        (FIVE, "2019-06-28", 1),
+        (FIVE, NOON, 2),
+        ("fmp/forex/interval/historical-chart/1hour", NOON, 1),
+        (RAW, NOON, 1),
+    ):
+        desk = Desk(minutes_vendor(goes_on=True, most=5000))
+        await desk(path, cutoff, symbol="EURUSD", **{"from": "2019-06-19"})
+        assert len([seen for seen in desk.seen if "from" in seen.query]) == count, path
+
+
+@pytest.mark.parametrize("most", [100, 5000])
+async def test_without_a_start_a_bar_of_the_cutoffs_day_pushes_none_out(most: int) -> None:
+    days = [day for day in DAYS if day <= "2024-05-31"]
+    told = [
+        read(
+            await Desk(Fmp({"X": Share({day: 1.0 for day in days[:last]})}, most=most))(
+                RAW, "2024-05-31T14:00-04:00", symbol="X"
+            )
+        )
+        for last in (-1, None)
+    ]
+    assert told[0] == told[1] and "2024-05-30" in told[0]
+
+
+async def test_in_which_order_later_rows_stand_changes_no_byte() -> None:
+    """A vendor that ignores the window, in an order of its own: the joined rows come as those of before the cutoff stand."""
+    early, own = "2019-06-26 10:00:00", "2019-06-28 10:00:00"
+    told = []
+    for late in ([], ["2019-07-02 10:00:00"]):
+        bars = [{"date": text, "close": 1.0} for text in (own, early, *late)]
+
+        def vendor(seen: Seen, bars: Any = bars) -> Any:
+            probe = seen.query["to"] != seen.query["from"] != "2019-06-20"
+            return minutes_vendor(goes_on=True, most=5000)(seen) if probe else bars
+
+        told.append(
+            read(await Desk(vendor)(FIVE, NOON, symbol="EURUSD", to="2019-06-28", **{"from": "2019-06-20"}))
+        )
+    assert told[0] == told[1] and early in told[0] and own in told[0]

@@ -13,6 +13,7 @@ from proxies.errors import CutoffRefused, MissingKey
 from proxies.vendors.fmp.members import spells
 from tests.fakes.upstream_fmp import Change, Fmp, Index
 from tests.proxies.leaks.desk import Desk
+from tests.proxies.two_worlds import read
 from tests.proxies.worlds import in_loop
 
 PATH = "fmp/indexes/constituents/sp500-constituent"
@@ -38,13 +39,11 @@ async def members(cutoff: str) -> dict[str, str | None]:
 
 async def test_who_joined_later_is_out_and_who_left_later_is_in() -> None:
     assert await members("2024-06-01") == {
-        "OLD": None, "FIRST": "2001-05-01", "JOIN": "2010-02-01", "LATER": None, "BACK": "2018-03-01",
-        "EVE": "2024-05-31",
+        "FIRST": "2001-05-01", "JOIN": "2010-02-01", "BACK": "2018-03-01", "EVE": "2024-05-31",
     }  # fmt: skip
-    # nobody wrote down when LATER joined, since it left: when OLD did is not told either, or the two would differ
-    # out and in again: a member before 2015 and after 2018, not between
-    assert "BACK" in await members("2015-06-01") and "BACK" not in await members("2016-01-01")
-    assert "LATER" not in await members("2024-06-02") and "GONE" in await members("2010-02-01")
+    assert "JOIN" in await members("2025-01-15") and "JOIN" not in await members("2025-01-16")
+    # nobody wrote down when OLD joined, nor LATER, which left: told by the day beside its name OLD would be one that stays
+    assert "BACK" not in await members("2015-06-01")
 
 
 async def test_nothing_of_today_and_no_later_change_stands_in_the_answer() -> None:
@@ -53,8 +52,7 @@ async def test_nothing_of_today_and_no_later_change_stands_in_the_answer() -> No
     assert not [
         word for word in ("FUTURE", "DAY", "2025", "as of today", "until", "reach", "sector") if word in text
     ]
-    # the list is whole as of the cutoff: the remark on names that have gone does not apply
-    assert answer.meta["notes"] == [] and answer.meta["policy"] == "filter_rows"
+    assert answer.meta["notes"] == ["members whose joining is on no record are left out"]
 
 
 async def test_before_the_record_begins_it_is_refused() -> None:
@@ -81,7 +79,7 @@ async def test_a_missing_key_is_named() -> None:
 async def test_without_the_ends_those_who_left_before_stay_in(monkeypatch: pytest.MonkeyPatch) -> None:
     """The ends of stays matter: judged by their beginnings alone, companies gone by the cutoff are told."""
     monkeypatch.setattr(simple, "_in_spell", by_stamp)
-    assert "GONE" in await members("2024-06-01")
+    assert "JOIN" in await members("2025-02-01")
 
 
 names = st.sampled_from("ABCDEFGH")
@@ -108,8 +106,9 @@ def test_the_members_are_those_of_any_day(index: Index, day: str, off: int, rng:
     near = [c.day for c in index.changes[1:]]
     cutoff = (date.fromisoformat(rng.choice([day, *near])) + timedelta(days=off)).isoformat()  # type: ignore[attr-defined]
     answer = in_loop(Desk(Fmp(index=index))(PATH, cutoff=cutoff))
-    assert {row["symbol"] for row in answer.data} == index.on(cutoff)
-    assert len(answer.data) == len(index.on(cutoff)), "each company once"
+    joined = {change.joined for change in index.changes if change.day < cutoff}
+    expected = index.on(cutoff) & joined
+    assert sorted(row["symbol"] for row in answer.data) == sorted(expected), "each company once"
 
 
 def test_what_cannot_be_dated_is_not_vouched_for() -> None:
@@ -119,14 +118,15 @@ def test_what_cannot_be_dated_is_not_vouched_for() -> None:
         [{"date": "n/a", "symbol": "A", "removedTicker": "Z"}, {"date": "2010-01-01", "symbol": "C", "removedTicker": "B"}, None],
     )  # fmt: skip
     by = {(row["symbol"], row["until"]): row["since"] for row in rows}
-    # B left in 2010 and is inside today without having joined again: since when is not on record
-    assert by == {("A", None): None, ("B", None): None, ("B", "2010-01-01"): "2010-01-01"}
+    # neither day beside a name is read; B left in 2010 and is inside today without having joined again
+    assert by == {("A", None): None, ("B", None): None, ("B", "2010-01-01"): None}
     assert spells(None, {"a": 1}) == []
 
 
-@pytest.mark.parametrize("day", [None, "", "1990-01-02"])
-async def test_a_member_without_a_joining_on_record_reads_the_same_whether_or_not_it_leaves_later(
-    day: str | None,
+@pytest.mark.parametrize("day", [None, "", "1990-01-02", "2010-05-03"])
+@pytest.mark.parametrize("cutoff", ["2005-06-30", "2018-06-30"])
+async def test_a_member_without_a_joining_on_record_is_not_told_whether_or_not_it_leaves_later(
+    day: str | None, cutoff: str
 ) -> None:
     """Who left has no day of its own any more: were it told and the other not, being told would say that it is to leave."""
 
@@ -142,15 +142,5 @@ async def test_a_member_without_a_joining_on_record_reads_the_same_whether_or_no
             inside.append({"symbol": "K", "name": "K", "dateFirstAdded": day})
         return lambda seen: record if "historical" in seen.path else inside
 
-    told = [(await Desk(answers(leaves))(PATH, cutoff="2018-06-30")).data for leaves in (False, True)]
-    assert (
-        told[0] == told[1] == [{"symbol": "B", "dateAdded": "1999-12-31"}, {"symbol": "K", "dateAdded": None}]
-    )
-
-
-async def test_a_day_beside_a_name_keeps_a_later_member_out_where_the_record_lacks_its_joining() -> None:
-    record = [{"date": "1999-12-31", "symbol": "B", "removedTicker": "Z", "removedSecurity": "Z"}]
-    inside = [{"symbol": "K", "name": "K", "dateFirstAdded": "2022-03-01"}]
-    desk = Desk(lambda seen: record if "historical" in seen.path else inside)
-    assert (await desk(PATH, cutoff="2018-06-30")).data == []
-    assert (await desk(PATH, cutoff="2022-03-02")).data == [{"symbol": "K", "dateAdded": None}]
+    told = [await Desk(answers(leaves))(PATH, cutoff=cutoff) for leaves in (False, True)]
+    assert read(told[0]) == read(told[1]) and told[0].data == [{"symbol": "B", "dateAdded": "1999-12-31"}]

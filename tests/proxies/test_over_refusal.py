@@ -50,6 +50,9 @@ class Paged(World):
             moments = [MOMENTS[number * 29 % len(MOMENTS)] for number in range(len(MOMENTS))]
         super().__init__(cutoff, moments, [])
         self.endpoint = endpoint
+        self.widest = 50
+        # whether the vendor's lists end with the cutoff
+        self.ends = False
 
     def answer(self, seen: Seen) -> Sent:
         page = self.endpoint.page
@@ -72,8 +75,11 @@ class Paged(World):
         ):
             return sent
         asked = int(seen.query.get(page.size) or ROWS) if page.size else ROWS
-        size = asked if page.style == "limit" else min(50, asked)
-        rows = sent.body[::-1] if seen.query.get("ascending") == "true" else sent.body
+        size = asked if page.style == "limit" else min(self.widest, asked)
+        rows = [
+            row for row in sent.body if not (self.ends and "latex0" in str(row) and "earlyx" not in str(row))
+        ]
+        rows = rows[::-1] if seen.query.get("ascending") == "true" else rows
         first = value if page.style == "offset" else value * size
         return Sent(rows[first : first + size])
 

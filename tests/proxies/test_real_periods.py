@@ -99,7 +99,7 @@ async def test_real_members_are_rolled_back_to_the_cutoff(cutoff: str, test_data
     index = Index(began={name: day for name, day in joined.items() if day <= "1990"}, changes=record)
     answer = await Desk(Fmp(index=index))("fmp/indexes/constituents/sp500-constituent", cutoff=cutoff)
     assert {row["symbol"]: row["dateAdded"] for row in answer.data} == {
-        name: day if day > "1990" else None for name, day in joined.items() if day < cutoff
+        name: day for name, day in joined.items() if "1990" < day < cutoff
     }
     # Dell and Palantir joined on 23 September 2024
     assert ("PLTR" in {row["symbol"] for row in answer.data}) == (cutoff == "2024-09-24")

@@ -8,7 +8,7 @@ just those that are possible and show (test_closed_list.py).
 import copy
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -52,7 +52,7 @@ KEPT: tuple[tuple[str, tuple[Undated, ...], str], ...] = (
     (r"gt/.*(time|by_|queries)", ("restated", "removed", "renamed"), "search interest is measured anew for each question: rescaled"),
 )  # fmt: skip
 #: What vendors keep for some time only.
-EXPIRES = ("yfinance/fundamentals", "yfinance/news")
+EXPIRES = ("yfinance/fundamentals", "yfinance/history", "yfinance/news")
 
 
 def rows_in(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -82,7 +82,9 @@ def _is_row(value: Any, *, deep: bool) -> bool:
 
 def _used(endpoint: Endpoint) -> set[str]:
     """Every word in a row's as-of arguments: a field that a policy reads is no mere value."""
-    return set(re.findall(r"\w+", str(asdict(endpoint.as_of) | {"fields": None, "keep": None, "drop": None})))
+    dated = [asdict(item) for item in endpoint.as_of.nested if item.stamp]
+    read = asdict(endpoint.as_of) | {"keep": None, "drop": None, "nested": dated}
+    return set(re.findall(r"\w+", str(read)))
 
 
 _IDENTITIES = re.compile(
@@ -134,14 +136,15 @@ def possible(change: Undated, endpoint: Endpoint) -> bool:
 def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
     """Whether rows of this kind have what a change is made to."""
     as_of = endpoint.as_of
-    dated = as_of.stamp or as_of.nested or as_of.first
+    dated = as_of.stamp or any(item.stamp for item in as_of.nested) or as_of.first
     undated = as_of.policy in ("static", "vintage") or (as_of.policy == "strip_fields" and not dated)
     return {
         "restated": bool(value_field(endpoint) or as_of.text_fields),
         "removed": True,
         # what bears a date comes in the order of its dates
         "ranked": is_search(endpoint) or undated,
-        "capped": is_search(endpoint),
+        # a list that ends by the vendor's word before all of it was given, unless the request ends it at the cutoff
+        "capped": is_search(endpoint) or (endpoint.page.last > 0 and not (as_of.window and as_of.window.end)),
         "expired": endpoint.path in EXPIRES,
         # of figures that are scaled by splits: test_law_of_splits.py
         "rescaled": as_of.policy == "window_end",
@@ -162,15 +165,23 @@ Alter = Callable[[Endpoint, Any], bool]
 
 def _restate(endpoint: Endpoint, body: Any) -> None:
     texts = [name for name in endpoint.as_of.text_fields if name.rpartition(".")[2] not in ("url", "title")]
+    field = value_field(endpoint)
     for rows, place in rows_in(body):
         row = rows[place]
         if isinstance(row, dict) and texts:
             for name in texts:
                 _write(row, name.replace("[]", "").split("."))
-        elif isinstance(row, dict) and value_field(endpoint):
-            row[value_field(endpoint)] = 7.5
+        elif isinstance(row, dict) and field and (field in row or _is_own_row(endpoint, row)):
+            row[field] = 7.5
         else:
+            # rows as parallel lists, an object inside a row, a plain value
             rows[place] = _retold(row, 7)
+
+
+def _is_own_row(endpoint: Endpoint, row: Any) -> bool:
+    """Whether a row is one of the endpoint's own, and not an object that holds them or lies in one."""
+    holds = any(isinstance(item, (dict, list)) for item in row.values())
+    return not holds and bool(row.keys() & {*shown_fields(endpoint), "surprise"})
 
 
 def _write(row: Any, path: list[str]) -> None:
@@ -275,6 +286,9 @@ def told(endpoint: Endpoint, cutoff: Cutoff, change: Undated | None) -> tuple[st
         sent = answer(seen)
         if not _is_own(endpoint, seen):
             return sent
+        if change == "capped" and not is_search(endpoint):
+            changed.append(True)
+            return _pages_of_later_rows(endpoint, cutoff, seen)
         none = NONE.get(endpoint.path) or NONE.get(endpoint.source.name) or Sent([])
         if isinstance(sent.body, bytes):
             changed.append(change is not None)
@@ -305,6 +319,17 @@ def shows(endpoint: Endpoint, cutoff: Cutoff, change: Undated, before: str) -> b
     text, changed = told(endpoint, cutoff, change)
     assert changed, f"{change} changes nothing in what {endpoint.source.name} answers"
     return text != before
+
+
+def _pages_of_later_rows(endpoint: Endpoint, cutoff: Cutoff, seen: Seen) -> Sent:
+    """A full page of a list whose rows of before the cutoff lie behind the last page that the vendor gives."""
+    later = World(cutoff.instant, [cutoff.instant + timedelta(days=400)], [])
+    later.path, later.fields = endpoint.path, shown_fields(endpoint)
+    # the world itself knows one page
+    plain = {name: text for name, text in seen.query.items() if name not in ("page", "offset")}
+    return Sent(
+        later.answer(replace(seen, query=plain)).body * int(seen.query.get(endpoint.page.size) or 100)
+    )
 
 
 def _is_own(endpoint: Endpoint, seen: Seen) -> bool:

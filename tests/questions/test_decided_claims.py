@@ -315,8 +315,11 @@ async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_as_a_lea
     with pytest.raises(ClaimRefused, match=settled):
         Planner(rows, last_day).plan(read_claim(statement))
     leaf = read_series_leaf(statement)
+    visible = [rows[ref.id] for ref in leaf.refs]
     with pytest.raises(ClaimRefused, match=settled):
-        estimate_leaf(leaf, statement, [rows[ref.id] for ref in leaf.refs], last_day)
+        estimate_leaf(leaf, statement, visible, last_day, "house")
+    estimate = estimate_leaf(leaf, statement, visible, last_day)
+    assert estimate.p in (0.0, 1.0) and estimate.record["decided"]["day"] == day
     # A start on the last visible day leaves it open again.
     moved = re.sub(r"its \S+ close before \S+", f"its {last_day} close before 2018-12-31", statement)
     await model.preflight(moved, cutoff, stages=["linear"], free_rules=[])
@@ -325,9 +328,11 @@ async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_as_a_lea
 async def test_a_leaf_about_a_series_by_its_id_is_refused_in_its_own_name() -> None:
     statement = "yfinance/SPY falls 5 % from its 2018-01-26 close before 2018-12-31"
     last_day = date(2018, 6, 29)
+    leaf, rows = read_series_leaf(statement), [visible_rows("SP500", last_day)]
     with pytest.raises(ClaimRefused, match="already settled") as refusal:
-        estimate_leaf(read_series_leaf(statement), statement, [visible_rows("SP500", last_day)], last_day)
+        estimate_leaf(leaf, statement, rows, last_day, "house")
     assert "S&P" not in str(refusal.value)
+    assert estimate_leaf(leaf, statement, rows, last_day).p == 1.0
 
 
 async def test_a_claim_without_a_start_is_resolved_from_the_last_value_that_could_be_seen() -> None:

@@ -165,7 +165,7 @@ def test_a_forecastbench_set_and_its_resolutions(tmp_path: Path) -> None:
     assert "combination" in reading.left_out[0].reason
     known = {question.id: question for question in reading.questions}
     final = read_resolutions(written(tmp_path, RESOLUTIONS, "r.json"), known)
-    assert final == [("fred/DGS10@2025-11-02", 1.0, "2025-11-02")]  # a market's price is no outcome
+    assert final == [("fred/DGS10@2025-11-02", 1.0, "2025-11-02", False)]  # a market's price is no outcome
     again = FORMATS["forecastbench"](WRITERS["forecastbench"](reading.questions))
     assert [q.id for q in again.questions] == [q.id for q in reading.questions]
     assert again.questions[1].horizons == series.horizons and again.questions[0].crowd == market.crowd

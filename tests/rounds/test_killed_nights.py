@@ -64,9 +64,9 @@ def test_a_killed_night_goes_on_to_the_call_and_buys_nothing_twice(tmp_path: Pat
         }  # fmt: skip
         # another process at the same night is told, and asks nothing
         before = len(made.policy.keys)
-        with own_folder(made.home / "home" / "nights" / "q.lock", what="a night of set q"):
+        with own_folder(made.home / "home" / "nights" / "q.lock", what="a round of set q"):
             busy = made.run(*made.words("--new"))
-        assert busy.returncode == 2 and "a night of set q is in work: process" in busy.stderr
+        assert busy.returncode == 2 and "a round of set q is in work: process" in busy.stderr
         assert len(made.policy.keys) == before
 
 
@@ -105,7 +105,7 @@ def test_one_budget_covers_contexts_and_forecasts(tmp_path: Path) -> None:
         plan = made.run(*made.words("--plan-only"))
         assert "contexts: at most 3" in plan.stderr and not made.policy.keys
         poor = made.run(*made.words("--budget-usd", "0.0015"))
-        assert poor.returncode == 3 and "budget of $0.0015 of night q.1 is used up" in poor.stderr, (
+        assert poor.returncode == 3 and "budget of $0.0015 of round q.1 is used up" in poor.stderr, (
             poor.stderr
         )
         assert {asked.stage for asked in made.server.asked} <= {"queries", "sources"}

@@ -153,7 +153,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
     env = {"OPENAI_API_KEY": "sk-none"}
     none = run_cli(home, "forecast", "--due", "--quiet", **env)
     assert (none.returncode, none.stdout, none.stderr) == (0, "", "")
-    assert "had no night" in run_cli(home, "forecast", "q", **env).stderr
+    assert "had no round" in run_cli(home, "forecast", "q", **env).stderr
     assert night(home, server, "--promote", "0", "--trials", "1", "--size", "1").returncode == 0
     plan = json.loads(run_cli(home, "forecast", "--due", "--plan-only", "--json", **env).stdout)["sets"]
     assert sorted(plan[0]["questions"]) == ["rain", "sun"]  # never forecast; who was, and is not due
@@ -172,7 +172,7 @@ def test_questions_are_forecast_again_when_their_review_is_due(home: Path, serve
 
 
 def test_one_night_of_a_set_at_a_time(home: Path, server: OpenAIServer) -> None:
-    with own_folder(home / "home" / "nights" / "q.lock", what="a night of set q"):
+    with own_folder(home / "home" / "nights" / "q.lock", what="a round of set q"):
         busy = night(home, server)
         assert busy.returncode == 2 and f"process {os.getpid()}" in busy.stderr and not server.asked
     assert night(home, server, "--promote", "0", "--trials", "1").returncode == 0
@@ -188,7 +188,7 @@ def test_mistakes_are_one_line(home: Path) -> None:
         (("tournament", "run", "q", "--contexts", "gather", "--engines", "x"), "no search engine 'x'"),
         (("tournament", "run", "q", "--engines", "brave"), "--engines goes with"),
         (("tournament", "run", "q", "--cutoff", "soon"), "is not a cutoff"),
-        (("tournament", "show", "q"), "there is no night 'q'"),
+        (("tournament", "show", "q"), "there is no round 'q'"),
         (("forecast",), "what is to be forecast"),
     ):
         done = run_cli(home, *words)

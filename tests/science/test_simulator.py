@@ -73,7 +73,7 @@ def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_nois
     studies: dict[str, Study],
 ) -> None:
     found = verdicts(studies["noise"])
-    assert all(verdict == "supported" for claim, verdict in found.items() if "moves the root" in claim)
+    assert all(verdict == "supported" for claim, verdict in found.items() if "moves the claim" in claim)
     assert found["normal 0.3: a linear reading of a logic world errs less than its true rules"] == "supported"
     assert (
         found["normal 0.1: a linear reading of a logic world errs less than its true rules"] == "contradicted"

@@ -4,10 +4,12 @@ Two downloads of the same questions, equal but for edits of later in every text 
 the same bytes from both.
 """
 
+import asyncio
 import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +22,12 @@ from tests.fakes.openai_server import OpenAIServer, Policy
 from workbench.questions.as_of import criteria_as_of, question_as_of, statement_as_of
 from workbench.questions.formats.format_registry import FORMATS, read_file
 from workbench.questions.question import events_of
+from workbench.store import Store
+from workbench.studies.leak_audit import audit_study
+from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import joint_questions
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
 
 CUTOFF = "2024-01-15"
 CRITERIA = "Resolves Yes if the cabinet resigns by December 31, 2024."
@@ -329,3 +336,49 @@ def test_a_forecast_sends_the_same_bytes_whatever_was_edited_later(tmp_path: Pat
     plain = forecast(tmp_path / "plain", [""], "")
     assert len(plain) == 6 and sum(CRITERIA in text for text in plain) == 2
     assert forecast(tmp_path / "edited", EDITS, TITLE_EDIT) == plain
+
+
+def uncut(patch: pytest.MonkeyPatch) -> None:
+    """The doors as they were before texts were cut: what is planted into a question reaches the recorded prompts."""
+    patch.setattr(later_parts._Reader, "spans", lambda self: [])
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_the_audit_of_a_study_finds_a_later_sentence_in_recorded_prompts(
+    planted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, "metaculus", EDITS[0] * planted, "", "yes")
+    with closing(Store(tmp_path / "home")) as store, OpenAIServer(Policy()) as server:
+        with monkeypatch.context() as patch:
+            uncut(patch)
+            arms = ["random", {"arm": "zero-shot", "model": "openai/x", "api_base": server.url}]
+            exam = {"questions": "metaculus.txt"}
+            document = {
+                "name": "s",
+                "exam": exam,
+                "reference": "random",
+                "cutoffs": "per-question",
+                "arms": arms,
+            }
+            plan = plan_study(store, study_of(document, tmp_path))
+            environ = {"OPENAI_API_KEY": "none"}
+            state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+        assert any("this counts" in text for text in sent(server)) == planted
+        audited = audit_study(store, plan, state).audited
+    assert audited is not None
+    found = [line for line in audited.findings if line.startswith("warn: prompts")]
+    assert len(found) == planted and all("[Edited on March 1, 2024]" in line for line in found)
+
+
+@pytest.mark.parametrize("planted", [True, False])
+def test_the_audit_of_a_round_finds_a_later_sentence_in_recorded_prompts(
+    planted: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        uncut(patch)
+        asked, _ = night(tmp_path / "n", [EDITS[0] * planted], "")
+    assert any("this counts" in text for text in asked) == planted
+    shown = run_cli(tmp_path / "n", "tournament", "show", "s.1", "--json")
+    assert shown.returncode == 0, shown.stderr
+    found = [line for line in json.loads(shown.stdout)["leaks"] if "recorded prompts" in line]
+    assert len(found) == planted and all("[Edited on March 1, 2024]" in line for line in found)

@@ -181,4 +181,4 @@ def test_the_form_of_a_new_claim_offers_it(tmp_path: Path, monkeypatch: pytest.M
     page.plan.click()
     page.approve.value = "asks before each cell"
     page.plan.click()
-    assert "--approve" not in asked[0] and asked[1][-2:] == ["--approve", "cells"]
+    assert "approve=cells" not in asked[0] and asked[1][-2:] == ["--set", "approve=cells"]

@@ -87,7 +87,7 @@ def test_a_leaf_is_grounded_again_only_after_its_price_was_shown(
     assert visible(form, form.ask, form.confirm) == [True, True, False]
     form.ask.click()
     assert (
-        "grounding P2.1 again: about" in form.line.value
+        "evidence for P2.1 again: about" in form.line.value
         and "recomputed by the stored rules" in form.line.value
     )
     assert not events(home, "leaf.reopened") and resumed == []
@@ -159,9 +159,9 @@ def test_a_failed_synthesis_is_tried_again_alone(home: Path, resumed: list[Any])
     board.tree.selected = "P2"
     assert visible(form, form.retry, form.ask) == [True, True, False]
     form.retry.click()
-    assert "trying P2: about 2 calls" in form.line.value and "then P0 synthesized" in form.line.value
+    assert "trying P2: about 2 calls" in form.line.value and "then P0 combined" in form.line.value
     form.try_now.click()
-    assert resumed == [(OTHER, ("P2",))] and "P2 is being synthesized" in form.line.value
+    assert resumed == [(OTHER, ("P2",))] and "P2 is combined again" in form.line.value
     board.poller.stop()
 
 

@@ -177,7 +177,7 @@ def test_badges_are_read_once_the_page_rests_and_open_to_their_checks(home: Path
     comm_of(shown.tree, comms).deliver({"type": "rest"})
     for name in ("Verified", "Leak audit", "Coherence"):
         assert f'data-badge="{name}"' in shown.header.value
-    assert "no contradiction among the propositions" in shown.header.value
+    assert "no contradiction among the drivers" in shown.header.value
     assert re.search(r"checked \d{4}-\d\d-\d\d \d\d:\d\d UTC", shown.header.value)
 
 

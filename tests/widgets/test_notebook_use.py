@@ -35,7 +35,7 @@ def test_a_proof_shows_itself_in_a_closed_frame(analysis: wb.Analysis) -> None:
 
 
 def test_a_proof_of_nobody_is_one_line(analysis: wb.Analysis) -> None:
-    with pytest.raises(UsageError, match="no proposition 'P9'"):
+    with pytest.raises(UsageError, match="no driver 'P9'"):
         analysis.proof("P9")
 
 

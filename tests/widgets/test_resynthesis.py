@@ -50,7 +50,7 @@ def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_i
     board.session.edit("P2.1", "0")
     before = board.session.now
     form.ask.click()
-    assert "asking offline/analyst for 2 nodes (P2, P0): 2 calls" in form.line.value
+    assert "asking offline/analyst for 2 drivers (P2, P0): 2 calls" in form.line.value
     form.cancel.click()
     assert visible(form.ask, form.confirm) == [True, False] and form.line.value == ""
     ask(board)

@@ -141,7 +141,7 @@ def test_numbers_from_0_to_1_are_read(typed: object, p: float) -> None:
 
 
 def test_an_unknown_node_is_refused() -> None:
-    with pytest.raises(UsageError, match="no proposition 'P9'"):
+    with pytest.raises(UsageError, match="no driver 'P9'"):
         WhatIfSession(demo_tree()).edit("P9", "0.5")
 
 

@@ -81,7 +81,7 @@ def test_an_unknown_node_is_answered_with_a_line(comms: list[Any]) -> None:
     _, comm = opened(comms)
     comm.deliver({"type": "edit", "id": "P7", "text": "0.5"})
     assert comm.custom[0]["type"] == "refused"
-    assert "no proposition 'P7'" in comm.custom[0]["line"]
+    assert "no driver 'P7'" in comm.custom[0]["line"]
 
 
 @pytest.mark.parametrize("message", [None, [], "edit", {}, {"type": "format-disk"}, {"type": 3, "id": {}}])
@@ -101,7 +101,7 @@ def test_reset_all_from_another_panel_reaches_the_tree(comms: list[Any]) -> None
 
 def test_selecting_an_unknown_node_is_refused(comms: list[Any]) -> None:
     widget, _ = opened(comms)
-    with pytest.raises(UsageError, match="no proposition"):
+    with pytest.raises(UsageError, match="no driver"):
         widget.selected = "P77"
     assert widget.selected == "P0"
 

@@ -227,7 +227,7 @@ class AgentSettings:
         bool,
         Setting(
             panel="Leaves",
-            text="Leave a finished debugging episode out of later requests of the leaf; false keeps the dialogue whole.",
+            text="Leave a finished debugging episode out of later requests for the driver; false keeps the dialogue whole.",
         ),
     ] = False
     output_chars: Annotated[
@@ -247,7 +247,7 @@ class AgentSettings:
         float,
         Setting(
             panel="Leaves",
-            text="The leaf must conclude once its dialogue fills this share of the model's context.",
+            text="A driver must conclude once its dialogue fills this share of the model's context.",
         ),
     ] = 0.8
     extra_ask_share: Annotated[

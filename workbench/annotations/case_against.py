@@ -7,6 +7,7 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.agents.red_team import CounterCase, argued_side, counter_case
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import tree_as_asked
 from workbench.errors import ProviderError
 from workbench.formatting import percent
 from workbench.models.costs import forecast_cost
@@ -85,7 +86,7 @@ async def red_team(store: Store, state: RunState, gateway: ModelGateway) -> RedT
     calls = gateway.calls
     try:
         case = await counter_case(
-            state.tree,
+            tree_as_asked(state.tree, state.parsed_cutoff()),
             cutoff=state.parsed_cutoff(),
             ask=ask,
             settings=state.settings.agent,

@@ -72,7 +72,9 @@ def record_outcome(
         state = load_state(store, run_id)
         require_finished(state)
         if node is not None and state.tree[node].children:
-            raise UsageError(f"{node} is no leaf: outcomes are of the claim, or of leaves")
+            raise UsageError(
+                f"{node} has drivers below it: outcomes are of the claim, or of drivers at the end of the tree"
+            )
         leaf = None if node == "P0" else node
         store.append(
             run_id,

@@ -27,6 +27,7 @@ from workbench.agents.judges import (
 )
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError, command
 from workbench.models.base import NodeRef
 from workbench.propositions import NodeId
@@ -170,7 +171,7 @@ async def audit_leaks(
         raise UsageError(f"run {state.run_id} kept no text: there is nothing to read")
     attempt = _fresh_attempt(store, state)
     findings: list[dict[str, Any]] = []
-    root = NodeRef(id="P0", statement=state.tree.root.statement)
+    root = NodeRef(id="P0", statement=as_asked(state.tree.root, cutoff).statement)
     for number, start in enumerate(range(0, len(texts), BATCH)):
         batch = texts[start : start + BATCH]
         # An attempt for each batch, since every one of these dialogues begins at step 0.
@@ -280,7 +281,7 @@ async def judge_run(
         row: dict[str, Any] = {"node": node, "statement": proposition.statement, "p": proposition.belief.p}
         try:
             judged = await judge_report(
-                NodeRef(id=node, statement=proposition.statement),
+                NodeRef(id=node, statement=as_asked(proposition, cutoff).statement),
                 proposition.belief.report,
                 proposition.belief.p,
                 cutoff=cutoff,
@@ -306,9 +307,7 @@ def compare_to_people(
 
     common = [row for row in rows if row["scores"] is not None and row["node"] in people]
     if not common:
-        raise UsageError(
-            "no report has both the judge's scores and a person's: the file names other propositions"
-        )
+        raise UsageError("no report has both the judge's scores and a person's: the file names other drivers")
     result: dict[str, Any] = {"n": len(common), "dimensions": {}}
     for name in DIMENSIONS:
         gaps = np.array([abs(row["scores"][name] - people[row["node"]][name]) for row in common])
@@ -337,8 +336,8 @@ async def recall_run(store: Store, state: RunState, gateway: ModelGateway) -> di
     rows: list[dict[str, Any]] = []
     for number, node in enumerate(dict.fromkeys(("P0", *state.tree.leaves()))):
         ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=first + number, role="grounder")
-        ref = NodeRef(id=node, statement=state.tree[node].statement)
-        row: dict[str, Any] = {"node": node, "statement": ref.statement}
+        ref = NodeRef(id=node, statement=as_asked(state.tree[node], cutoff).statement)
+        row: dict[str, Any] = {"node": node, "statement": state.tree[node].statement}
         try:
             memory = await recall_event(ref, cutoff=cutoff, ask=ask, settings=state.settings.agent)
         except AgentGaveUp as error:

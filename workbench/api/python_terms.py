@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any, TypeVar, cast
 
-from workbench.errors import Command, Option, WorkbenchError, shell_terms
+from proxies.remedies import Command, Option, Remedied, shell_terms
 
 F = TypeVar("F", bound=Callable[..., Any])
 C = TypeVar("C", bound=type)
@@ -31,7 +31,7 @@ CALLS = {
 #: Option -> keyword, where they differ.
 KEYWORDS = {"yes": "rebuy", "output": "path"}
 #: Options that say which call it is.
-_KINDS = {"review"}
+_KINDS = {"live", "review"}
 
 
 def python_terms(remedy: Command | Option) -> str:
@@ -58,7 +58,7 @@ def _literal(value: str | bool) -> str:
 def _worded() -> Any:
     try:
         yield
-    except WorkbenchError as error:
+    except Remedied as error:
         error.terms = python_terms
         raise
 

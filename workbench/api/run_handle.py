@@ -432,7 +432,7 @@ class Analysis:
         path = self._run.notebook(node)
         if path is None:
             raise LookupError(
-                f"{node} has no proof notebook: proofs belong to grounded leaves ({', '.join(self._run.tree.leaves())})"
+                f"{node} has no proof notebook; these drivers may have one: {', '.join(self._run.tree.leaves())}"
             )
         return Proof(path, run=self._run, node=node)
 

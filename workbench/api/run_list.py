@@ -1,5 +1,6 @@
 """Runs as a caller has them: analyze a claim, resume, open or take in a run, list runs and hold them against each other."""
 
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from workbench.api.run_handle import Analysis
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
+from workbench.engine.named_settings import SETTINGS
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
@@ -24,13 +26,16 @@ from workbench.models.model_options import OFFLINE
 from workbench.questions.readings.choice import day_of, read_for_run
 from workbench.questions.readings.read import read as read_text
 from workbench.reports.note_page import write_report
+from workbench.requests import described, keywords_of, takes
 from workbench.views import run_documents, tree_questions
 from workbench.views.run_view import view
 from workbench.widgets.proofs.cell_progress import progress_listener
 from workbench.workers.worker_choice import workers_at
 
 
+@takes("options", keywords_of(*SETTINGS, but=("preset",)))
 @in_python_terms
+@described(*SETTINGS, but=("preset",))
 async def analyze(
     statement: str,
     *,
@@ -43,29 +48,29 @@ async def analyze(
     reading: int | None = None,
     **options: Any,
 ) -> Analysis:
-    """Break a claim into a tree, ground every leaf in a sealed notebook, and return the finished analysis.
+    """Break a claim into drivers, collect evidence for each in a sealed notebook, and return the finished analysis.
 
     Parameters
     ----------
     statement : str
-        A proposition that will turn out true or false.
+        A claim that will turn out true or false.
     cutoff : str
-        Knowledge cutoff: a date (start of that day in New York), an instant, or ``"now"``.
+        A date (start of that day in New York), an instant, or ``"now"``.
     preset : str
         Named set of defaults.
     quiet : bool
         Show no progress: in a notebook an output of the cell, elsewhere lines on stderr.
     plan_only : bool
-        Stop after the tree; ``resume`` grounds it.
+        Stop after the tree; ``resume`` collects the evidence.
     workers : str or int, optional
-        Ground elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
+        Collect evidence elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
     trust_cluster : bool
         Needed with ``dask://``: whoever holds the cluster's certificate can run code in this process.
     reading : int, optional
         Which reading of an ambiguous claim is meant, from 1; ``workbench.read`` lists them.
     **options
-        Any field of ``RunSettings`` or ``AgentSettings``: ``model``, ``api_base``, ``max_leaves``, ``trials``, ...
-        ``isolation`` names the level of the kernels; without it the best sealed level that works here is taken.
+    aggregation, options : mapping, optional
+        Settings of how trials become one probability, and of one agent by its role. What is None is as the preset says.
 
     Raises
     ------
@@ -101,6 +106,14 @@ async def analyze(
         return Analysis(view(store, run_id))
 
 
+@takes(
+    "options",
+    {
+        name: each
+        for name, each in inspect.signature(analyze).parameters.items()
+        if name not in ("statement", "cutoff")
+    },
+)
 @in_python_terms
 def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, Any]:
     """Return what a claim in words is taken to say, and whether ``model`` can treat it; nothing is asked or started.

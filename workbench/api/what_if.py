@@ -70,4 +70,4 @@ class WhatIfView:
         lines = [f"{item.id:8}{percent(item.before)} -> {percent(item.after)}" for item in self.changed]
         for change in self._result.asked_again or ():
             lines += [printable(line) for line in brought_lines(change)]
-        return "\n".join([*lines, f"root    {percent(self.before)} -> {percent(self.after)}"])
+        return "\n".join([*lines, f"claim   {percent(self.before)} -> {percent(self.after)}"])

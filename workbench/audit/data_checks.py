@@ -246,8 +246,8 @@ def leaves_read_data(records: Records) -> list[Answer]:
         return [("warn", line) for line in no_data_lines(records.without_data)]
     valued = [leaf for leaf in records.state.tree.leaves() if records.state.tree[leaf].belief is not None]
     if not valued:
-        return [("ok", "no leaf has a value yet")]
-    return [("ok", f"each of the {len(valued)} leaves with a value read data")]
+        return [("ok", "no driver has a value yet")]
+    return [("ok", f"each of the {len(valued)} drivers with evidence read data")]
 
 
 def web_results(records: Records) -> list[Answer]:

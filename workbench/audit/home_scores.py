@@ -36,7 +36,7 @@ def _run_facts(state: RunState) -> dict[str, Any] | str:
     if state.imported is not None:
         return "imported: somebody else's forecast"
     if belief is None:
-        return "no probability of its root"
+        return "no probability of its claim"
     if outcome.p not in (0.0, 1.0):
         return f"came out as a share ({outcome.p:g}): only yes and no are scored"
     known = state.parsed_cutoff()

@@ -21,16 +21,18 @@ def root_recomputed(records: Records) -> list[Answer]:
     """Whether every inner node follows from its children by its stored rule."""
     tree = records.state.tree
     if tree.root.p is None:
-        return [("warn", "the root has no probability yet")]
+        return [("warn", "the claim has no probability yet")]
     if off := rule_faults(records.state):
         return [("bad", f"the stored p of {', '.join(off)} is not what the rule gives")]
-    return [("ok", f"all {len(tree.inner())} inner nodes follow from their children by their stored rules")]
+    return [
+        ("ok", f"all {len(tree.inner())} inner drivers follow from those below them by their stored rules")
+    ]
 
 
 def root_alone(records: Records) -> list[Answer]:
     """The same of a claim without propositions below it: nothing is combined."""
     if records.state.tree.root.p is None:
-        return [("warn", "the root has no probability yet")]
+        return [("warn", "the claim has no probability yet")]
     return [("ok", "the claim was not broken down, so no value is combined from others")]
 
 
@@ -42,7 +44,7 @@ def trials_pooled(records: Records) -> list[Answer]:
     off = [item for item in combined_faults(records.store, state) if item.check in ("pooled", "root")]
     if off:
         return [("bad", "; ".join(f"{item.node}: {item.what}" for item in off[:5]))]
-    return [("ok", f"all {len(state.pooled)} leaves count as their trials say")]
+    return [("ok", f"all {len(state.pooled)} drivers count as their trials say")]
 
 
 def look_ups(records: Records) -> list[Answer]:
@@ -69,7 +71,7 @@ def coherence(records: Records) -> list[Answer]:
     contradictions = check_tree(records.state.tree)
     if contradictions:
         return [("warn", f"{item.kind}: {item.message}") for item in contradictions]
-    return [("ok", "no contradiction among the propositions, polarity agrees with every sign")]
+    return [("ok", "no contradiction among the drivers, polarity agrees with every sign")]
 
 
 def isolation(records: Records) -> list[Answer]:
@@ -133,7 +135,7 @@ def proof_notebooks(records: Records) -> list[Answer]:
     # A tree that was imported as JSON or CSV has values without trials: nothing was proved, so nothing is missing.
     if missing and any(key[0] in missing for key in state.trials):
         return [("bad", f"missing: {', '.join(missing)}")]
-    return [("ok", f"{len(grounded) - len(missing)} of {len(grounded)} grounded leaves have one")]
+    return [("ok", f"{len(grounded) - len(missing)} of {len(grounded)} drivers with evidence have one")]
 
 
 def proofs_verified(records: Records) -> list[Answer]:

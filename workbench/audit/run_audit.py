@@ -43,10 +43,10 @@ QUESTIONS = (
         {"no_data": says("nothing to rate: no answer is on record")},
     ),
     AuditQuestion(DATA_READ, data.leaves_read_data),
-    AuditQuestion("root recomputed", proofs.root_recomputed, {"no_tree": proofs.root_alone}),
+    AuditQuestion("claim recomputed", proofs.root_recomputed, {"no_tree": proofs.root_alone}),
     AuditQuestion("trials pooled", proofs.trials_pooled),
     AuditQuestion("looked up by the synthesizer", proofs.look_ups),
-    AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one proposition contradicts nothing")}),
+    AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one claim contradicts nothing")}),
     AuditQuestion("web results", data.web_results),
     AuditQuestion("cut texts", asked_text.cut_texts),
     AuditQuestion(

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
+from workbench.backtests.claim_fan import claim_fan
 from workbench.backtests.known_rows import KnownRows, read_known_rows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import MOST, earlier_days, moved_claim
@@ -22,14 +23,11 @@ from workbench.backtests.walk_forward import (
     refuse_later_knowledge,
 )
 from workbench.blocking import run_blocking
-from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.reading import chance
-from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, base_rate, check, claim_history, settle
+from workbench.questions.decision import Rows, appraise, base_rate, check
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTable, record_document
 
 
@@ -45,20 +43,17 @@ class OwnForecaster:
 
 
 class PathsForecaster:
-    """Forecasts a claim as the share of the ensemble's paths on which it comes true; what it learns of one cutoff serves the next."""
+    """Forecasts a claim as the share of the ensemble's paths on which it comes true: the root of the key-free tree."""
 
     name = "ensemble of paths"
 
     def __init__(self) -> None:
-        self._ensembles: dict[str, Ensemble] = {}
+        # What the members said at one cutoff serves the next.
+        self._paths = ClaimPaths()
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
         """Return the forecast; see `ClaimForecaster`."""
-        claim = settle(claim, rows)
-        history = claim_history(claim, rows)
-        ensemble = self._ensembles.setdefault(f"{claim.series} {claim.other}", Ensemble())
-        paths = ensemble.paths(history, claim.end, Calendar.of(history))
-        return Forecast(chance(claim_reading(claim), paths).p, base_rate(claim, rows, last_day))
+        return Forecast(self._paths.chance(claim, rows), base_rate(claim, rows, last_day))
 
 
 def open_paths(known: KnownRows) -> PathsForecaster:
@@ -154,7 +149,7 @@ def claim_record(
     Returns
     -------
     dict
-        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``record`` of `record_document` (null where no past cutoff could
+        ``p`` and ``base_rate`` at the cutoff, ``claim`` as it was read, ``fan`` of its series (`claim_fan`), ``record`` of `record_document` (null where no past cutoff could
         be reached), ``left_out`` with how many cutoffs fell out for which reason, ``line`` for people, ``rows`` with every past forecast.
 
     Raises
@@ -197,6 +192,7 @@ def claim_record(
         "forecaster": forecaster.name,
         "p": today.p,
         "base_rate": today.base_rate,
+        "fan": claim_fan(claim, now),
         "record": record,
         "line": "no past cutoff to judge it by: take the base rate" if record is None else record["line"],
         "left_out": dict(Counter(each for each in results if isinstance(each, str))),

@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Protocol
 
-from workbench.backtests.driftless import driftless_chance
 from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.forecasts.driftless_walk import DriftlessWalk
+from workbench.forecasts.reading import chance
+from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, check, resolve
+from workbench.questions.decision import Rows, check, claim_history, resolve, settle
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import ScienceError
 
 
@@ -111,3 +114,18 @@ def refuse_later_knowledge(
             f"the forecast of {last_day} rests on what became known after it: {first.p:.4f} in this world, {second.p:.4f} in one "
             "with another future"
         )
+
+
+def driftless_chance(claim: Claim, rows: Mapping[str, Rows]) -> float:
+    """Return the probability of a claim under the driftless walk, from the rows known at its cutoff.
+
+    Raises
+    ------
+    ScienceError
+        Too few values are known.
+    """
+    claim = settle(claim, rows)
+    history = claim_history(claim, rows)
+    walk = DriftlessWalk(logs=not (claim.about.monthly and claim.about.kind == "yield"))
+    paths = walk.paths(history, claim.end, Calendar.of(history))
+    return chance(claim_reading(claim), paths).p

@@ -1,13 +1,14 @@
-"""``help``: all that a command takes, with the options and settings that its short help leaves out."""
+"""``help``: all that a command takes, with the options and settings that its short help leaves out; and what the words mean."""
 
 from typing import Annotated, Any
 
 import typer
 
 from workbench.cli.common import command, echo
-from workbench.cli.table import show_table
+from workbench.cli.table import show_fields, show_table
 from workbench.engine.named_settings import setting_of, settings_by_name
 from workbench.errors import UsageError
+from workbench.formatting import GLOSSARY
 
 
 @command
@@ -17,7 +18,10 @@ def full_help(
         list[str] | None, typer.Argument(metavar="COMMAND...", help="A command, as it is typed.")
     ] = None,
 ) -> None:
-    """Everything a command takes: all options, and the settings that --set reaches."""
+    """Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."""
+    if words == ["glossary"]:
+        show_fields(list(GLOSSARY.items()))
+        return
     target: Any = context.find_root().command
     place = context.find_root()
     for word in words or ():

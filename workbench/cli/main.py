@@ -85,7 +85,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
         "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that collects evidence: see docs/scale.md."),
         "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
-        "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches."),
+        "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."),
     },
     # Names from before the groups; they work, and are not listed.
     UNLISTED: {**ANNOTATE, **CRITIQUE, **SCIENCE},

@@ -32,7 +32,7 @@ _SOURCE = typer.Option(
     help="Where the question comes from (polymarket, fred, ...): its sites are blocked. Repeatable."
 )
 _MODEL = typer.Option(
-    help="Model that reads results and pages for later knowledge; without one rules alone do."
+    help="Model that reads results and pages for later knowledge; without one rules alone do (docs/leaks.md has what either misses and loses)."
 )
 _AUDIT = typer.Option(
     "--audit",

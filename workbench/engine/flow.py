@@ -214,7 +214,10 @@ class Engine:
                 await Planning(recorder, agents.analyzer, gateway, brief).plan()
             if plan_only:
                 recorder.record(
-                    ev.RunStopped(why="plan-only", detail="the tree stands; `workbench resume` grounds it")
+                    ev.RunStopped(
+                        why="plan-only",
+                        detail="the drivers stand; `workbench resume` collects their evidence",
+                    )
                 )
                 return recorder.state
             await asyncio.sleep(0)

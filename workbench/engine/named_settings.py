@@ -16,6 +16,8 @@ from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.requests import RequestField, Setting, fields_of
 
+#: The models whose fields are settings by their own names.
+SETTINGS = (RunSettings, AgentSettings, ClaimContext)
 #: Agents whose own settings go as ``ROLE.NAME``; the agent checks them.
 ROLES = ("analyzer", "grounder", "synthesizer")
 AGGREGATION = "aggregation"
@@ -26,7 +28,7 @@ _KEYED = ("models", "prices", "limits", "headers", "body")
 @cache
 def settings_by_name() -> dict[str, RequestField]:
     """Return all settings by the name they have in ``--set``."""
-    own = [*fields_of(RunSettings), *fields_of(AgentSettings), *fields_of(ClaimContext)]
+    own = [each for model in SETTINGS for each in fields_of(model)]
     return {
         **{each.word: each for each in own},
         **{f"{AGGREGATION}.{each.word}": each for each in fields_of(Aggregation)},

@@ -59,7 +59,7 @@ def check_statement(statement: str) -> str:
     """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
     text = " ".join(statement.split())
     if not text:
-        raise UsageError("the statement is empty: write a proposition that will turn out true or false")
+        raise UsageError("the statement is empty: write a claim that will turn out true or false")
     if len(text) > MAX_STATEMENT:
         raise UsageError(
             f"the statement has {len(text)} characters, at most {MAX_STATEMENT} are taken: state one claim"

@@ -178,7 +178,7 @@ def cost_line(state: RunState) -> str:
     expected = forecast(state)
     roles = {role: name for role, name in state.settings.models.items() if role in _ROLES}
     models = dict.fromkeys(roles.get(role, state.settings.model) for role in _ROLES)
-    line = f"grounding will take about {expected.model_calls} calls to {' and '.join(models)}"
+    line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
     few, many = expected.range_of(expected.model_calls)
     if expected.spread > 1:
         line += f" ({few:.0f} to {many:.0f})"

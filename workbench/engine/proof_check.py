@@ -96,7 +96,7 @@ def _pooled_faults(events: Iterable[ev.Event], aggregation: Aggregation) -> list
                     Combined(
                         node="P0",
                         check="root",
-                        what=f"the run ended with {event.p!r}, its root says {root!r}",
+                        what=f"the run ended with {event.p!r}, its claim says {root!r}",
                     )
                 )
             case _:
@@ -211,7 +211,7 @@ async def verify_run(
     proofs = [key for key, trial in sorted(state.trials.items()) if trial.belief and node in (None, key[0])]
     if not proofs:
         of = f"{node} of run {run_id}" if node else f"run {run_id}"
-        raise UsageError(f"{of} has no concluded proof to verify: proofs belong to grounded leaves")
+        raise UsageError(f"{of} has no concluded proof to verify: drivers that have their evidence have one")
     recorded = [
         ProofCheck(
             node=leaf,

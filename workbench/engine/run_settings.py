@@ -73,7 +73,7 @@ class RunSettings:
     grounder: Annotated[
         str,
         Setting(
-            panel="Leaves",
+            panel="Drivers",
             text="How evidence is collected: in notebooks, or by an agent that looks things up.",
             option="--grounder",
             in_file="any",
@@ -111,7 +111,7 @@ class RunSettings:
     ] = None
     trials: Annotated[
         int,
-        Setting(panel="Leaves", text="Independent forecasts per driver.", option="--trials", in_file="any"),
+        Setting(panel="Drivers", text="Independent forecasts per driver.", option="--trials", in_file="any"),
     ] = 1
     concurrency: Annotated[
         int,
@@ -255,7 +255,7 @@ class RunSettings:
     cell_timeout: Annotated[
         float | None,
         Setting(
-            panel="Leaves",
+            panel="Drivers",
             text="Seconds a notebook cell may run; 120 without it.",
             option="--cell-timeout",
             resume=True,
@@ -299,7 +299,7 @@ class RunSettings:
         ),
     ] = None
     max_proof_retries: Annotated[
-        int, Setting(panel="Leaves", text="Attempts that a driver gets before the run stops (paper A, C.1).")
+        int, Setting(panel="Drivers", text="Attempts that a driver gets before the run stops (paper A, C.1).")
     ] = 3
     strict: Annotated[
         bool, Setting(panel="Data", text="Refuse data whose date cannot be fully proven.", option="--strict")

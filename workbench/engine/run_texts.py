@@ -14,6 +14,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.models.base import ModelReply
+from workbench.propositions import Proposition, Tree
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -36,6 +37,26 @@ def cut_claim(
     for name in (*(["the statement"] if claim.emptied else []), *known.emptied):
         raise UsageError(emptied_line(name, cutoff))
     return claim.text, _with_context(settings, cutoff), _records({"statement": claim.cut, **known.cut})
+
+
+def as_asked(proposition: Proposition, cutoff: Cutoff) -> Proposition:
+    """Return a proposition as a model may be asked about it: without remarks of later in its statement.
+
+    For what is asked about a run that is done: it may be of a version that cut nothing, or somebody else's.
+    """
+    shown = as_of(proposition.statement, cutoff, kind="title")
+    if shown.emptied:
+        raise UsageError(emptied_line(f"the statement of {proposition.id}", cutoff))
+    return replace(proposition, statement=shown.text) if shown.cut else proposition
+
+
+def tree_as_asked(tree: Tree, cutoff: Cutoff) -> Tree:
+    """Return a tree with every statement as of `as_asked`."""
+    for node in tree.ids():
+        shown = as_asked(tree[node], cutoff)
+        if shown is not tree[node]:
+            tree = tree.restate(node, shown.statement, keep_belief=True)
+    return tree
 
 
 def _with_context(settings: RunSettings, cutoff: Cutoff) -> RunSettings:

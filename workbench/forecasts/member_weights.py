@@ -10,6 +10,8 @@ from workbench.science.arrays import FloatArray
 #: Separate past windows that equal weights, and a calibration of none, count as much as.
 _EQUAL, _UNCHANGED = 12.0, 20.0
 _ROUNDS = 60
+#: Widths of the kernels of a member's density and of its rank, in deviations of its sample.
+_DENSITY_WIDTH, _RANK_WIDTH = 0.3, 0.05
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +27,9 @@ class EnsembleFit:
 def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
     """Return the density of a sample at an outcome, and the share of it below, both smoothed by a normal kernel.
 
-    A hundredth of the density is a far wider normal curve, so that one surprise does not rule a member out.
+    A hundredth of the density is a far wider normal curve, so that one surprise does not rule a member out. The share is smoothed less: a
+    kernel widens what it smooths, and a pool that is judged by a wider one than it draws stays too narrow (its 50 % band held 45 %
+    of what came on 51 series).
 
     Examples
     --------
@@ -34,13 +38,13 @@ def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
     0.5
     """
     deviation = float(sample.std()) or 1e-12
-    width = 0.3 * deviation
+    width = _DENSITY_WIDTH * deviation
     z = (outcome - sample) / width
     far = (outcome - float(sample.mean())) / (5.0 * deviation)
     root = np.sqrt(2.0 * np.pi)
     density = 0.99 * float(np.exp(-0.5 * z**2).mean()) / (width * root)
     density += 0.01 * float(np.exp(-0.5 * far**2)) / (5.0 * deviation * root)
-    return max(density, 1e-300), float(ndtr(z).mean())
+    return max(density, 1e-300), float(ndtr((outcome - sample) / (_RANK_WIDTH * deviation)).mean())
 
 
 def fit_ensemble(densities: FloatArray, ranks: FloatArray, separate: float) -> EnsembleFit:

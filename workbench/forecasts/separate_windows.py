@@ -1,4 +1,6 @@
-"""How many separate windows overlapping or persistent outcomes count as: the number behind every band of a past share."""
+"""How many separate windows overlapping or persistent outcomes count as, and the variance of a chance that rests on them."""
+
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -47,3 +49,40 @@ def separate_windows(outcomes: ArrayLike, overlap: float) -> float:
         over = np.flatnonzero(raised < 0.0)
         times = 1.0 + 2.0 * float(raised[: over[0] if len(over) else None].sum())
     return max(count / max(times, length), 1.0)
+
+
+def chance_variance(
+    p: float, separate: float, members: Sequence[float] = (), weights: Sequence[float] = ()
+) -> float:
+    """Return the variance of a chance about the one that a longer past and the right model would give.
+
+    Two errors that add up: another stretch of the same past would give another share of ``separate`` windows (what resampling the
+    history in blocks does, without the resampling), and the members differ.
+
+    Parameters
+    ----------
+    p : float
+        The pooled chance.
+    separate : float
+        Of `separate_windows`.
+    members, weights : sequence of float
+        What each member says, and the weight of its paths; none for a share of past windows alone.
+
+    Notes
+    -----
+    The central 90 % of it held the true conditional chance in 86 to 100 % of 100 simulated histories of 12 years each, for higher, level,
+    average and spread claims at 1, 4 and 12 weeks (tests/forecasts/test_chance_bands.py): at most of them wider than need be, since
+    a drift is known better by its prior than by the past alone. Either error by itself held it in 56 to 76 % where it was worst.
+
+    Examples
+    --------
+    >>> round(chance_variance(0.5, 25.0), 4), round(chance_variance(0.5, 25.0, [0.4, 0.6], [0.5, 0.5]), 4)
+    (0.01, 0.02)
+    """
+    shares = np.asarray(weights, dtype=np.float64)
+    differ = (
+        float(shares @ (np.asarray(members, dtype=np.float64) - p) ** 2 / shares.sum())
+        if shares.sum()
+        else 0.0
+    )
+    return p * (1.0 - p) / separate + differ

@@ -29,15 +29,15 @@ _A_YEAR: dict[Frequency, float] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
-    """Which stamps a series has: its frequency, and how late its values are published.
+    """Which stamps a series has, by its frequency.
+
+    How late values are published is no part of it: a forecaster is given what was public at the cutoff, and all steps after the last value
+    of that are its horizon, whether they have passed or not.
 
     Parameters
     ----------
     frequency : str
         ``session`` are trading days of the New York Stock Exchange, by rule; ``weekday`` knows no holidays.
-    lag : int
-        Days from a stamp until its value is public (a month's price index: some 45). It tells which values a *past*
-        cutoff saw, so that a record of past forecasts knew no more than this one: what is not published yet is part of the horizon.
 
     Examples
     --------
@@ -48,10 +48,9 @@ class Calendar:
     """
 
     frequency: Frequency
-    lag: int = 0
 
     @classmethod
-    def of(cls, history: History, *, lag: int = 0) -> "Calendar":
+    def of(cls, history: History) -> "Calendar":
         """Return the calendar that a history's own days suggest; a source that documents another one passes it instead.
 
         Examples
@@ -69,16 +68,16 @@ class Calendar:
                 (60, "month"),
                 (200, "quarter"),
             )
-            return cls(frequency=next((name for limit, name in limits if gap <= limit), "year"), lag=lag)
+            return cls(frequency=next((name for limit, name in limits if gap <= limit), "year"))
         weekend = not bool(np.is_busday(history.days).all())
         if weekend:
-            return cls(frequency="day", lag=lag)
+            return cls(frequency="day")
         years = history.days.astype("datetime64[Y]").astype(int) + 1970
         closed = exchange_holidays(int(years[0]), int(years[-1]))
         # A market that is open on more than a few of the New York holidays keeps another calendar.
         open_then = np.isin(history.days, closed).sum()
         within = ((closed >= history.days[0]) & (closed <= history.days[-1])).sum()
-        return cls(frequency="weekday" if open_then > 0.2 * within else "session", lag=lag)
+        return cls(frequency="weekday" if open_then > 0.2 * within else "session")
 
     @property
     def steps_a_year(self) -> float:
@@ -217,9 +216,13 @@ class Paths:
         if not np.array_equal(self.weights, other.weights):
             raise DomainError("two series are combined path by path: draw them together")
         _, mine, theirs = np.intersect1d(self.days, other.days, return_indices=True)
+        values = other.values[:, theirs]
+        if combination == "ratio" and (other.known.values > 0).all():
+            # Steps that are amounts may carry one path in thousands of a price below 0, where it has no ratio.
+            values = np.maximum(values, 1e-3 * other.last[1])
         return replace(
             self,
-            values=_combined(self.values[:, mine], other.values[:, theirs], combination),
+            values=_combined(self.values[:, mine], values, combination),
             days=self.days[mine],
             known=combined_history(self.known, other.known, combination),
         )

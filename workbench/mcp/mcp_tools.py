@@ -26,9 +26,7 @@ from workbench.whatif.run_edits import require_grounded, what_if
 A = TypeVar("A", bound=BaseModel)
 
 RunName = Annotated[str, Field(description="Run id, the beginning of one, or `last`.", max_length=100)]
-Node = Annotated[
-    str, Field(description="Id of a proposition, such as P2.1; P0 is the claim.", max_length=100)
-]
+Node = Annotated[str, Field(description="Id of a driver, such as P2.1; P0 is the claim.", max_length=100)]
 
 
 class _Arguments(BaseModel):
@@ -88,7 +86,7 @@ class ProofArguments(RunArguments):
 class VerifyArguments(RunArguments):
     """Arguments of ``verify``."""
 
-    node: Annotated[str | None, Field(description="One leaf; all without it.", max_length=100)] = None
+    node: Annotated[str | None, Field(description="One driver; all without it.", max_length=100)] = None
 
 
 class _PlayedOnScenario(RunArguments):
@@ -183,26 +181,26 @@ class Tools:
             ),
             McpTool(
                 name="read_tree",
-                about="One analysis: its propositions with probabilities, the rule of each inner one, which proofs there are.",
+                about="One analysis: its claim and drivers with probabilities, the rule of each inner one, which proofs there are.",
                 arguments=RunArguments,
                 answer=self._read_tree,
             ),
             McpTool(
                 name="read_proof",
-                about="The proof behind a leaf: report, and the cells of its notebook with what they printed.",
+                about="The evidence for a driver: report, and the cells of its notebook with what they printed.",
                 arguments=ProofArguments,
                 answer=self._read_proof,
             ),
             McpTool(
                 name="what_if",
-                about="Change propositions in thought and see which others move; nothing is kept, no model is asked."
+                about="Change drivers in thought and see which others move; nothing is kept, no model is asked."
                 " Made in the order unpin, restate, add, remove, polarity, report, rule, weight, pin, set.",
                 arguments=EditArguments,
                 answer=self._what_if,
             ),
             McpTool(
                 name="sensitivity",
-                about="What each leaf does to the claim: its weight, its contribution, the range it can move the claim in.",
+                about="What each driver does to the claim: its weight, its contribution, the range it can move the claim in.",
                 arguments=RunArguments,
                 answer=self._sensitivity,
             ),
@@ -296,9 +294,7 @@ class Tools:
         held = self._held(state, arguments.scenario, may_be_new=proposes)
         fresh = arguments.request().edits(play(state.tree, held).tree)
         if not fresh and (proposes or not held):
-            raise UsageError(
-                "nothing is changed: set, add, remove, pin, unpin, restate or weigh a proposition"
-            )
+            raise UsageError("nothing is changed: set, add, remove, pin, unpin, restate or weigh a driver")
         return what_if(state, (*held, *fresh), now=utc_now()).to_json(), fresh
 
     def _held(self, state: RunState, name: str | None, *, may_be_new: bool) -> tuple[Edit, ...]:

@@ -9,6 +9,7 @@ from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
 from workbench.offline.report_records import OutcomeRecord, read_records
 from workbench.questions.claims import Claim
+from workbench.questions.series.series_leaf import path_words
 
 TERMINATE = "<TERMINATE_NOTEBOOK>"
 
@@ -32,20 +33,11 @@ def _tagged(cell: PlannedCell) -> str:
 def debug_reply(steps: Sequence[Sequence[PlannedCell]], messages: Sequence[Message]) -> str:
     """Return a correction of the failed cell, by rule; the debug stage calls this.
 
-    A cell of the notebook is sent again unchanged, because most failures of a data source pass. If the error came from the
-    simulation or from the drawing, the cell is sent again without that part.
+    A cell of the notebook is sent again unchanged, because most failures of a data source pass; a drawing that failed is made plainer.
     """
     question = next((message.content for message in reversed(messages) if message.role == "user"), "")
     sources = [cell.source for step in steps for cell in step if cell.kind == "python"]
     failed = next((source for source in sources if source in question), None)
-    # What failed may be a cell that an earlier correction has already sent without the simulated model.
-    tried = [
-        source
-        for source in sources
-        if _without_garch(source) != source and _without_garch(source) in question
-    ]
-    if failed is None and tried:
-        failed = tried[0]
     if failed is None:
         failed = _last_cell(messages) or sources[-1]
     why, source = _mended(failed, question)
@@ -58,44 +50,29 @@ def _mended(source: str, question: str) -> tuple[str, str]:
         return "The data door refused or showed a row that it should not; the same request once more.", source
     if "ApiUnavailable" in question:
         return "The source was not there for a moment; the same request once more.", source
-    if "arch" in question and _without_garch(source) != source:
-        return "The GJR-GARCH fit failed, so the remaining models share its weight.", _without_garch(source)
-    if "plt.subplots" in source:
+    if "proof_figure(" in source:
         return (
             "The drawing failed; a plain line with the cutoff says the least that it has to.",
             _plain_figure(source),
         )
-    if _without_garch(source) != source:
-        return "The estimate failed; the simulated model is left out.", _without_garch(source)
     return "The cell should have worked; it is sent again as it was meant.", source
 
 
-def _without_garch(source: str) -> str:
-    """An estimating cell without the simulated model."""
-    cut = re.sub(
-        r"# GJR-GARCH\(1,1\).*?models\[\"GJR-GARCH\"\] = [^\n]*\n", "", source, count=1, flags=re.DOTALL
-    )
-    return cut
-
-
 def _plain_figure(source: str) -> str:
-    values = "series" if "series.index" in source else "close"
-    title = next((line for line in source.splitlines() if line.strip().startswith("title = ")), 'title = ""')
+    title = next(line for line in source.splitlines() if line.startswith("title = "))
     return "\n".join(
         [
             "import matplotlib.pyplot as plt",
             "",
-            title.strip(),
+            title,
             'plt.rcParams["text.parse_math"] = False',
             "figure, axes = plt.subplots(figsize=(9, 4))",
-            f"axes.plot({values}.index, {values})",
-            f'axes.axvline({values}.index[-1], color="black", label="cutoff")',
-            "axes.axhline(float("
-            + values
-            + '.iloc[-1]), color="#c0392b", linestyle="--", label="last value")',
-            'axes.set_title(f"{title}: p = {p:.2f}")',
+            "axes.plot(history.days, history.values)",
+            'axes.axvline(history.days[-1], color="black", label="cutoff")',
+            'axes.axhline(history.values[-1], color="#c0392b", linestyle="--", label="last value")',
+            'axes.set_title(f"{title}: p = {forecast.p:.2f}")',
+            'axes.set_ylabel("value")',
             "axes.legend()",
-            "plt.show()",
         ]
     )
 
@@ -137,33 +114,29 @@ def conclusion_reply(node: NodeRef, claim: Claim, messages: Sequence[Message]) -
 
 def _report(record: OutcomeRecord, claim: Claim) -> str:
     data = record.data
-    models = {str(name): float(value) for name, value in dict(data.get("models", {})).items()}
-    spread = f"between {min(models.values()):.3f} and {max(models.values()):.3f}" if models else "not shown"
-    listed = ", ".join(f"{name} {value:.3f}" for name, value in models.items())
-    others = ", ".join(
-        f"{name} {float(value):.3f}" for name, value in dict(data.get("comparators", {})).items()
-    )
     parts = [
         f"**{record.statement}**",
         *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
         *(f"Note: {note}." for note in claim.notes),
         f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
         f"cutoff it came true in {record.base_rate:.1%}; they overlap and count as {record.effective_windows:.1f} separate "
-        f"ones. The estimate is the plain mean of {len(models)} models ({listed}), which lie {spread}: p = {record.p:.4f}.",
+        f"ones.{_like(record)} Both stand beside the answer and are no part of it.",
+        path_words(record.p, record.data),
+        _caveats(record, claim),
     ]
-    if others:
-        parts.append(f"Printed beside it for comparison, with weight 0: {others}.")
-    parts.append(_caveats(record, claim))
     return "\n\n".join(parts)
+
+
+def _like(record: OutcomeRecord) -> str:
+    like = record.data.get("like")
+    return f" And {like['words']}." if like else ""
 
 
 def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     doubts = []
-    # 50 / sqrt(n) is the standard error of a share near one half, in points.
     if record.effective_windows < 12:
         doubts.append(
-            f"only {record.effective_windows:.1f} separate windows lie behind it, so the number is rough by some "
-            f"{50 / record.effective_windows**0.5:.0f} points"
+            f"only {record.effective_windows:.1f} separate windows of this length lie in the visible past"
         )
     if claim.series in ("SP500", "NASDAQ"):
         doubts.append("the index is a price index without dividends")
@@ -178,14 +151,16 @@ def _caveats(record: OutcomeRecord, claim: Claim) -> str:
     )
     # The cells hold p inside these bounds, so a value that equals one was cut.
     if record.p in (0.02, 0.98):
-        doubts.append("the mean of the models lay beyond it and is held at this bound")
+        doubts.append("the share of the paths lay beyond it and is held at this bound")
     return "What is weak: " + "; ".join(doubts) + "."
 
 
 def _key_factor(record: OutcomeRecord) -> str:
+    if record.data.get("decided"):
+        return f"Decided by the value of {record.data['decided']['day']}."
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
         f"It came true in {record.base_rate:.0%} of like windows ({record.effective_windows:.0f} separate); "
-        f"the models lie {word} that, at {record.p:.2f}."
+        f"the paths from today's state lie {word} that, at {record.p:.2f}."
     )

@@ -2,16 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields, replace
 from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
-from workbench.questions.claims import Claim, amount, number
+from workbench.forecasts.leaf_models.spec import LeafSpec
+from workbench.forecasts.reading import Reading
+from workbench.forecasts.series_paths import Combination
+from workbench.questions.claims import Claim
 from workbench.questions.decision import spec_of
 from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.readings_of_claims import claim_reading, state_of
+from workbench.questions.series.series_leaf import RECORD
 from workbench.templates import text_environment
 
 if TYPE_CHECKING:
@@ -100,36 +105,33 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
     last_day : date
         Last day visible at the cutoff.
     """
-    method = spec_of(claim, last_day).method
-    holes = _common(claim, statement=statement, cutoff=cutoff, last_day=last_day)
-    holes |= _SPECIFIC[method](claim)
-    return render_steps(method.replace("-", "_"), holes)
-
-
-def _common(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> dict[str, Any]:
-    article = claim.about.article
-    known = (
-        "series.index[-1]  # the last value known"
-        if claim.about.monthly
-        else "close.index[-1]  # the last close"
-    )
-    return {
+    combination = _combination(claim)
+    unit = f"{claim.series} / {claim.other}" if claim.other else f"{claim.series}, {claim.about.unit}"
+    spec = spec_of(claim, last_day)
+    # Of a ratio: from its history on it is one series, as any other.
+    spec = replace(spec, method="endpoint") if spec.method == "relative" else spec
+    holes = {
         "statement": statement,
         "statement_literal": json.dumps(statement, ensure_ascii=False),
         "reading": _reading(claim, statement),
         "role": _REFERENCE_ROLE if claim.reference else "",
         "kind": "reference" if claim.reference else "leaf",
+        "record": RECORD,
         "cutoff": cutoff,
         "last_day": last_day.isoformat(),
-        "end": claim.end.isoformat(),
-        "start_code": f'pd.Timestamp("{claim.start}")' if claim.start else known,
-        "series": claim.about.sources[0],
-        "article": article,
-        "title_article": article[0].upper() + article[1:],
-        "unit": f"{claim.series}, {claim.about.unit}",
-        "bounds": "\n".join(_bounds(claim)),
-        "seen_from": "x[today]",
+        "last_day_code": _field_code(last_day),
+        "article": claim.about.article
+        if claim.other is None
+        else f"the ratio of {claim.about.article} to {SERIES[claim.other].article}",
+        "combined": "combined_history, " if combination else "",
+        "together": ", together=(first, second)" if combination == "ratio" else "",
+        "fetch": "\n".join(_fetch(claim, combination)),
+        "spec": _indented(_call_code(spec)),
+        "claim": _call_code(claim_reading(claim)),
+        "state": state_of(claim),
+        "unit_literal": json.dumps(unit, ensure_ascii=False),
     }
+    return render_steps("leaf", holes)
 
 
 def _reading(claim: Claim, statement: str) -> str:
@@ -139,139 +141,53 @@ def _reading(claim: Claim, statement: str) -> str:
     return "".join(f"{line}.\n\n" for line in said)
 
 
-# --- the interval of the statistic, as code ------------------------------------------------------------------
+def _combination(claim: Claim) -> Combination | None:
+    if claim.other is not None:
+        return "ratio"
+    return "difference" if len(claim.about.sources) > 1 else None
 
 
-def _bounds(claim: Claim) -> list[str]:
-    """Return lines of code that set ``low`` and ``high``, the interval in which the event happens."""
-    if claim.pattern == "range":
-        low, high = (_level_code(claim, value) for value in (amount(claim), claim.upper or 0.0))
-        return [f"low, high = {low} - 1e-9, {high} + 1e-9  # both ends count"]
-    lines, threshold = _threshold(claim)
-    equality = "equality does not count" if claim.strict else "equality counts"
-    nudge = "+" if (claim.side == "above") == claim.strict else "-"
-    if claim.side == "above":
-        return [*lines, f"low, high = {threshold} {nudge} 1e-9, np.inf  # {equality}"]
-    return [*lines, f"low, high = -np.inf, {threshold} {nudge} 1e-9  # {equality}"]
-
-
-def _threshold(claim: Claim) -> tuple[list[str], str]:
-    if claim.pattern in ("level", "touch"):
-        return [], _level_code(claim, amount(claim))
-    if claim.pattern == "volatility":
-        return [], f"still_needed({number(amount(claim) / 100)})"
-    if claim.pattern == "average":
-        ratio = 1 + (claim.level or 0.0) / 100 * (1 if claim.side == "above" else -1)
-        return [], "0.0" if ratio == 1 else f"np.log({number(ratio)})"
-    growth = _growth_code(claim)
-    if claim.start is None:
-        return [], growth or "0.0"
-    lines = ["# the part of the move that has already happened, where the start lies behind"]
-    if claim.about.monthly:
+def _fetch(claim: Claim, combination: Combination | None) -> list[str]:
+    """Lines that set ``history``, from one data call or two."""
+    names = (
+        claim.about.sources
+        if claim.other is None
+        else (claim.about.sources[0], SERIES[claim.other].sources[0])
+    )
+    monthly = ", monthly=True" if claim.about.monthly else ""
+    lines = []
+    for name, part in zip(names, ("first", "second") if combination else ("history",), strict=True):
         lines += [
-            "behind = months_ahead(START)",
-            "offset = x[today + behind] - x[today] if behind < 0 else 0.0",
+            f'rows = CALL_API("embedded/series/observations", {{"series_id": "{name}"}})',
+            f"{part} = known_series(rows, LAST_DAY{monthly})  # refuses a row of after the cutoff",
+            f'print(f"{name}: {{len({part})}} values, {{{part}.days[0]}} to {{{part}.days[-1]}}, last {{{part}.values[-1]:,.2f}}")',
         ]
-    else:
-        lines += [
-            "seen = START <= close.index[-1]",
-            "offset = float(np.log(close.asof(START) / close.iloc[-1])) if seen else 0.0",
-        ]
-    return lines, f"offset + {growth}" if growth else "offset"
-
-
-def _growth_code(claim: Claim) -> str:
-    if claim.pattern in ("compare", "relative"):
-        return ""
-    return f"np.log({number(1 + amount(claim) / 100)})"
-
-
-def _level_code(claim: Claim, level: float) -> str:
-    if claim.about.monthly:
-        return (
-            f"{number(level)} - x[today]"
-            if claim.about.kind == "yield"
-            else f"np.log({number(level)}) - x[today]"
+    if combination:
+        lines.append(
+            f'history = combined_history(first, second, "{combination}")  # on the days that both have'
         )
-    if claim.about.kind == "volatility":
-        return f"np.log({number(level)})"
-    return f"np.log({number(level)} / close.iloc[-1])"
+    return lines
 
 
-# --- what each template wants beyond that --------------------------------------------------------------------
+def _call_code(value: Reading | LeafSpec) -> str:
+    """The call that makes a value, by the fields that are not as they would be without a word."""
+    lines = []
+    for field in fields(value):
+        content = getattr(value, field.name)
+        if field.default is MISSING or content != field.default:
+            lines.append(f"    {field.name}={_field_code(content)},\n")
+    return f"{type(value).__name__}(\n{''.join(lines)})"
 
 
-def _path(claim: Claim) -> dict[str, str]:
-    highest = claim.side == "above"
-    return {
-        "extreme": "max" if highest else "min",
-        "extreme_word": "highest" if highest else "lowest",
-        "extreme_title": "Highest" if highest else "Lowest",
-        "hits_code": "~happened" if claim.never else "happened",
-        "hits_comment": "the claim says that it does not" if claim.never else "the claim says that it does",
-        "share_of": "1 - " if claim.never else "",
-    }
+def _indented(code: str) -> str:
+    return code.replace("\n", "\n    ")
 
 
-def _reverting(claim: Claim) -> dict[str, str]:
-    if claim.pattern in ("level", "range"):
-        return {
-            "seen_from": "0.0",
-            "statistic_comment": "the level at the end of a window, in logs, and the interval it has to fall into",
-            "statistic_code": "x[past + days]",
-            "level_base": "0.0",
-            "values_label": f"{claim.about.unit}, end of a window",
-        }
-    return {
-        "statistic_comment": "the log change over a window and the interval it has to fall into",
-        "statistic_code": "x[past + days] - x[past + first]",
-        "level_base": "x[today]",
-        "values_label": "end of a window as a multiple of its start",
-    }
-
-
-def _reverting_path(claim: Claim) -> dict[str, str]:
-    levels = claim.pattern == "touch"
-    return _path(claim) | {
-        "past_base": "x[past]" if levels else "0.0",
-        "present_base": "x[today]" if levels else "0.0",
-        "extreme_unit": claim.about.unit if levels else "as a multiple of the start",
-    }
-
-
-def _monthly(claim: Claim) -> dict[str, Any]:
-    differences = claim.about.kind == "yield"
-    vintage = "; the file holds one final, seasonally adjusted vintage, so later revisions are in it"
-    return {
-        "sources": claim.about.sources,
-        "published": ", and is known some days after the month" + ("" if differences else vintage),
-        "x_code": "series.to_numpy()" if differences else "np.log(series.to_numpy())",
-        "level_code": "series.iloc[-1] + bound" if differences else "series.iloc[-1] * np.exp(bound)",
-        "moves_shown": "moves" if differences else "100 * np.expm1(moves)",
-        "bound_shown": "bound" if differences else "100 * np.expm1(bound)",
-        "moves_unit": claim.about.unit if differences else "%",
-    }
-
-
-def _volatility(claim: Claim) -> dict[str, str]:
-    return {"level_fraction": number(amount(claim) / 100), "level_text": number(amount(claim))}
-
-
-def _relative(claim: Claim) -> dict[str, str]:
-    return {"other": SERIES[claim.other or ""].sources[0]}
-
-
-def _nothing(claim: Claim) -> dict[str, str]:
-    return {}
-
-
-_SPECIFIC: dict[str, Callable[[Claim], Mapping[str, Any]]] = {
-    "endpoint": _nothing,
-    "average": _nothing,
-    "path": _path,
-    "volatility": _volatility,
-    "relative": _relative,
-    "reverting": _reverting,
-    "reverting-path": _reverting_path,
-    "monthly": _monthly,
-}
+def _field_code(value: object) -> str:
+    if isinstance(value, date):
+        return f"date({value.year}, {value.month}, {value.day})"
+    if isinstance(value, str):
+        return json.dumps(value)
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_field_code, value))}{',' if len(value) == 1 else ''})"
+    return f'float("{value}")' if value in (float("inf"), -float("inf")) else repr(value)

@@ -184,8 +184,11 @@ _NODE = r"P(?:0|[1-9][0-9]{0,5}(?:\.[1-9][0-9]{0,5}){0,40})"
 _NUMBER = r"[1-9][0-9]{0,3}"
 NOTEBOOK_NAME = re.compile(rf"({_NODE})(?:\.t({_NUMBER}))?\.ipynb")
 JOURNAL_NAME = re.compile(rf"({_NODE})\.({_NUMBER})\.({_NUMBER})\.jsonl")
+#: Source that cells import; its name says its hash.
+LIBRARY_NAME = re.compile(r"library-([0-9a-f]{64})\.json")
 _FILES = re.compile(
-    rf"manifest\.json|tree\.json|proofs/{NOTEBOOK_NAME.pattern}|sessions/{JOURNAL_NAME.pattern}"
+    rf"manifest\.json|tree\.json|proofs/{NOTEBOOK_NAME.pattern}"
+    rf"|sessions/(?:{JOURNAL_NAME.pattern}|{LIBRARY_NAME.pattern})"
 )
 _FOLDERS = ("run/", "run/proofs/", "run/sessions/")
 #: Each but the database is read whole, and a value in memory takes several times its text.

@@ -16,6 +16,7 @@ import nbformat
 import orjson
 from pydantic import ValidationError
 
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
@@ -28,7 +29,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
-from workbench.packages.archive import JOURNAL_NAME, NOTEBOOK_NAME
+from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
 from workbench.propositions.ids import is_id
 from workbench.reports.note_page import report_html
 from workbench.store import BodyUse, EventUnreadable, PackageRefused, Store, StoreCorrupt, StoreTooNew
@@ -79,7 +80,7 @@ def _check_row(table: str, values: dict[str, Any]) -> None:
     """Raise ``PackageRefused`` for a row that says what no row of ours says; its types were checked by the store."""
     _instant(values["at_utc"], table)
     if values["node"] is not None and not is_id(values["node"]):
-        raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no proposition id")
+        raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no driver's id")
     if (values["trial"] or 0) > MAX_NUMBER:
         raise PackageRefused(f"its {table} name trial {values['trial']}, at most {MAX_NUMBER} are taken")
     for name in ("kind", "stage", "path", "model", "cutoff", "request_hash"):
@@ -229,7 +230,7 @@ def _check_texts(state: RunState) -> None:
     leaves = set(state.tree.ids())
     for node, trial in state.trials:
         if node not in leaves or trial > MAX_NUMBER:
-            raise PackageRefused(f"its events ground {node[:40]!r}, which is not in its tree")
+            raise PackageRefused(f"its events collect evidence for {node[:40]!r}, which is not in its tree")
 
 
 def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:
@@ -274,6 +275,11 @@ def _files(store: Store, state: RunState) -> list[IntakeFault]:
                 _trial_of(NOTEBOOK_NAME, path, state)
             _json(path.read_bytes(), path.name)
             nbformat.validate(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+        elif (library := LIBRARY_NAME.fullmatch(path.name)) is not None:
+            try:
+                CellLibrary.read(path.parent, library[1])
+            except JournalBroken as error:
+                findings.append(_altered(str(error), "chain"))
         else:
             findings += _journal(path, state)
     return findings

@@ -238,7 +238,7 @@ def _notebook(store: Store, state: RunState) -> str:
     head = [
         f"# {state.statement}",
         "",
-        f"Knowledge cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}"
+        f"Cutoff {state.cutoff} · run {state.run_id} · {state.settings.model}"
         f" · manifest {manifest_id(store, state.run_id) or 'none'}",
         "",
     ]

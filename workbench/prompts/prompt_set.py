@@ -30,11 +30,14 @@ class PromptSet:
         The folder of earlier files.
     marks : Marks
         Between which marks texts of strangers stand in the run's prompts.
+    begun_with : frozenset of str or None
+        Names of the prompts that there were when the run began; None: today's.
     """
 
     earlier: Mapping[str, str] = field(default_factory=dict)
     previous: Path = PREVIOUS
     marks: Marks = PLAIN_MARKS
+    begun_with: frozenset[str] | None = None
 
     @classmethod
     def of(
@@ -47,7 +50,11 @@ class PromptSet:
             for name, digest in recorded.items()
             if name not in today or load(name).sha256 != digest
         }
-        return cls(changed, previous, marks)
+        return cls(changed, previous, marks, frozenset(recorded) or None)
+
+    def has(self, name: str) -> bool:
+        """Whether the run began with this prompt: what came with a later release is not asked for in it."""
+        return self.begun_with is None or name in self.begun_with
 
     @property
     def missing(self) -> tuple[str, ...]:
@@ -86,7 +93,7 @@ class PromptSet:
 
     def fingerprints(self) -> dict[str, dict[str, str | int]]:
         """Return version and file hash of every prompt as it is rendered from; a run's manifest records them."""
-        files = [self.template(name) for name in names()]
+        files = [self.template(name) for name in names() if self.has(name)]
         return {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
 
 

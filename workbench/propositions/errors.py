@@ -35,7 +35,7 @@ class UnknownNode(TreeError, KeyError):
     def __init__(self, node: str, known: Iterable[str]):
         ids = list(known)
         near = get_close_matches(str(node), ids, n=5, cutoff=0.5) or ids[:5]
-        super().__init__(f"no proposition {node!r} in this tree; nearest: {', '.join(near)}")
+        super().__init__(f"no driver {node!r} in this tree; nearest: {', '.join(near)}")
         self.node = node
         self.nearest = tuple(near)
 

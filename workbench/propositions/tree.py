@@ -209,7 +209,7 @@ class Tree:
         if above.children:
             raise NotExpandable(f"{parent} has children already: {', '.join(above.children)}")
         if above.belief is not None:
-            raise NotExpandable(f"{parent} is grounded already; use add_child to hang a proposition under it")
+            raise NotExpandable(f"{parent} has its value already; use add_child to hang a driver under it")
         if not children:
             raise NotExpandable(f"{parent} needs at least one child")
         return self._hang(above, children, polarities or {}, causality=causality)
@@ -282,7 +282,7 @@ class Tree:
         gone = {node, *self.below(node)}
         parent = self.parent(node)
         if parent is None:
-            raise TreeError("the root cannot be removed")
+            raise TreeError("the claim itself cannot be removed")
         nodes = SharedDict({key: value for key, value in self._nodes.items() if key not in gone})
         above = nodes[parent]
         children = tuple(child for child in above.children if child != node)
@@ -314,7 +314,9 @@ class Tree:
         """
         leaf = self[node]
         if leaf.children or leaf.belief is not None:
-            raise NotExpandable(f"{node} must be an ungrounded leaf to hang an analysis under it")
+            raise NotExpandable(
+                f"{node} must have neither a value nor drivers below it to hang an analysis under it"
+            )
         if any(proposition.rule is not None for proposition in branch.propositions()):
             raise NotExpandable(
                 f"graft the analysis of {node} before it is synthesized: its rules name its local ids"
@@ -393,7 +395,7 @@ class Tree:
         """
         parent = self.parent(node)
         if parent is None:
-            raise TreeError("the root has no polarity: there is nothing above it to speak for")
+            raise TreeError("the claim has no polarity: there is nothing above it to speak for")
         above = self[parent]
         return self._with(
             replace(

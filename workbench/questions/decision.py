@@ -83,8 +83,13 @@ def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Ser
 
 def claim_history(claim: Claim, rows: Mapping[str, Rows]) -> History:
     """Return the known values that a claim is about: its series, or the ratio of its two."""
-    first, *others = (_history(each) for each in series_of(claim, rows) if each is not None)
+    first, *others = claim_histories(claim, rows)
     return combined_history(first, others[0], "ratio") if others else first
+
+
+def claim_histories(claim: Claim, rows: Mapping[str, Rows]) -> list[History]:
+    """Return the known values of a claim's series, one or two."""
+    return [_history(each) for each in series_of(claim, rows) if each is not None]
 
 
 def _history(series: pd.Series) -> History:

@@ -145,7 +145,7 @@ def _reason(plain: str) -> str:
         return "the claim names no series that is embedded here"
     inside = re.sub(r"between \S+ and \S+", "", plain.replace("at or above", "").replace("at or below", ""))
     if _COMPOUND.search(inside.replace("or more", "")):
-        return "the claim joins several propositions, so state them one at a time"
+        return "the claim joins several claims, so state them one at a time"
     if re.search(r"\b(?:the|this|next|last) year\b", plain):
         return "the claim names no year (write it as in: closes 2018 higher)"
     if "{" not in plain:

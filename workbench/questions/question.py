@@ -3,6 +3,8 @@
 A question is scored as binary *events* (`events_of`): one per option, level or day and horizon. Tables, scores, exams and
 experiments know events alone, so that every form of question is scored by the same code. A numeric or date question has
 events at its ``levels`` or ``days``; without any it is listed by `reasons_unscored` and not scored.
+A numeric question is a *target* beside that (`targets_of`): forecast by quantiles, scored by CRPS against the value that came, and
+in a table of its own, since a CRPS is no Brier score.
 
 =========  =========================  =========================================================
 kind       what is asked              events
@@ -15,6 +17,7 @@ date       when it happens            one per day: whether it has happened by th
 =========  =========================  =========================================================
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from datetime import date
@@ -106,6 +109,8 @@ class Question:
         Of a level, what makes the event.
     low, high : float or None
         Range of a numeric answer; ``unit`` names what it is measured in.
+    open_low, open_high : bool
+        Whether the answer may lie beyond that end of the range; a closed end, the default, holds all of it.
     days : tuple of str
         ISO days of a date question's events.
     payoffs : mapping of str to float
@@ -116,6 +121,8 @@ class Question:
     links : tuple of Link
     outcomes : mapping of event id to float
         1, 0, or a share for what resolved in part. A record of `record_outcomes` goes before it.
+    values : mapping of target id to float
+        The number that came, of a numeric question. A record of `record_values` goes before it.
     resolved_on : str
     volume : float or None
         Traded, in US dollars.
@@ -144,6 +151,8 @@ class Question:
     side: Side = "above"
     low: float | None = None
     high: float | None = None
+    open_low: bool = False
+    open_high: bool = False
     unit: str = ""
     days: tuple[str, ...] = ()
     payoffs: Mapping[str, float] = field(default_factory=dict)
@@ -151,6 +160,7 @@ class Question:
     quotes: Mapping[str, Quote] = field(default_factory=dict)
     links: tuple[Link, ...] = ()
     outcomes: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, float] = field(default_factory=dict)
     resolved_on: str = ""
     volume: float | None = None
     extra: Mapping[str, str] = field(default_factory=dict)
@@ -182,6 +192,11 @@ class Question:
             raise QuestionError(f"question {self.id}: an option is empty or stands twice")
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise QuestionError(f"question {self.id}: the range from {self.low:g} to {self.high:g} is empty")
+        for target, value in self.values.items():
+            if not math.isfinite(value):
+                raise QuestionError(
+                    f"question {self.id}: the value of {target!r} must be a number, not {value}"
+                )
         for name in ("crowd", "outcomes"):
             for event, p in getattr(self, name).items():
                 if not 0 <= p <= 1:
@@ -200,13 +215,29 @@ class Question:
         return {
             name: value
             for name, value in asdict(self).items()
-            if value not in ("", (), {}, None)
-            and (name, value) not in (("side", "above"), ("exclusive", True), ("kind", "binary"))
+            if value not in ("", (), {}, None) and (name, value) not in _UNSAID
         }
 
-    def answered(self, outcomes: Mapping[str, float], day: str = "") -> "Question":
-        """Return the question with outcomes of its events on top of those it has."""
-        return replace(self, outcomes={**self.outcomes, **outcomes}, resolved_on=day or self.resolved_on)
+    def answered(
+        self, outcomes: Mapping[str, float], day: str = "", *, values: Mapping[str, float] | None = None
+    ) -> "Question":
+        """Return the question with outcomes of its events, and values of its targets, on top of those it has."""
+        return replace(
+            self,
+            outcomes={**self.outcomes, **outcomes},
+            values={**self.values, **(values or {})},
+            resolved_on=day or self.resolved_on,
+        )
+
+
+#: Fields that say what every question is unless it says otherwise.
+_UNSAID = (
+    ("side", "above"),
+    ("exclusive", True),
+    ("kind", "binary"),
+    ("open_low", False),
+    ("open_high", False),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,6 +252,16 @@ class QuestionEvent:
     horizon: str
     outcome: float | None
     crowd: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericTarget:
+    """One number that a question asks for: what quantiles are a forecast of."""
+
+    id: str
+    question: str
+    horizon: str
+    value: float | None
 
 
 def check_day(text: str, *, of: str, blank: bool = False) -> str:
@@ -287,6 +328,27 @@ def events_of(question: Question) -> list[QuestionEvent]:
     return events
 
 
+def targets_of(question: Question) -> list[NumericTarget]:
+    """The numbers that a numeric question asks for, one per horizon; none of any other kind.
+
+    >>> [target.id for target in targets_of(Question(id="q", title="How much?", kind="numeric"))]
+    ['q']
+    """
+    if question.kind != "numeric":
+        return []
+    several = question.horizons if len(question.horizons) > 1 else ("",)
+    ids = [event_id(question.id, horizon=horizon) for horizon in several]
+    return [
+        NumericTarget(
+            id=own,
+            question=question.id,
+            horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
+            value=question.values.get(own),
+        )
+        for own, horizon in zip(ids, several, strict=True)
+    ]
+
+
 def crowd_of(question: Question, event: str) -> float | None:
     """The crowd's probability of an event: as stated, else what the quoted asks imply; None without either."""
     stated = question.crowd.get(event)
@@ -317,7 +379,8 @@ def reasons_unscored(question: Question) -> list[str]:
     events = events_of(question)
     if not events:
         what = "levels" if question.kind == "numeric" else "days" if question.kind == "date" else "levels"
-        return [f"a {question.kind} question without {what} has no event to score"]
+        reason = f"a {question.kind} question without {what} has no event to score"
+        return [f"{reason}; its number is, by quantiles" if question.kind == "numeric" else reason]
     reasons = []
     unresolved = [event for event in events if event.outcome is None]
     partly = [event for event in events if event.outcome not in (None, 0.0, 1.0)]

@@ -1,5 +1,7 @@
 """Answers in a question's own words, as outcomes of its events: yes, an option, a number, a day, or a share of what resolved in part."""
 
+import math
+
 from workbench.questions.question import Question, QuestionError, Side, check_day, event_id
 
 
@@ -25,12 +27,7 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
     >>> outcomes_of(Question(id="q", title="Rate?", kind="numeric", levels=(3.0, 4.0)), "3.5")
     {'q#3': 1.0, 'q#4': 0.0}
     """
-    several = len(question.horizons) > 1
-    if several and horizon not in question.horizons:
-        raise QuestionError(
-            f"question {question.id} has several horizons: name one of {', '.join(question.horizons)}"
-        )
-    suffix = horizon if several else ""
+    suffix = _horizon_part(question, horizon)
 
     def own(part: str) -> str:
         return event_id(question.id, part, suffix)
@@ -49,10 +46,7 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
                 )
             return {own(option): float(option in chosen) for option in question.options}
         case "threshold" | "numeric":
-            try:
-                value = float(answer)
-            except ValueError:
-                raise QuestionError(f"question {question.id} wants a number, not {answer!r:.40}") from None
+            value = _number_of(question, answer)
             return {
                 own(f"{level:.12g}"): float(_on_side(value, level, question.side))
                 for level in question.levels
@@ -63,6 +57,60 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
             happened = answer if answer.strip().lower() != "never" else "9999-12-31"
             return {own(day): float(happened <= day) for day in question.days}
     raise AssertionError(question.kind)
+
+
+def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
+    """The number that a numeric question came to, by its target; empty for a question of another kind.
+
+    Raises
+    ------
+    QuestionError
+        No number, one beyond a closed end of the range, or no horizon named where there are several.
+
+    Examples
+    --------
+    >>> values_of(Question(id="q", title="Rate?", kind="numeric", low=0.0), "3.5")
+    {'q': 3.5}
+    """
+    if question.kind != "numeric":
+        return {}
+    value, target = _number_of(question, answer), event_id(question.id, "", _horizon_part(question, horizon))
+    if beyond := beyond_range(question, value):
+        raise QuestionError(f"question {question.id} came to {value:g}, {beyond}")
+    return {target: value}
+
+
+def beyond_range(question: Question, value: float) -> str:
+    """Which closed end of a question's range a value lies beyond, in words; "" where it may lie there.
+
+    >>> beyond_range(Question(id="q", title="Rate?", kind="numeric", low=0.0, high=1.0, open_high=True), -1.0)
+    'below the closed lower end 0 of its range'
+    """
+    if question.low is not None and not question.open_low and value < question.low:
+        return f"below the closed lower end {question.low:g} of its range"
+    if question.high is not None and not question.open_high and value > question.high:
+        return f"above the closed upper end {question.high:g} of its range"
+    return ""
+
+
+def _horizon_part(question: Question, horizon: str) -> str:
+    if len(question.horizons) < 2:
+        return ""
+    if horizon not in question.horizons:
+        raise QuestionError(
+            f"question {question.id} has several horizons: name one of {', '.join(question.horizons)}"
+        )
+    return horizon
+
+
+def _number_of(question: Question, answer: str) -> float:
+    try:
+        value = float(answer)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise QuestionError(f"question {question.id} wants a number, not {answer!r:.40}")
+    return value
 
 
 def share_of(answer: str) -> float:

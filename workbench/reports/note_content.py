@@ -163,6 +163,8 @@ class Note:
     gap: str | None
     band: Band | None
     record: str | None
+    #: The fan of the claim's series, as `workbench.views.fan_chart` draws it.
+    fan: Mapping[str, Any] | None
     outcome: str | None
     warnings: list[str]
     summary: list[str]
@@ -214,6 +216,7 @@ def note_of(store: Store, state: RunState) -> Note:
     said = state.annotations
     scenarios, mix, table = _scenarios(state)
     signed = sign_off_rows(store, state)
+    view = view_of(store, state)
     return Note(
         statement=_words(state.statement),
         run_id=state.run_id,
@@ -222,7 +225,8 @@ def note_of(store: Store, state: RunState) -> Note:
         base_rate=base_rate,
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
-        record=None if (record := view_of(store, state).record()) is None else record["line"],
+        record=None if (record := view.record()) is None else record["line"],
+        fan=view.fan(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
         summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),

@@ -4,14 +4,17 @@ import re
 from collections.abc import Sequence
 
 from sandbox.record.passive import passive_markdown
-from workbench.formatting import percent
+from workbench.formatting import figure, percent
 from workbench.reports.note_content import Note
 from workbench.terminal import printable
+from workbench.views.fan_chart import fan_words
 
 #: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.
 _MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
 #: Marks that mean something at the start of a line only.
 _LINE_START = re.compile(r"^(?:([-+#>=])|(\d{1,9})([.)])(?=\s|$))")
+#: Columns and rows of the fan of the series as a table; about so many rows.
+FAN_SHARES, _FAN_ROWS = ("0.05", "0.25", "0.5", "0.75", "0.95"), 5
 _ADDRESS = re.compile(r"(https?)://", re.IGNORECASE)
 
 
@@ -29,6 +32,17 @@ def note_markdown(note: Note) -> str:
         lines += [f"Known {words(note.outcome)}", ""]
     for line in note.summary:
         lines += [words(line), ""]
+    if note.fan is not None:
+        lines += ["## The series", "", f"{words(fan_words(note.fan))} ({note.mark}).", ""]
+        days = note.fan["fan"][:: max(1, len(note.fan["fan"]) // _FAN_ROWS)]
+        last = note.fan["fan"][-1]
+        lines += _table(
+            ("day", *(f"{float(share):.0%}" for share in FAN_SHARES)),
+            [
+                (row["day"], *(figure(row[share]) for share in FAN_SHARES))
+                for row in (*(day for day in days if day is not last), last)
+            ],
+        )
     lines += ["## The tree", "", *_tree(note)]
     if note.drivers:
         lines += [

@@ -23,6 +23,7 @@ from workbench.reports.note_content import Driver, Note, NoteEvidence, note_of
 from workbench.reports.note_plots import Plot
 from workbench.store import Store
 from workbench.templates import html_environment
+from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.views.trail import BEGINNING, linked_numbers
 
 if TYPE_CHECKING:
@@ -77,6 +78,8 @@ def note_html(note: Note) -> str:
         axis=chart_axis(note),
         chart=lambda driver: driver_chart(note, driver),
         picture=data_url,
+        fan_svg=fan_svg,
+        fan_words=fan_words,
     )
 
 

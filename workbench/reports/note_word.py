@@ -19,7 +19,9 @@ from workbench.formatting import percent
 from workbench.reports.note_content import Note
 from workbench.reports.note_page import chart_axis
 from workbench.reports.note_plots import Plot
+from workbench.science.plots import figure_bytes
 from workbench.terminal import printable
+from workbench.views.fan_chart import fan_figure, fan_words
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -37,6 +39,7 @@ def note_docx(note: Note) -> bytes:
     """Return the note as the bytes of a .docx file."""
     document = _empty(note)
     _headline(document, note)
+    _fan(document, note)
     _tree(document, note)
     _drivers(document, note)
     _scenarios(document, note)
@@ -131,6 +134,16 @@ def _headline(document: "Document", note: Note) -> None:
         _table(document, (), facts, (4.0, 13.0))
     for line in note.summary:
         document.add_paragraph(_xml_text(line))
+
+
+def _fan(document: "Document", note: Note) -> None:
+    if note.fan is None:
+        return
+    document.add_heading("The series", 1)
+    png = figure_bytes(fan_figure(note.fan))
+    with Image.open(io.BytesIO(png)) as picture:
+        plot = Plot(png=png, caption=f"{fan_words(note.fan)}.", width=picture.width, height=picture.height)
+    _picture(document, plot, note.mark, captioned=True)
 
 
 def _soft(document: "Document", text: str) -> None:

@@ -328,6 +328,7 @@ def fan_plot(
     title: str,
     unit: str = "",
     outcome: tuple[Any, float] | None = None,
+    levels: Sequence[float] = (),
 ) -> "Figure":
     """A series as it was known, and where it may go: bands between pairs of quantiles, the median as a line.
 
@@ -341,6 +342,8 @@ def fan_plot(
         In pairs that add to 1 (0.05 and 0.95), and 0.5.
     outcome : tuple of day and value, optional
         What came, as a star.
+    levels : sequence of float
+        Values that a claim compares with, each a line across.
 
     Examples
     --------
@@ -366,6 +369,10 @@ def fan_plot(
         )
     if 0.5 in quantiles:
         axes.plot(ahead, np.asarray(quantiles[0.5]), color="tab:blue", linewidth=1.5, label="median")
+    if len(past[0]):
+        axes.axvline(past[0][-1], color="0.5", linewidth=1, linestyle=":", label="cutoff")
+    for level in levels:
+        axes.axhline(level, color="tab:orange", linewidth=1.2, linestyle="--", label=f"level {level:g}")
     if outcome is not None:
         axes.plot(
             [outcome[0]],

@@ -25,7 +25,8 @@ from workbench.science.pooling.tuning import (
     tune_in_sample,
     tune_leave_out,
 )
-from workbench.science.tables import Events, StrArray
+from workbench.science.table_cells import StrArray
+from workbench.science.tables import Events
 
 SHRINKAGES = ("shrink-std", "shrink-prior", "shrink-alpha", "shrink-bayes")
 #: These shrink to a column of the events file; the others to 0.5.

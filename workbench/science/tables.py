@@ -1,150 +1,30 @@
-"""Readers of events and forecasts files; the only place of this room where pandas and files appear.
+"""Events and forecasts of probabilities out of files, tied together; and series and answers, as the science commands take them."""
 
-CSV (gzip too, whatever its name) and parquet are read alike. A file is either usable as a whole or refused with one
-line that names file, row and column. Rows are counted from 1 after the header; ids are text, also where they look
-like numbers.
-"""
-
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.calibration import horizon_class
 from workbench.science.errors import TableError
-
-StrArray = NDArray[np.str_]
+from workbench.science.table_cells import (
+    StrArray,
+    number_column,
+    probability_column,
+    read_cells,
+    refuse_repeated,
+    refuse_rows,
+    require_columns,
+    text_column,
+)
 
 EVENT_COLUMNS = ("event_id", "question_key", "source", "question_type", "outcome")
 FORECAST_COLUMNS = ("method", "event_id", "p")
-
-
-def _raw(path: Path) -> pd.DataFrame:
-    """All cells as they stand: text from CSV, typed values from parquet."""
-    try:
-        with path.open("rb") as stream:
-            # By content, not by name: gzip and parquet are read whatever the file is called.
-            magic = stream.read(4)
-    except OSError as error:
-        raise TableError(path, f"cannot be read: {error.strerror or error}") from error
-    if magic[:4] == b"PAR1":
-        return _parquet(path)
-    packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
-    try:
-        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `_number_column` parses later.
-        # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
-        # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
-        frame = pd.read_csv(
-            path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
-        )
-    except pd.errors.EmptyDataError as error:
-        raise TableError(path, "is empty: a header and at least one row are needed") from error
-    except (
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        UnicodeDecodeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
-        raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
-    return frame
-
-
-def _parquet(path: Path) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path).reset_index(drop=True)
-    except ImportError as error:
-        raise TableError(
-            path, "is parquet, which needs the package pyarrow: install it or give CSV"
-        ) from error
-    except (OSError, ValueError) as error:
-        raise TableError(path, f"is no parquet that can be read: {' '.join(str(error).split())}") from error
-
-
-def _refuse(
-    path: Path,
-    frame: pd.DataFrame,
-    bad: NDArray[np.bool_],
-    column: str | None,
-    problem: str | Callable[[int], str],
-) -> None:
-    """Raise the one line about the first bad row, if there is any.
-
-    The row's number comes from the frame's index, not from its position: `Events.take` leaves the index as it was read,
-    so the line still points at the right row of the file.
-    """
-    if bad.any():
-        position = int(np.argmax(bad))
-        text = problem if isinstance(problem, str) else problem(position)
-        raise TableError(path, text, row=int(frame.index[position]) + 1, column=column)
-
-
-def _require(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
-    missing = [column for column in columns if column not in frame.columns]
-    if missing:
-        have = ", ".join(str(column) for column in frame.columns[:12])
-        raise TableError(path, f"the column is missing; the file has: {have}", column=missing[0])
-    if not len(frame):
-        raise TableError(path, "has a header but no row")
-
-
-def _text_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> StrArray:
-    series = frame[column]
-    missing = series.isna().to_numpy()
-    values = np.where(missing, "", series.astype(str).to_numpy(dtype=object)).astype(str)
-    empty = np.char.strip(values) == ""
-    if not blank:
-        _refuse(path, frame, empty, column, "is empty")
-    return values
-
-
-def _number_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
-    series = frame[column]
-    # Parquet may hold outcomes as True and False.
-    if series.dtype == bool:
-        series = series.astype(float)
-    text = _text_column(path, frame, column, blank=True)
-    values = pd.to_numeric(series.where(series.astype(str) != "", None), errors="coerce").to_numpy(
-        dtype=np.float64, na_value=np.nan
-    )
-    absent = np.isin(np.char.lower(np.char.strip(text)), ("", "nan", "na", "none", "null", "<na>"))
-    unreadable = ~np.isfinite(values) & ~absent
-    _refuse(path, frame, unreadable, column, lambda row: f"{str(text[row])!r} is not a number")
-    if not blank:
-        _refuse(
-            path,
-            frame,
-            absent,
-            column,
-            lambda row: (
-                f"{f'is {str(text[row])!r}' if text[row].strip() else 'is empty'}; a number is needed"
-            ),
-        )
-    return values
-
-
-def _probability(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
-    values = _number_column(path, frame, column, blank=blank)
-    outside = (values < 0.0) | (values > 1.0)
-    _refuse(path, frame, outside, column, lambda row: f"{values[row]:g} is not a probability between 0 and 1")
-    return values
-
-
-def _unique(path: Path, keys: Mapping[str, NDArray[Any]], what: str) -> None:
-    frame = pd.DataFrame(dict(keys))
-    again = frame.duplicated().to_numpy()
-    if again.any():
-        row = int(np.argmax(again))
-        # Compared again only in the bad case, so that the line can name both rows.
-        first = int(np.argmax((frame == frame.iloc[row]).all(axis=1).to_numpy()))
-        key = ", ".join(str(value) for value in frame.iloc[row])
-        raise TableError(path, f"{what} {key} is there twice, first in row {first + 1}", row=row + 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,18 +113,18 @@ class Events:
 
     def text(self, column: str) -> StrArray:
         """A column as text; one line if it is missing."""
-        _require(self.path, self.frame, [column])
-        return _text_column(self.path, self.frame, column, blank=True)
+        require_columns(self.path, self.frame, [column])
+        return text_column(self.path, self.frame, column, blank=True)
 
     def number(self, column: str) -> FloatArray:
         """A column as numbers, ``nan`` where empty; one line if it is missing or holds text."""
-        _require(self.path, self.frame, [column])
-        return _number_column(self.path, self.frame, column, blank=True)
+        require_columns(self.path, self.frame, [column])
+        return number_column(self.path, self.frame, column, blank=True)
 
     def probability(self, column: str) -> FloatArray:
         """A column as probabilities, ``nan`` where empty."""
-        _require(self.path, self.frame, [column])
-        return _probability(self.path, self.frame, column, blank=True)
+        require_columns(self.path, self.frame, [column])
+        return probability_column(self.path, self.frame, column, blank=True)
 
     def factor(self, name: str) -> StrArray:
         """Labels for calibration: ``source``, ``topic`` (column topic, else subtype), ``horizon``, or any column."""
@@ -253,7 +133,7 @@ class Events:
         if name == "horizon" and "horizon" not in self.frame.columns:
             days = self.number("horizon_days")
             problem = "is empty or negative; a horizon in days is needed"
-            _refuse(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
+            refuse_rows(self.path, self.frame, ~(days >= 0), "horizon_days", problem)
             return np.asarray(horizon_class(days))
         return self.text(name)
 
@@ -282,14 +162,14 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     ...     read_events(file).event_id.tolist()
     ['001']
     """
-    frame = _raw(path)
+    frame = read_cells(path)
     if unresolved and "outcome" not in frame.columns:
         frame = frame.assign(outcome=np.nan)
-    _require(path, frame, EVENT_COLUMNS)
-    ids = _text_column(path, frame, "event_id")
-    _unique(path, {"event_id": ids}, "event")
-    outcome = _number_column(path, frame, "outcome", blank=unresolved)
-    _refuse(
+    require_columns(path, frame, EVENT_COLUMNS)
+    ids = text_column(path, frame, "event_id")
+    refuse_repeated(path, {"event_id": ids}, "event")
+    outcome = number_column(path, frame, "outcome", blank=unresolved)
+    refuse_rows(
         path,
         frame,
         ~np.isin(outcome, (0.0, 1.0)) & ~np.isnan(outcome),
@@ -299,9 +179,9 @@ def read_events(path: Path, *, unresolved: bool = False) -> Events:
     return Events(
         path=path,
         event_id=ids,
-        question=_text_column(path, frame, "question_key"),
-        source=_text_column(path, frame, "source"),
-        kind=_text_column(path, frame, "question_type"),
+        question=text_column(path, frame, "question_key"),
+        source=text_column(path, frame, "source"),
+        kind=text_column(path, frame, "question_type"),
         outcome=outcome,
         frame=frame,
     )
@@ -451,37 +331,41 @@ def read_forecasts(path: Path, events: Events) -> Forecasts:
     ...     read_forecasts(other, read_events(file)).trials("m").tolist()
     [[0.2, 0.4]]
     """
-    frame = _raw(path)
-    _require(path, frame, FORECAST_COLUMNS)
+    frame = read_cells(path)
+    require_columns(path, frame, FORECAST_COLUMNS)
     if "trial" in frame.columns and "variant" in frame.columns:
         raise TableError(
             path, "has both 'trial' and 'variant': trials and published forecasts go in two files"
         )
-    method, event = _text_column(path, frame, "method"), _text_column(path, frame, "event_id")
+    method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
     positions = pd.Index(events.event_id).get_indexer(pd.Index(event))
-    _refuse(
+    refuse_rows(
         path,
         frame,
         positions < 0,
         "event_id",
         lambda row: f"event {str(event[row])!r} is not in {events.path}",
     )
-    p = _probability(path, frame, "p")
+    p = probability_column(path, frame, "p")
     variants: tuple[str, ...] = ()
     if "trial" in frame.columns:
-        number = _number_column(path, frame, "trial")
+        number = number_column(path, frame, "trial")
         # The largest trial number becomes the width of a dense matrix, so one mistyped number could ask for all memory.
         odd = (number < 1) | (number > 10_000) | (number != np.floor(number))
-        _refuse(path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)")
+        refuse_rows(
+            path, frame, odd, "trial", lambda row: f"{number[row]:g} is not a trial number (1, 2, ...)"
+        )
         key = number.astype(np.int64) - 1
-        _unique(path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial")
+        refuse_repeated(
+            path, {"method": method, "event": event, "trial": number.astype(np.int64)}, "the trial"
+        )
     else:
         labels = (
-            _text_column(path, frame, "variant")
+            text_column(path, frame, "variant")
             if "variant" in frame.columns
             else np.full(len(frame), "forecast")
         )
-        _unique(path, {"method": method, "event": event, "variant": labels}, "the forecast")
+        refuse_repeated(path, {"method": method, "event": event, "variant": labels}, "the forecast")
         # In the order of first appearance, the order in which documents list them; sorting would lose it.
         codes, names = pd.factorize(labels)
         key, variants = codes.astype(np.int64), tuple(str(name) for name in names)
@@ -524,14 +408,16 @@ def read_series(path: Path, date_column: str = "date", value_column: str = "valu
     >>> str(days[0]), values.tolist()
     ('2020-01-02', [1.5])
     """
-    frame = _raw(path)
-    _require(path, frame, [date_column, value_column])
-    text = _text_column(path, frame, date_column)
+    frame = read_cells(path)
+    require_columns(path, frame, [date_column, value_column])
+    text = text_column(path, frame, date_column)
     parsed = pd.to_datetime(pd.Series(text), format="ISO8601", errors="coerce").to_numpy(
         dtype="datetime64[D]"
     )
-    _refuse(path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date")
-    return parsed, _number_column(path, frame, value_column, blank=True)
+    refuse_rows(
+        path, frame, np.isnat(parsed), date_column, lambda row: f"{str(text[row])!r} is not an ISO date"
+    )
+    return parsed, number_column(path, frame, value_column, blank=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -567,13 +453,13 @@ def read_answers(path: Path) -> dict[str, Answers]:
     ...     read_answers(file)["e1"].no
     0.5
     """
-    frame = _raw(path)
-    _require(path, frame, ["event_id", "kind", "value"])
-    events, kinds = _text_column(path, frame, "event_id"), _text_column(path, frame, "kind")
-    values = _probability(path, frame, "value")
+    frame = read_cells(path)
+    require_columns(path, frame, ["event_id", "kind", "value"])
+    events, kinds = text_column(path, frame, "event_id"), text_column(path, frame, "kind")
+    values = probability_column(path, frame, "value")
     confidence = np.full(len(frame), np.nan)
     if "confidence" in frame.columns:
-        confidence = _probability(path, frame, "confidence", blank=True)
+        confidence = probability_column(path, frame, "confidence", blank=True)
     by_event: dict[str, Answers] = {}
     for row, (event, kind, value, sure) in enumerate(
         zip(events, kinds, values, confidence, strict=True), start=1

@@ -17,7 +17,14 @@ from proxies.asof.clock import (
     parse_day,
     parse_instant,
 )
-from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dated_later, later_dates, without_later
+from proxies.asof.later_text import (
+    LOOKS_BACK,
+    MAY_BE_AHEAD,
+    dated_later,
+    later_dates,
+    names_a_day,
+    without_later,
+)
 
 if TYPE_CHECKING:
     from workbench.search.engines import Hit
@@ -34,8 +41,12 @@ _AGE = re.compile(
 )
 # a reader's comment, a post, an edit, and the day it bears
 _BYLINE = re.compile(
-    r"\b(?:comments?|commented|posts?|posted|repl(?:y|ied)|wrote|writes|edited|revised|reader|user|review(?:ed)?|thread)\b[^.!?\n]{0,60}\Z",
+    r"(?<!to )\b(?:comments?|commented|posts?|posted|repl(?:y|ied)|wrote|writes|edited|revised|reader|user|review(?:ed)?|thread)\b[^.!?\n]{0,60}\Z",
     re.IGNORECASE,
+)
+# "is held", "are accepted": said of what is
+_PASSIVE = re.compile(
+    r"\b(?:is|are|be|being) (?:\w+ )?(?:\w+ed|held|made|sold|paid|met|kept|given|told|left)\b", re.IGNORECASE
 )
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 # an archive's or a program's stamp: 20240703120000, 1720000000
@@ -76,9 +87,11 @@ def _dated_back(text: str, cutoff: Cutoff) -> bool:
         if byline and not MAY_BE_AHEAD.search(byline[0]):
             return True
     return any(
-        LOOKS_BACK.search(sentence) and not MAY_BE_AHEAD.search(sentence)
+        LOOKS_BACK.search(_PASSIVE.sub(" ", sentence))
+        and not MAY_BE_AHEAD.search(sentence)
+        and not all(names_a_day(sentence, start, end, cutoff.last_moment_day) for start, end in dates)
         for sentence in _SENTENCE.split(text)
-        if later_dates(sentence, cutoff)
+        if (dates := later_dates(sentence, cutoff))
     )
 
 

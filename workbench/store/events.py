@@ -74,6 +74,7 @@ from workbench.store.study_events import (
     ReasoningJudged,
     StudyAudited,
     StudyOpened,
+    ValueRecorded,
 )
 
 __all__ = [
@@ -140,6 +141,7 @@ __all__ = [
     "TreeEdited",
     "TreeExpanded",
     "TreePlanned",
+    "ValueRecorded",
     "parse_event",
 ]
 
@@ -147,6 +149,7 @@ __all__ = [
 StreamEvent = (
     QuestionsImported
     | QuestionAdded
+    | ValueRecorded
     | ContextGathered
     | StudyOpened
     | ForecastBegun

@@ -2,9 +2,9 @@
 
 from typing import Any, Literal
 
-from pydantic import NonNegativeInt
+from pydantic import FiniteFloat, NonNegativeInt
 
-from workbench.store.event_base import EventBase, Hash, Probability
+from workbench.store.event_base import Day, EventBase, Hash, Probability
 
 
 class QuestionsImported(EventBase):
@@ -23,6 +23,21 @@ class QuestionAdded(EventBase):
     kind: Literal["question.added"] = "question.added"
     node: str
     question: dict[str, Any]
+
+
+class ValueRecorded(EventBase):
+    """The number that a numeric question of a set came to; the newest one counts.
+
+    ``node`` is its target: the question's id, with the horizon where it has several. What its levels came to stands beside it in
+    outcomes.
+    """
+
+    kind: Literal["value.recorded"] = "value.recorded"
+    node: str
+    value: FiniteFloat
+    day: Day
+    source: Literal["person", "series", "file"] = "person"
+    author: str = ""
 
 
 class ContextGathered(EventBase):

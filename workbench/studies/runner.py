@@ -294,7 +294,7 @@ class StudyRunner:
 
     def _used_up(self, spent: float) -> str:
         more = "raise budget_usd and run the file again" if self._sort == SORT else "--budget-usd"
-        whose = f"{self._sort} {self._plan.spec.name}"
+        whose = f"{SORT if self._sort == SORT else 'round'} {self._plan.spec.name}"
         return (
             f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
             f" than is left): {more}"

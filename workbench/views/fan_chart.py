@@ -1,12 +1,16 @@
-"""The fan of a forecast series, drawn from its document: in characters for a terminal, and as a picture."""
+"""The fan of a forecast series, drawn from its document: in characters for a terminal, as a picture, and as SVG for pages."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from workbench.backtests.series_quantity import SHARES, share_name
+from markupsafe import Markup, escape
+
 from workbench.formatting import figure
-from workbench.science.plots import fan_plot
+
+#: Keys of the quantiles in a document's fan, and which of them bound a band.
+_SHARES = ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")
+_BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
 def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14) -> list[str]:
@@ -39,8 +43,7 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
     for place, value in enumerate(columns):
         grid[row_of(value)][place] = "•"
     for place, quantiles in enumerate(steps, left):
-        for share, mark in (("0.05", "░"), ("0.1", "▒"), ("0.25", "▓")):
-            other = share_name(1 - float(share))
+        for (share, other), mark in zip(_BANDS, "░▒▓", strict=True):
             for line in range(row_of(quantiles[other]), row_of(quantiles[share]) + 1):
                 grid[line][place] = mark
         grid[row_of(quantiles["0.5"])][place] = "█"
@@ -61,6 +64,8 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
     """Return the fan chart of a document as a matplotlib figure."""
+    from workbench.science.plots import fan_plot
+
     fan = document["fan"]
     shown = document["past"][-max(3 * len(fan), 60) :]
     days = [date.fromisoformat(document["last"]["day"]), *(date.fromisoformat(row["day"]) for row in fan)]
@@ -69,8 +74,85 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
     return fan_plot(
         ([date.fromisoformat(row["day"]) for row in shown], [row["value"] for row in shown]),
         days,
-        {share: [last, *(row[share_name(share)] for row in fan)] for share in SHARES},
+        {float(share): [last, *(row[share] for row in fan)] for share in _SHARES},
         title=f"{document['series']} until {fan[-1]['day']}",
         unit=document["unit"],
         outcome=None if not outcome else (days[-1], outcome["value"]),
+        levels=document.get("levels", ()),
+    )
+
+
+#: Width and height of the drawing, and its margins: left, right, top, bottom.
+_WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (62.0, 12.0, 10.0, 34.0)
+
+
+def fan_words(document: Mapping[str, Any]) -> str:
+    """Return what a fan chart shows as one sentence: its alternative text, and its line in a note of plain text."""
+    end = document["fan"][-1]
+    words = (
+        f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90 % between "
+        f"{figure(end['0.05'])} and {figure(end['0.95'])}"
+    )
+    words += f" {document['unit']}" if document["unit"] else ""
+    if levels := document.get("levels"):
+        words += f"; the claim asks about {' and '.join(map(figure, levels))}"
+    if outcome := (document["outcome"] or {}).get("value"):
+        words += f"; it came to {figure(outcome['value'])}"
+    return words
+
+
+def fan_svg(document: Mapping[str, Any]) -> Markup:
+    """Return the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
+
+    Only numbers of ours and escaped words go in.
+    """
+    left, right, top, bottom = _MARGINS
+    past = document["past"][-max(3 * len(document["fan"]), 60) :]
+    fan = [{"day": document["last"]["day"], **dict.fromkeys(_SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
+    levels, outcome = document.get("levels", ()), (document["outcome"] or {}).get("value")
+    values = [row["value"] for row in past] + [row[share] for row in fan for share in ("0.05", "0.95")]
+    values += [*levels, *([outcome["value"]] if outcome else [])]
+    low, high = min(values), max(values)
+    span = (high - low) or 1.0
+    first, end = (date.fromisoformat(row["day"]).toordinal() for row in (past[0], fan[-1]))
+
+    def x(day: str) -> float:
+        share: float = (date.fromisoformat(day).toordinal() - first) / max(end - first, 1)
+        return left + (_WIDTH - left - right) * share
+
+    def y(value: float) -> float:
+        place: float = (high - value) / span
+        return top + (_HEIGHT - top - bottom) * place
+
+    def line(rows: Sequence[tuple[str, float]]) -> str:
+        return " ".join(f"{x(day):.1f},{y(value):.1f}" for day, value in rows)
+
+    cutoff, floor = x(document["last"]["day"]), _HEIGHT - bottom
+    parts = [
+        f'<polygon class="band" points="{line([*((row["day"], row[upper]) for row in fan), *((row["day"], row[lower]) for row in reversed(fan))])}"/>'
+        for lower, upper in _BANDS
+    ]
+    parts += [
+        f'<polyline class="past" points="{line([(row["day"], row["value"]) for row in past])}"/>',
+        f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
+        f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
+        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 20:g}" text-anchor="middle">cutoff {document["last"]["day"]}</text>',
+        f'<text x="{_WIDTH - right:g}" y="{_HEIGHT - 4:g}" text-anchor="end">{fan[-1]["day"]}</text>',
+    ]
+    for value in (low, high):
+        parts.append(
+            f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{figure(value)}</text>'
+        )
+    for level in levels:
+        parts.append(
+            f'<line class="level" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
+            f'<text class="level" x="{left + 4:g}" y="{y(level) - 4:.1f}">{figure(level)}</text>'
+        )
+    if outcome:
+        parts.append(
+            f'<circle class="came" cx="{x(fan[-1]["day"]):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>'
+        )
+    words = escape(fan_words(document))
+    return Markup(
+        f'<svg class="fan" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{words}">{"".join(parts)}</svg>'
     )

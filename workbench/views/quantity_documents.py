@@ -6,11 +6,11 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
-from workbench.backtests.series_quantity import MOST, quantity_document
 from workbench.backtests.series_source import read_quantity
 from workbench.blocking import run_blocking
 from workbench.environment import home_from, proxy_settings
 from workbench.forecasts.ensemble import Ensemble
+from workbench.questions.series.series_quantity import MOST, quantity_document
 
 
 def quantity_at(

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from workbench.questions.question import Question, events_of, reasons_unscored
+from workbench.questions.question import Question, events_of, reasons_unscored, targets_of
 from workbench.questions.sets.question_sets import SORT, load_set
 from workbench.store import Store
 
@@ -33,6 +33,7 @@ def set_document(store: Store, name: str) -> dict[str, Any]:
         "origins": list(entry.origins),
         "events": len(entry.events()),
         "scored": len(entry.scored_events()),
+        "numbers": len(entry.targets()),
         "questions": [_question_row(question) for question in entry.questions.values()],
         "unscored": [{"id": each.id, "reason": each.reason} for each in entry.unscored()],
     }
@@ -40,7 +41,10 @@ def set_document(store: Store, name: str) -> dict[str, Any]:
 
 def _question_row(question: Question) -> dict[str, Any]:
     events = events_of(question)
+    numbers = targets_of(question)
+    count = len(events) + len(numbers)
     resolved = sum(event.outcome is not None for event in events)
+    resolved += sum(target.value is not None for target in numbers)
     crowd = [event.crowd for event in events if event.crowd is not None]
     return {
         "id": question.id,
@@ -51,9 +55,10 @@ def _question_row(question: Question) -> dict[str, Any]:
         "asked_on": question.asked_on,
         "resolves": question.horizons[-1] if question.horizons else question.closes_on,
         "events": len(events),
+        "value": numbers[0].value if len(numbers) == 1 else None,
         "crowd": max(crowd) if crowd else None,
         "volume": question.volume,
-        "state": "resolved" if events and resolved == len(events) else "in part" if resolved else "open",
+        "state": "resolved" if count and resolved == count else "in part" if resolved else "open",
     }
 
 
@@ -73,6 +78,10 @@ def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
                 "outcome": event.outcome,
             }
             for event in events_of(entry)
+        ],
+        "numbers": [
+            {"id": target.id, "horizon": target.horizon, "value": target.value}
+            for target in targets_of(entry)
         ],
         "unscored": reasons_unscored(entry),
     }

@@ -111,7 +111,23 @@ class RunView:
         if not has_record(self.state):
             return None
         document = kept_record(self.home, self.statement, self.cutoff)
-        return None if document is None else {name: document[name] for name in document if name != "rows"}
+        if document is None:
+            return None
+        return {name: document[name] for name in document if name not in ("rows", "fan")}
+
+    def fan(self) -> dict[str, Any] | None:
+        """Return the fan of the claim's series at the cutoff, as it was drawn with the record; None where `record` is.
+
+        ``outcome`` is what the series came to, read only where the run's outcome is on record.
+        """
+        document = kept_record(self.home, self.statement, self.cutoff) if has_record(self.state) else None
+        fan = (document or {}).get("fan")
+        if fan is None or self.state.annotations.outcome is None:
+            return fan
+        # most who look at a run draw no fan
+        from workbench.backtests.claim_fan import fan_outcome
+
+        return {**fan, "outcome": fan_outcome(self.statement)}
 
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
@@ -148,6 +164,7 @@ class RunView:
             },
             "base_rate": self.base_rate,
             "record": self.record(),
+            **({"fan": self.fan()} if nodes else {}),
             "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
             "n_nodes": len(tree),
             "n_leaves": len(tree.leaves()),

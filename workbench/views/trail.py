@@ -153,7 +153,9 @@ class Trail:
 def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) -> Trail:
     """Return what a concluded trial of a leaf rests on; raises ``UsageError`` where none is concluded."""
     if state.tree[node].children:
-        raise UsageError(f"{node} is combined from {', '.join(state.tree[node].children)}: ask for a leaf")
+        raise UsageError(
+            f"{node} is combined from {', '.join(state.tree[node].children)}: ask for one of those"
+        )
     proof = state.trial(node, trial)
     if proof.belief is None:
         raise UsageError(f"trial {trial} of {node} has no conclusion yet")

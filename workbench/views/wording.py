@@ -121,19 +121,24 @@ def _levels_shown(tree: Tree, most: int | None) -> int:
     return level
 
 
-def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -> list[str]:
+def run_lines(
+    view: RunView, *, whole: bool = False, named: str | None = None, waiting: bool = False
+) -> list[str]:
     """Return a run as lines: the tree, folded where it is large unless ``whole``, then what it rests on.
 
-    ``named`` is what ``show`` was called with, for a package that has no id in this home.
+    ``named`` is what ``show`` was called with, for a package that has no id in this home; ``waiting`` says that its record is being
+    measured and follows below.
     """
     marked = {node: "read no data" for node in view.without_data}
     record = view.record()
     if record is not None:  # on the first line: who reads no further learns how far to trust the answer
         marked[ROOT] = record["line"]
+    elif waiting:
+        marked[ROOT] = "no record yet of how such forecasts did before: it follows below"
     lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
-            f"({len(view.tree):,} propositions, folded: `workbench show {named or view.run_id} --all`)",
+            f"({len(view.tree) - 1:,} drivers, folded: `workbench show {named or view.run_id} --all`)",
             "",
         ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
@@ -161,6 +166,16 @@ def run_lines(view: RunView, *, whole: bool = False, named: str | None = None) -
     if record is not None:
         lines.append(record_line(record))
     return [*lines, *annotation_lines(view)]
+
+
+def record_lines(record: Mapping[str, Any]) -> list[str]:
+    """Return a record that came after the answer: how far to trust it, then its rivals."""
+    return [f"how far to trust it: {record['line']}", record_line(record)]
+
+
+def later_record(run_id: str) -> str:
+    """Return where a record will be that takes longer than a command waits."""
+    return f"how far to trust it: its record at past cutoffs is still being measured; `workbench show {run_id}` has it then"
 
 
 def record_line(record: Mapping[str, Any]) -> str:

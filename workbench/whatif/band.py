@@ -9,7 +9,7 @@ from math import fsum, hypot, sqrt
 from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
-from workbench.forecasts.separate_windows import separate_windows
+from workbench.forecasts.separate_windows import chance_variance, separate_windows
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
@@ -26,6 +26,8 @@ _BEGIN = re.compile(r'^\{"record": ?"' + re.escape(RECORD) + '"', re.MULTILINE)
 MOST_LEAVES = 300
 #: Weeks of a record that are read: a century.
 _MOST_WEEKS = 5_300
+#: Fewer separate windows than this say nothing of how far chance may move a share.
+_FEWEST_SEPARATE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +43,8 @@ class PastWindows:
     weeks : int
     effective : float
         How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
+    models, weights : tuple of float
+        What each model of the leaf's p says, and its weight; empty in records that have no weights.
     """
 
     first: int
@@ -48,13 +52,20 @@ class PastWindows:
     true: int
     weeks: int
     effective: float
+    models: tuple[float, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    @property
+    def too_few(self) -> bool:
+        """Whether a band would say nothing."""
+        return self.effective < _FEWEST_SEPARATE
 
     def variance(self, p: float) -> float:
-        """Return the variance of a share near ``p`` of that many separate windows."""
-        return p * (1 - p) / self.effective
+        """Return the variance of a chance near ``p``: that of a share of so many separate windows, and how far its models differ."""
+        return chance_variance(p, self.effective, self.models, self.weights)
 
     def band(self, p: float) -> tuple[float, float]:
-        """Return between what a share near ``p`` may lie by chance alone, its central 90 %."""
+        """Return between what a chance near ``p`` may lie for all that its past and its models tell, its central 90 %."""
         half = 1.6449 * sqrt(self.variance(p))
         return max(0.0, p - half), min(1.0, p + half)
 
@@ -65,10 +76,15 @@ class PastWindows:
 
     def line(self, p: float) -> str:
         """Return the band as a sentence."""
+        if self.too_few:
+            return f"Rests on {self.effective:.1f} separate past windows: too few to say how far chance may move it"
         low, high = self.band(p)
+        between = f"between {percent(low)} and {percent(high)} (central 90 %)"
+        if not self.models:
+            return f"Rests on {self.effective:.1f} separate past windows: chance alone may move it {between}"
         return (
-            f"Rests on {self.effective:.1f} separate past windows: chance alone may move it between {percent(low)} and"
-            f" {percent(high)} (central 90 %)"
+            f"Rests on {self.effective:.1f} separate past windows and {len(self.models)} models: chance and what these disagree about may"
+            f" move it {between}"
         )
 
 
@@ -100,8 +116,12 @@ def _read(report: str, start: int, statement: str, p: float) -> PastWindows | No
         bits, effective = str(data["bits"]), float(data["effective_windows"])
         horizon = data.get("horizon_days")
         first = date.fromisoformat(data["weeks_from"]).toordinal()
+        weights = {name: float(weight) for name, weight in data.get("weights", {}).items()}
+        models = [float(data["models"][name]) for name in weights]
     # A model may have written a line that looks like one: half a record says nothing.
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return None
+    if not all(0 <= each <= 1 for each in (*models, *weights.values())):
         return None
     if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
         return None
@@ -114,6 +134,8 @@ def _read(report: str, start: int, statement: str, p: float) -> PastWindows | No
         true=int(bits.replace("x", "0"), 2),
         weeks=len(bits),
         effective=effective,
+        models=tuple(models),
+        weights=tuple(weights.values()),
     )
 
 
@@ -225,33 +247,37 @@ def trials_band(
         low=spread["low"],
         high=spread["high"],
         origin=(
-            f"how far {number} independent trials of a leaf spread, carried up to the claim (its central 90 %);"
+            f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90 %);"
             " it says how repeatable the answer is, not how sure the event"
         ),
-        together=_together(shared, "Leaves that read the same series are taken to err together"),
+        together=_together(shared, "Drivers that read the same series are taken to err together"),
     )
 
 
 def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None) -> Band | None:
-    """Return the band of leaves that rest on past windows; None where none does, or the root has no value.
+    """Return the band of leaves that rest on past windows; None where none does, one rests on too few, or the root has no value.
 
-    Each leaf's p counts as a share of its separate windows, with a binomial's variance, and errors go together as the past
-    outcomes did. Carried up by path weights; what else could be wrong with a model of the past is not in it.
+    Each leaf's p counts as a share of its separate windows, with a binomial's variance, to which the disagreement of its models is
+    added, and errors go together as the past outcomes did. Carried up by path weights; what all models have wrong is not in it.
     """
     known = past_windows(tree) if windows is None else windows
     if not known or len(known) > MOST_LEAVES or tree.root.p is None:
+        return None
+    if any(each.too_few for each in known.values()):
         return None
     variances = {leaf: each.variance(tree[leaf].p or 0.0) for leaf, each in known.items()}
     correlation = window_correlation(known)
     spread = root_uncertainty(tree, variances, correlation, method="first-order")
     counts = sorted(round(each.effective) for each in known.values())
     number = str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
-    which = "1 leaf that rests" if len(known) == 1 else f"{len(known)} leaves that rest"
+    models = any(each.models for each in known.values())
+    mover = "chance, and what the models disagree about," if models else "chance alone"
+    which = "1 driver that rests" if len(known) == 1 else f"{len(known)} drivers that rest"
     return Band(
         low=spread.low,
         high=spread.high,
         origin=(
-            f"how far chance alone may move {which} on {number} separate past windows, carried up to the claim"
+            f"how far {mover} may move {which} on {number} separate past windows, carried up to the claim"
             " (its central 90 %); it says how well the past is known, not how sure the event"
         ),
         repeats="past windows",
@@ -312,7 +338,7 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
         return None
     half = _CENTRAL_90 * sqrt(fsum(squares))
     number = str(min(counts)) if len(counts) == 1 else f"{min(counts)} to {max(counts)}"
-    which = "1 inner proposition" if len(squares) == 1 else f"{len(squares)} inner propositions"
+    which = "1 inner driver" if len(squares) == 1 else f"{len(squares)} inner drivers"
     return Band(
         low=max(0.0, p - half),
         high=min(1.0, p + half),

@@ -113,7 +113,7 @@ class _Part(BaseModel):
 class Addition(_Part):
     """A proposition to be added below another: ``PARENT=STATEMENT``, ``(parent, statement)`` or these fields."""
 
-    parent: Annotated[Node, Field(description="Id of the proposition it is added to; P0 is the claim.")]
+    parent: Annotated[Node, Field(description="Id of the driver it is added to; P0 is the claim.")]
     statement: _Statement
     polarity: Annotated[_Side | None, Field(description="How it bears on its parent.")] = None
 
@@ -389,12 +389,12 @@ def _rule_edits(
     changed: dict[NodeId, dict[str, Any]] = {}
     for node, data in rules.items():
         if not tree[node].children:
-            raise UsageError(f"{node} is a leaf: a rule needs children")
+            raise UsageError(f"{node} has no drivers below it: a rule needs them")
         changed[node] = dict(data)
     for node, weight in weights.items():
         parent = tree.parent(node)
         if parent is None:
-            raise UsageError("the root has no weight: it stands in no rule")
+            raise UsageError("the claim has no weight: it stands in no rule")
         rule = tree[parent].rule
         data = changed.setdefault(parent, rule.to_json() if rule is not None else {})
         # An inhibitor's weight stands in a list of its own (noisy-or).

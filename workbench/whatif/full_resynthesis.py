@@ -7,6 +7,7 @@ from workbench.agents.evidence.look_up import LookUp
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import as_asked
 from workbench.errors import Option, UsageError
 from workbench.models.costs import forecast_cost
 from workbench.propositions import NodeId, Tree
@@ -63,7 +64,11 @@ async def full_what_if(
         same = node in base and base[node].statement == tree[node].statement
         material = {"looked_up": looked_up[node]} if same and looked_up and node in looked_up else {}
         rule, belief = await synthesizer.synthesize(
-            tree[node], tree.children(node), cutoff=cutoff, ask=ask, **material
+            as_asked(tree[node], cutoff),
+            [as_asked(child, cutoff) for child in tree.children(node)],
+            cutoff=cutoff,
+            ask=ask,
+            **material,
         )
         tree = tree.with_rule(node, rule, belief)
     named = {edit.node for edit in edits if not isinstance(edit, AddChild)}
@@ -102,7 +107,7 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     named = ", ".join(nodes) or "none"
     if not Agents(state.settings).synthesizer.stages:
         return (
-            f"the {state.settings.rule} rule asks no model: {len(nodes)} nodes are combined again ({named})"
+            f"the {state.settings.rule} rule asks no model: {len(nodes)} drivers are combined again ({named})"
         )
     settings = state.settings
     forecast = forecast_cost(
@@ -113,6 +118,4 @@ def price_line(state: RunState, nodes: Sequence[NodeId], *, times: int = 1) -> s
     tokens = forecast.input_tokens + forecast.output_tokens
     size = f"about {tokens:,} tokens, " if tokens else ""
     often = f" {times} times each" if times > 1 else ""
-    return (
-        f"asking {model} for {len(nodes)} nodes{often} ({named}): {forecast.model_calls} calls, {size}{price}"
-    )
+    return f"asking {model} for {len(nodes)} drivers{often} ({named}): {forecast.model_calls} calls, {size}{price}"

@@ -45,10 +45,10 @@ def check_runs(
             states[run_id] = state
         elif run_id in named.values():
             raise UsageError(
-                f"run {run_id} has no root probability yet: ", command("resume", run_id), " first"
+                f"run {run_id} has no probability of its claim yet: ", command("resume", run_id), " first"
             )
         else:
-            left_out.append(f"run {run_id} has no root probability yet: left out")
+            left_out.append(f"run {run_id} has no probability of its claim yet: left out")
     groups = [[named[name] for name in group] for group in exclusive]
     for group in groups:
         if len(set(group)) < 2:

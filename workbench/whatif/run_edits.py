@@ -9,6 +9,7 @@ import orjson
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import put_tree, write_atomically
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import tree_as_asked
 from workbench.errors import UsageError, command
 from workbench.propositions import EditConflict, NodeId, Tree, TreeError
 from workbench.propositions.edits import (
@@ -36,7 +37,7 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     if not state.planned or state.stopped is None or state.stopped.why != "plan-only" or not path.is_file():
         return False
     try:
-        tree = tree_from_json(orjson.loads(path.read_bytes()))
+        tree = tree_as_asked(tree_from_json(orjson.loads(path.read_bytes())), state.parsed_cutoff())
     except (orjson.JSONDecodeError, TreeError, RuleError) as error:
         raise UsageError(
             f"{path} is not a tree ({error}): mend it, or restore the plan with ", command("show", run_id)
@@ -67,7 +68,7 @@ def edit_plan(store: Store, run_id: str, edits: Sequence[Edit]) -> None:
             raise UsageError(
                 f"run {run_id} is {state.phase}: only a plan that nothing was done on can be changed"
             )
-        tree = play(state.tree, edits).tree
+        tree = tree_as_asked(play(state.tree, edits).tree, state.parsed_cutoff())
         store.append(run_id, ev.TreeEdited(tree=put_tree(store, tree), base_seq=state.seq))
         # Else `resume` would take the file of the plan as it was for a person's change of this one.
         write_atomically(store.folder(run_id) / "tree.json", tree.to_json())
@@ -117,7 +118,9 @@ def require_grounded(state: RunState) -> None:
     if state.tree.root.belief is None:
         state.require_model()  # of a tree file, `resume` would be the wrong advice
         raise UsageError(
-            f"run {state.run_id} has no root probability yet: ", command("resume", state.run_id), " first"
+            f"run {state.run_id} has no probability of its claim yet: ",
+            command("resume", state.run_id),
+            " first",
         )
 
 
@@ -143,6 +146,6 @@ def edits_on(
     fresh = request.edits(play(state.tree, held).tree if held else state.tree, override)
     if not fresh and known is None:
         raise UsageError(
-            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a proposition, or give it a rule"
+            "nothing is changed: set, add, remove, pin, unpin, restate, turn or weigh a driver, or give it a rule"
         )
     return (*held, *fresh), fresh

@@ -9,6 +9,7 @@ from workbench.engine.access.look_up_records import node_look_up
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.new_run import Agents
 from workbench.engine.record.state import RunState
+from workbench.engine.run_texts import as_asked
 from workbench.errors import UsageError, command
 from workbench.propositions import NodeId, Rule
 from workbench.store import ModelLedger, Store
@@ -63,7 +64,7 @@ def refit_nodes(state: RunState, chosen: tuple[NodeId, ...] = ()) -> tuple[NodeI
     require_grounded(state)
     for node in chosen:
         if not state.tree[node].children:
-            raise UsageError(f"{node} is a leaf: only a proposition with children has a rule to refit")
+            raise UsageError(f"{node} has no drivers below it, so no rule to refit")
     return tuple(node for node in state.tree.inner() if not chosen or node in chosen)
 
 
@@ -88,7 +89,7 @@ async def refit_run(
     cutoff = Cutoff.parse(state.cutoff)
     refits = []
     for node in nodes:
-        children = state.tree.children(node)
+        children = [as_asked(child, cutoff) for child in state.tree.children(node)]
         known = {child.id: child.p for child in children if child.p is not None}
         if len(known) != len(children):
             raise UsageError(
@@ -104,7 +105,7 @@ async def refit_run(
             ask = gateway.asker(run=state.run_id, node=node, trial=0, attempt=attempt, role="synthesizer")
             try:
                 rule, belief = await synthesizer.synthesize(
-                    state.tree[node], children, cutoff=cutoff, ask=ask, **material
+                    as_asked(state.tree[node], cutoff), children, cutoff=cutoff, ask=ask, **material
                 )
             except AgentGaveUp:
                 failed += 1

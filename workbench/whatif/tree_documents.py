@@ -94,7 +94,7 @@ def two_way_grid(tree: Tree, leaves: str) -> dict[str, Any]:
 
     named = [part.strip() for part in leaves.split(",") if part.strip()]
     if len(named) != 2:
-        raise UsageError(f"{leaves!r}: name two leaves, such as P1,P2.1")
+        raise UsageError(f"{leaves!r}: name two drivers, such as P1,P2.1")
     first, second = named
     return two_way(tree, first, second).to_json()
 

@@ -1,6 +1,7 @@
 """The first page: all runs with search and state, the form that states a new claim, and what a claim can be about."""
 
 import os
+import shlex
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from proxies.catalogue import Availability
 from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.engine.detached import plan_elsewhere
+from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE
@@ -141,10 +143,15 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.model.value = reached[0] if reached else OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
+        said = settings_by_name()
         self.grounder = choice(["default grounder", *plugin_names(GROUNDERS)], "grounder")
         self.approve = choice(list(_APPROVALS), "what waits for your word")
         self.depth = field("depth, 1 if empty", "wb-short")
         self.budget = field("budget in dollars", "wb-short")
+        self.settings = field("settings, such as trials=3", "wb-pair")
+        for name, widget in self._settings().items():
+            widget.tooltip = said[name].says.text
+        self.settings.tooltip = f"NAME=VALUE, blanks between several: {', '.join(said)}"
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
         self.line, self.reach = (
@@ -161,7 +168,16 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             filtering.observe(lambda _change: self._show(), names=["value"])
         options = box(
             ipywidgets.HBox,
-            [self.cutoff, self.model, self.grounder, self.approve, self.depth, self.budget, self.plan],
+            [
+                self.cutoff,
+                self.model,
+                self.grounder,
+                self.approve,
+                self.depth,
+                self.budget,
+                self.settings,
+                self.plan,
+            ],
             "wb-keeping",
         )
         super().__init__(
@@ -250,15 +266,27 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         """Fill the form in with an example, at a cutoff and for a model that can treat it."""
         self.cutoff.value, self.model.value, self.claim.value = EXAMPLE_CUTOFF, OFFLINE, example
 
+    def _settings(self) -> dict[str, Any]:
+        """The settings that have a control of their own; all others are typed as NAME=VALUE."""
+        return {
+            "model": self.model,
+            "grounder": self.grounder,
+            "approve": self.approve,
+            "depth": self.depth,
+            "budget_usd": self.budget,
+        }
+
     def _plan(self) -> None:
-        words = ["--model", self.model.value.strip() or OFFLINE]
-        if self.grounder.value != self.grounder.options[0]:
-            words += ["--grounder", str(self.grounder.value)]
-        for option, text in (("--depth", self.depth.value), ("--budget-usd", self.budget.value)):
-            if text.strip():
-                words += [option, text.strip()]
-        if (approve := _APPROVALS[str(self.approve.value)]) != "none":
-            words += ["--approve", approve]
+        values = {name: str(widget.value).strip() for name, widget in self._settings().items()}
+        values["model"] = values["model"] or OFFLINE
+        values["grounder"] = values["grounder"].removeprefix(self.grounder.options[0])
+        values["approve"] = _APPROVALS[values["approve"]].removeprefix("none")
+        typed = [f"{name}={value}" for name, value in values.items() if value]
+        try:
+            words = [word for pair in [*typed, *shlex.split(self.settings.value)] for word in ("--set", pair)]
+        except ValueError as error:
+            self._refuse(UsageError(f"settings: {error}"))
+            return
         self.plan.disabled = True
         self.line.value = panels.note(
             "Planning: the claim is broken into drivers. No evidence is collected yet."

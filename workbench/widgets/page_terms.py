@@ -1,6 +1,6 @@
 """Errors in the terms of the page: what mends one is a button or a field that stands on it."""
 
-from workbench.errors import Command, Option, WorkbenchError, shell_terms
+from proxies.remedies import Command, Option, Remedied, shell_terms
 
 #: Command -> what does the same on the page.
 BUTTONS = {
@@ -33,6 +33,6 @@ def page_terms(remedy: Command | Option) -> str:
 
 def on_page(error: Exception) -> str:
     """Return the line of an error for the page."""
-    if isinstance(error, WorkbenchError):
+    if isinstance(error, Remedied):
         error.terms = page_terms
     return str(error)

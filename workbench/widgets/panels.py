@@ -17,7 +17,7 @@ from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.engine.plan import cost_line
-from workbench.formatting import outcome_words, percent, point_change, sent_tokens
+from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
 from workbench.signing_keys import signed_line
@@ -26,6 +26,7 @@ from workbench.synthesis.rules.equation_text import MINUS, signed
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
+from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
 
@@ -107,6 +108,7 @@ def _environment() -> "Environment":
         digits=_digits,
         outcome=_outcome,
         duration=duration,
+        meaning=meaning,
         percent=percent,
         point_change=point_change,
         points=_points,
@@ -248,6 +250,17 @@ def time_and_money(spent: Mapping[str, Any]) -> str:
 def unread_time_and_money() -> str:
     """Return the closed fold that asks for them when it is opened: they are read from every journal of the run."""
     return rendered("time_and_money", parts=None, worked=None)
+
+
+def unread_fan() -> str:
+    """Return the closed fold that asks for the fan of the claim's series: what it came to is read when it is opened."""
+    return rendered("series_fan", fan=None, chart="", words="")
+
+
+def series_fan(fan: Mapping[str, Any] | None) -> str:
+    """Return the fan of the claim's series with its quantiles on the last day; a line where there is none."""
+    chart, words = ("", "") if fan is None else (fan_svg(fan), fan_words(fan))
+    return rendered("series_fan", fan=fan or {}, chart=chart, words=words)
 
 
 def duration(seconds: float) -> str:

@@ -101,6 +101,8 @@ class SurroundingPanes:
         )
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
+        self.fan = Panel(panels.unread_fan())
+        self.fan.on_open = self._read_fan
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
         self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
         buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
@@ -114,6 +116,7 @@ class SurroundingPanes:
         ]
         evidence = [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof]
         self.right = [
+            pane("Series", [self.fan], "wb-series"),
             pane("Evidence", evidence, "wb-evidence"),
             pane("Take it with you", [self.taking], "wb-taking"),
             pane("Time and money", [self.spent], "wb-spent"),
@@ -191,6 +194,7 @@ class SurroundingPanes:
         self._shown = None
         if done:
             self.spent.value = panels.unread_time_and_money()
+            self.fan.value = panels.unread_fan()
 
     def _make_form(self) -> EditingForm:
         form = EditingForm(self._session, self._select)
@@ -203,6 +207,12 @@ class SurroundingPanes:
             self.spent.value = panels.time_and_money(self._run().time_and_money())
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self.spent.value = panels.refusal(on_page(error))
+
+    def _read_fan(self, _name: str) -> None:
+        try:
+            self.fan.value = panels.series_fan(self._run().fan())
+        except WorkbenchError as error:
+            self.fan.value = panels.refusal(on_page(error))
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
         run, proposition = self._run(), self._session.tree[node]

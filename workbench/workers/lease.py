@@ -87,7 +87,7 @@ class JobService:
         self._verdicts_sent = 0
         if self._leases > MAX_LEASES and not self.outcome.done():
             self.outcome.set_exception(
-                WorkersLost(f"{MAX_LEASES} workers died while they grounded {self.job.node}: see their logs")
+                WorkersLost(f"{MAX_LEASES} workers died at the evidence for {self.job.node}: see their logs")
             )
 
     def end(self) -> None:
@@ -124,6 +124,9 @@ class JobService:
                 await asyncio.to_thread(
                     append_lines, self._spec.journal, message["offset"], message["lines"].encode()
                 )
+                # A worker's cells import the same text: it runs the owner's version of the code, or gets no work.
+                if self._spec.library is not None:
+                    await asyncio.to_thread(self._spec.library.file_in, self._spec.journal.parent)
             case "level":
                 return {"level": await self._owner.level()}
             case "end":

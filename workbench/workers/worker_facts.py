@@ -89,7 +89,7 @@ def misfit(owner: Facts, worker: Facts, *, level: str | None, keyed: tuple[str, 
     if worker.code != owner.code:
         return f"has version {owner.version} from other sources: install the same"
     if worker.grounder_problem:
-        return f"cannot ground: {worker.grounder_problem}"
+        return f"cannot collect evidence: {worker.grounder_problem}"
     if worker.catalogue != owner.catalogue:
         return "has another catalogue of data: copy the `catalogue` folder of WORKBENCH_HOME and install the same sources"
     if level is not None and level not in worker.levels:

@@ -71,10 +71,14 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PolicyContext:
-    """What a judge knows beside the rows: the parameters as sent, and the lookups' parsed answers by name."""
+    """What a judge knows beside the rows: the parameters as sent, and the lookups' parsed answers by name.
+
+    ``flat`` says that the answer is known to be a list of objects of plain values.
+    """
 
     sent: Mapping[str, Any] = field(default_factory=dict)
     lookups: Mapping[str, Any] = field(default_factory=dict)
+    flat: bool = False
 
 
 class AskAgain(Exception):

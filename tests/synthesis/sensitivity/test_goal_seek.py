@@ -95,7 +95,7 @@ def test_the_grid_holds_what_a_what_if_says(first: float, second: float) -> None
 
 @pytest.mark.parametrize("leaves", ["P1,P3", "P3,P3", "P3", "", "P3,P1.1,P2.1"])
 def test_what_are_not_two_leaves_is_refused(leaves: str) -> None:
-    with pytest.raises(UsageError, match="lea"):
+    with pytest.raises(UsageError, match="name two"):
         two_way_grid(demo_tree(), leaves)
 
 

@@ -105,5 +105,5 @@ def test_without_a_function_the_parent_waits_for_a_synthesis() -> None:
 
 
 def test_the_root_has_no_polarity() -> None:
-    with pytest.raises(TreeError, match="the root has no polarity"):
+    with pytest.raises(TreeError, match="the claim has no polarity"):
         play(small_tree(VanillaRule()), [SetPolarity(node="P0", polarity=Polarity.NEGATIVE)])

@@ -209,5 +209,5 @@ def test_a_report_changes_no_number_and_needs_a_value() -> None:
     )
     with pytest.raises(TreeFormatError, match="no value"):
         play(Tree.root_only("r"), [SetReport(node="P0", report="x")])
-    with pytest.raises(TreeFormatError, match="leaf"):
+    with pytest.raises(TreeFormatError, match="no drivers below it"):
         play(tree, [SetRule(node="P1", rule={"name": "vanilla"})])

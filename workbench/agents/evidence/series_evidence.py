@@ -17,7 +17,8 @@ from workbench.agents.loop.tool_box import ToolSource
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, estimate_leaf
 from workbench.questions.series.series_figure import SeriesFigure, series_figure
-from workbench.questions.series.series_leaf import SeriesLeaf, read_series_leaf
+from workbench.questions.series.series_leaf import SeriesLeaf, path_words, read_series_leaf
+from workbench.source_hash import source_hash
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class SeriesEvidence:
     hints : str
         The text beside the statement that the series was read from; "" where the statement names it.
     method : str
-        ``house`` or ``paper``.
+        ``paths``, ``house`` or ``paper``.
     last_visible : str
         The last day visible at the cutoff, as YYYY-MM-DD (a cutoff ``now`` does not say it).
     calls : tuple of SeriesCall
@@ -59,6 +60,9 @@ class SeriesEvidence:
         ``SeriesEstimate.to_json()``.
     figure : SeriesFigure or None
         What the proof's figure shows; None in evidence of before there was one.
+    forecaster : str
+        Hash of the source of the forecaster that drew the paths; "" for the other methods. Another forecaster comes to other numbers, so
+        with another hash here than there they are told and do not count.
     """
 
     reading: dict[str, Any]
@@ -68,6 +72,7 @@ class SeriesEvidence:
     calls: tuple[SeriesCall, ...]
     numbers: dict[str, Any]
     figure: SeriesFigure | None = None
+    forecaster: str = ""
 
     kind: ClassVar[str] = "series"
 
@@ -83,6 +88,8 @@ class SeriesEvidence:
             if evidence.method not in METHODS:
                 raise ValueError(f"unknown method {evidence.method!r:.40}")
             date.fromisoformat(evidence.last_visible)
+            if not isinstance(evidence.forecaster, str):
+                raise ValueError("the hash of a forecaster is a text")
             float(evidence.numbers["p"])
             _ = evidence.trace
         except (KeyError, TypeError, ValidationError, AttributeError) as error:
@@ -91,7 +98,10 @@ class SeriesEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as JSON values."""
-        return asdict(self)
+        values = asdict(self)
+        if not self.forecaster:  # as it was written before there was one
+            del values["forecaster"]
+        return values
 
     @property
     def trace(self) -> TraceEvidence:
@@ -126,12 +136,20 @@ class SeriesEvidence:
                 ),
                 TraceStep(
                     title="The models",
-                    text=f"Their plain mean counts, held within [0.02, 0.98] ({self.method}).{base}\n\n{listed}"
+                    text=f"{self._counts}{base}\n\n{listed}"
                     + (f"\n\nShown beside them, with no weight:\n\n{beside}" if beside else ""),
                     p=float(numbers["p"]),
                 ),
             ),
         )
+
+    @property
+    def _counts(self) -> str:
+        if self.method != "paths":
+            return f"Their plain mean counts, held within [0.02, 0.98] ({self.method})."
+        like = self.numbers["record"].get("like")
+        beside = f" Beside it: {like['words']}." if like else ""
+        return path_words(float(self.numbers["p"]), self.numbers["record"]) + beside
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, the reading, the data calls, the series as a figure, the models and the conclusion."""
@@ -194,6 +212,11 @@ class SeriesEvidence:
         except (ClaimRefused, StoreCorrupt) as error:
             return replace(outcome, differing=(_difference("rerun", str(error)),))
         advisory, counted = _unlike(self.numbers, again)
+        if self.method == "paths" and self.forecaster != forecaster_hash() and counted:
+            other = _difference(
+                "rerun", "the forecaster has changed since: its numbers are another's, and were not checked"
+            )
+            advisory, counted = [other, *advisory, *counted], []
         if self.figure is not None and _gap(asdict(self.figure), asdict(series_figure(leaf, rows))) > _SAME:
             counted.append(_difference("rerun", "the figure is not drawn from the ledger's series"))
         return replace(outcome, differing=tuple(counted), advisory=(*outcome.advisory, *advisory))
@@ -207,6 +230,11 @@ class SeriesEvidence:
                 raise ClaimRefused(f"the ledger holds no answer for {ref} at step {call.step}")
             rows.append(ref.rows(answer.data))
         return rows
+
+
+def forecaster_hash() -> str:
+    """Return the hash of the source of the forecaster that is installed."""
+    return source_hash("workbench.forecasts")
 
 
 _CLAIM_FIELDS = ("pattern", "side", "strict", "start", "end", "level", "upper", "other", "never", "reference")

@@ -20,14 +20,14 @@ from sandbox.record.session_notebook import render_notebook, write_notebook
 from workbench.agents.errors import MalformedReply
 from workbench.agents.loop.agent_loop import short_form
 from workbench.agents.loop.belief_state import FIELD, read_probability
-from workbench.agents.loop.data_tools import text_again
+from workbench.agents.loop.data_tools import FORECAST_SERIES, answered, text_again
 from workbench.agents.loop.moves import calls_of
 from workbench.agents.loop.submission import SUBMIT, clamped, read_submission
 from workbench.agents.loop.tool_box import ToolPlace, text_hash
 from workbench.agents.replies.stage_replies import parse_conclusion
 
 if TYPE_CHECKING:
-    from proxies.ledger import LedgerRow
+    from proxies.ledger import Answer, LedgerRow
     from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, RecordedReply, Replay
     from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
@@ -161,9 +161,20 @@ def _data_faults(
     row = by_hash[call.answers[0]]
     assert row.answer is not None, "only answered calls have a hash"
     place = ToolPlace(number, call.number, track)
-    again = text_again(call.tool, call.arguments, row.path, row.answer, place)
+    again = _written_again(call, row.path, row.answer, place)
     if again is not None and again != call.text:
         yield "ledger", cell, f"the answer of {call.tool} is not what the ledger's data say"
+
+
+def _written_again(call: TraceCall, path: str, answer: Answer, place: ToolPlace) -> str | None:
+    if call.tool != FORECAST_SERIES:
+        return text_again(call.tool, call.arguments, path, answer, place)
+    # the forecaster is 1 s of numerics, which other proofs do without
+    from workbench.agents.loop.forecast_tool import code_mark, text_of_forecast
+
+    if code_mark() not in call.text:
+        return None  # computed by other code: its data are compared, its numbers cannot be
+    return answered(path, answer, place, text_of_forecast(answer.data, call.arguments)).text
 
 
 def step_place(trace: Trace, step: TraceStep) -> tuple[int, int]:

@@ -61,10 +61,10 @@ def market_of(task: LeafTask) -> MarketRef:
     refs = find_markets(task.node.statement) or find_markets(task.resolves_by)
     if not refs:
         raise ClaimRefused(
-            "no market matches the leaf: name one by its id, for example kalshi/FED-24JAN-T5.25 or polymarket/253591"
+            "no market matches the driver: name one by its id, for example kalshi/FED-24JAN-T5.25 or polymarket/253591"
         )
     if len(refs) > 1:
         raise ClaimRefused(
-            f"the leaf names several markets ({', '.join(map(str, refs))}): one must decide it"
+            f"the driver names several markets ({', '.join(map(str, refs))}): one must decide it"
         )
     return refs[0]

@@ -236,7 +236,9 @@ def _names(value: Any, installed: tuple[str, ...]) -> tuple[str, ...]:
 
 def _chosen(value: Any, installed: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
     if not isinstance(value, Mapping):
-        raise BadSetting('ground_with is a mapping from leaf to grounder, for example {"P3": "statistical"}')
+        raise BadSetting(
+            'ground_with is a mapping from driver to grounder, for example {"P3": "statistical"}'
+        )
     return {str(node): _names(names, installed) for node, names in value.items()}
 
 

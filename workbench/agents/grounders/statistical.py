@@ -14,28 +14,28 @@ from workbench.agents.base import (
     LeafTask,
 )
 from workbench.agents.errors import BadSetting
-from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence
+from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence, forecaster_hash
 from workbench.agents.registry import no_options
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
 from workbench.questions.series.series_figure import series_figure
-from workbench.questions.series.series_leaf import SeriesLeaf, read_series_leaf
+from workbench.questions.series.series_leaf import SeriesLeaf, path_words, read_series_leaf
 
 
 class StatisticalGrounder:
-    """Reads the leaf, asks for its series as of the cutoff, and takes the mean of the models that fit it.
+    """Reads the leaf, asks for its series as of the cutoff, and takes the forecaster's chance of it.
 
     Parameters
     ----------
     settings : AgentSettings
         Unused; every grounder is made with it.
     options : dict
-        ``method``: ``house`` (the default) or ``paper`` (BLF, App. I).
+        ``method``: ``paths`` (the default), ``house`` (the models before it) or ``paper`` (BLF, App. I).
     """
 
     def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
-        method = options.pop("method", "house")
+        method = options.pop("method", "paths")
         no_options("the statistical grounder", options)
         known = [name for name in METHODS if name == method]
         if not known:
@@ -74,9 +74,12 @@ class StatisticalGrounder:
             ),
             numbers=numbers.to_json(),
             figure=figure,
+            forecaster=forecaster_hash() if self._method == "paths" else "",
         )
         belief = Belief(
-            p=numbers.p, key_factor=_key_factor(numbers), report=_report(leaf, numbers, task.node.statement)
+            p=numbers.p,
+            key_factor=_key_factor(numbers),
+            report=_report(leaf, numbers, task.node.statement, by_paths=self._method == "paths"),
         )
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 
@@ -96,6 +99,8 @@ def leaf_of(task: LeafTask) -> tuple[SeriesLeaf, str]:
 
 
 def _key_factor(numbers: SeriesEstimate) -> str:
+    if decided := numbers.record.get("decided"):
+        return f"Decided by the value of {decided['day']}."
     models = numbers.models.values()
     spread = (
         f"{len(models)} models between {min(models):.2f} and {max(models):.2f}"
@@ -106,7 +111,7 @@ def _key_factor(numbers: SeriesEstimate) -> str:
     return f"{base}{spread} give {numbers.p:.2f}."
 
 
-def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str) -> str:
+def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *, by_paths: bool) -> str:
     names = " and ".join(map(str, leaf.refs))
     listed = ", ".join(f"{name} {value:.3f}" for name, value in numbers.models.items())
     beside = ", ".join(f"{name} {value:.3f}" for name, value in numbers.comparators.items())
@@ -115,7 +120,9 @@ def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str) -> str:
         f"**{statement}**",
         f"Decided by {names}{kind}. The last value visible is of {numbers.last_day}; the claim is measured from "
         f"{numbers.reference:.10g} on {numbers.reference_day}.",
-        f"The estimate is the plain mean of {listed}: p = {numbers.p:.4f}.",
+        path_words(numbers.p, numbers.record)
+        if by_paths
+        else f"The estimate is the plain mean of {listed}: p = {numbers.p:.4f}.",
     ]
     if beside:
         parts.append(f"Shown for comparison, with weight 0: {beside}.")
@@ -123,7 +130,7 @@ def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str) -> str:
     if numbers.windows is not None and numbers.windows < 12:
         weak = f"only {numbers.windows:.1f} separate windows lie behind it; {weak}"
     parts.append(f"What is weak: {weak}.")
-    if numbers.record:
+    if "bits" in numbers.record:
         line = json.dumps(numbers.record, ensure_ascii=False, allow_nan=False)
         parts.append(f"The outcome of every past week's window (1 true, 0 false, x unknown):\n\n{line}")
     return "\n\n".join(parts)

@@ -28,6 +28,8 @@ SERIES: dict[str, tuple[str, str, tuple[str, ...], str, str]] = {
     "embedded": ("embedded/series/observations", "series_id", (), "date", "value"),
     "fred": ("fred/series/series/observations", "series_id", ("observations",), "date", "value"),
 }
+#: Name of the tool that forecasts a series (`workbench.agents.loop.forecast_tool`).
+FORECAST_SERIES = "forecast_series"
 #: Days of a market's past that are shown (BLF, App. C.5).
 MARKET_DAYS = 60
 #: Characters of one answer that a model reads.
@@ -35,9 +37,10 @@ CHARACTERS = 6000
 _SHOWN = 60
 
 
-def _spec(
+def tool_spec(
     name: str, description: str, required: tuple[str, ...], properties: dict[str, dict[str, Any]]
 ) -> ToolSpec:
+    """Return a tool whose parameters are these and no others."""
     return ToolSpec(
         name=name,
         description=description,
@@ -54,7 +57,7 @@ class CallApiTool:
     """One data call by path and parameters."""
 
     independent = True
-    spec = _spec(
+    spec = tool_spec(
         "call_api",
         "Read data as known before the cutoff: a full path and its parameters, as api_docs documents them.",
         ("path",),
@@ -75,7 +78,7 @@ class ApiDocsTool:
     """Documentation by words and by paths."""
 
     independent = True
-    spec = _spec(
+    spec = tool_spec(
         "api_docs",
         "Find data by words, or read the documentation of full paths (up to 25). Read it before the first call_api of a path.",
         (),
@@ -100,7 +103,7 @@ class SeriesTool:
     """A series' past: its last values and a few plain figures of all of them (BLF's history-fetch)."""
 
     independent = True
-    spec = _spec(
+    spec = tool_spec(
         "series",
         "The past of one series up to the cutoff: its last values, and of all values count, range, spread of changes and share"
         " of rises. Series ids as api_docs finds them.",
@@ -127,7 +130,7 @@ class MarketHistoryTool:
     """The price path of a market's outcome over its last sixty days before the cutoff (BLF, App. C.5)."""
 
     independent = True
-    spec = _spec(
+    spec = tool_spec(
         "market_history",
         f"Prices of one market outcome over the last {MARKET_DAYS} days before the cutoff: on kalshi by series and market"
         " ticker, on polymarket by the token id of the outcome.",

@@ -9,9 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.agents.errors import BadSetting
 from workbench.agents.loop.cell_tool import CellTool
-from workbench.agents.loop.data_tools import ApiDocsTool, CallApiTool, MarketHistoryTool, SeriesTool
+from workbench.agents.loop.data_tools import (
+    FORECAST_SERIES,
+    ApiDocsTool,
+    CallApiTool,
+    MarketHistoryTool,
+    SeriesTool,
+)
 from workbench.agents.loop.tool_box import Tool, ToolBox
 from workbench.agents.loop.web_tools import OpenPageTool, SearchTool
+from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
     from workbench.agents.base import LeafTask
@@ -21,15 +28,24 @@ if TYPE_CHECKING:
 WebOpener = Callable[["LeafTask"], "Web"]
 
 WEB_TOOLS = ("search", "open_page")
-ALL_TOOLS = ("search", "open_page", "api_docs", "call_api", "series", "market_history", "cell")
+ALL_TOOLS = (
+    "search",
+    "open_page",
+    "api_docs",
+    "call_api",
+    "series",
+    FORECAST_SERIES,
+    "market_history",
+    "cell",
+)
 
 #: The meta-controller: tools by the source of a question (BLF, Table 5). The paper's combined and model tools are our
 #: ``series``, which gives history and figures; what it calls basic is a page by its address alone.
 SOURCE_TOOLS: dict[str, tuple[str, ...]] = {
-    "embedded": ("series", *WEB_TOOLS),
-    "fred": ("series", *WEB_TOOLS),
-    "yfinance": ("call_api", "api_docs", *WEB_TOOLS),
-    "dbnomics": ("call_api", "api_docs", "open_page"),
+    "embedded": ("series", FORECAST_SERIES, *WEB_TOOLS),
+    "fred": ("series", FORECAST_SERIES, *WEB_TOOLS),
+    "yfinance": ("call_api", "api_docs", FORECAST_SERIES, *WEB_TOOLS),
+    "dbnomics": ("call_api", "api_docs", FORECAST_SERIES, "open_page"),
     "polymarket": ("market_history", *WEB_TOOLS),
     "kalshi": ("market_history", *WEB_TOOLS),
     "manifold": WEB_TOOLS,
@@ -85,6 +101,14 @@ def open_leaf_web(task: LeafTask) -> Web:
     return web
 
 
+def _forecast_tool(task: LeafTask) -> Tool:
+    # numerics of a second, which leaves without a series do without
+    from workbench.agents.loop.forecast_tool import ForecastSeriesTool
+
+    description = prompts_of(task.ask).render(FORECAST_SERIES).text.strip()
+    return ForecastSeriesTool(task.call_api, task.cutoff, description)
+
+
 class Toolset:
     """Makes the tool boxes of one leaf's loops; its web is opened with the first box that searches."""
 
@@ -117,5 +141,9 @@ class Toolset:
             "market_history": lambda: MarketHistoryTool(task.call_api, task.cutoff),
             "cell": lambda: self.cell,
         }
-        tools += [make() for name, make in others.items() if name in names]
+        prompts = prompts_of(task.ask)
+        # A run that began before there was the tool goes on without it: with it every request would be another.
+        if prompts.has(FORECAST_SERIES):
+            others[FORECAST_SERIES] = lambda: _forecast_tool(task)
+        tools += [others[name]() for name in ALL_TOOLS if name in names and name in others]
         return ToolBox(tools, track=track)

@@ -51,7 +51,7 @@ class LookUpSettings(LoopSettings):
         unknown = [name for name in self.tools if name not in WEB_TOOLS]
         if unknown:
             raise BadSetting(
-                f"a synthesizer's tools are {' and '.join(WEB_TOOLS)}, not {', '.join(unknown)}: data belong to the leaves"
+                f"a synthesizer's tools are {' and '.join(WEB_TOOLS)}, not {', '.join(unknown)}: data belong to the drivers"
             )
         if self.tools and "search" not in self.tools:
             raise BadSetting("a synthesizer opens pages that it found: add search to its tools")

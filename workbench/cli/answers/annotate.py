@@ -141,7 +141,7 @@ def _resolve_leaves(
             f"{row['node']}: {row['outcome']['p']:g} on {row['outcome']['day']}; the forecast was {row['p']:.3f}"
         )
     if not rows:
-        say("no leaf is about an embedded series that shows how it came out")
+        say("no driver is about an embedded series that shows how it came out")
 
 
 @command
@@ -171,9 +171,7 @@ def note(
     """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."""
     parts = words or []
     if len(parts) > 2:
-        raise UsageError(
-            f"a note is one text in quotes, after a proposition or alone, not {len(parts)} words"
-        )
+        raise UsageError(f"a note is one text in quotes, after a driver or alone, not {len(parts)} words")
     store = open_store()
     run_id = store.resolve_run(run)
     text = parts[-1] if parts else ""

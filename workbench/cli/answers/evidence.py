@@ -50,7 +50,7 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
                     for part in spent["parts"]
                 ],
             )
-            echo(f"by the clock {spent['worked_seconds']:.1f} s; leaves work side by side")
+            echo(f"by the clock {spent['worked_seconds']:.1f} s; drivers are worked on side by side")
     if not report["passed"]:
         raise typer.Exit(WANTING)
 

@@ -104,7 +104,7 @@ def judge(
         )
         for row in document["reports"]
     ]
-    show_table(("leaf", *DIMENSIONS, "mean", "statement"), lines)
+    show_table(("driver", *DIMENSIONS, "mean", "statement"), lines)
     if (compared := document["against"]) is not None:
         gaps = ", ".join(
             f"{name} {row['mean_absolute_difference']:.2f}" for name, row in compared["dimensions"].items()
@@ -177,9 +177,9 @@ def grounders(
         return
     if run is None:
         if not document["record"]:
-            say("no leaf is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
+            say("no driver is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
         show_table(
-            ("grounder", "resolved leaves", "Brier", "low", "high", "runs", "$ a trial"),
+            ("grounder", "resolved drivers", "Brier", "low", "high", "runs", "$ a trial"),
             [
                 (
                     name,
@@ -194,12 +194,12 @@ def grounders(
         )
         for row in document["together"]:
             echo(
-                f"{row['grounders']}, pooled on {row['n']} leaves: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
+                f"{row['grounders']}, pooled on {row['n']} drivers: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "
                 f"{row['spread']:.2f} apart on average"
             )
         return
     show_table(
-        ("grounder", "leaves", "mean p", "model calls", "$ a trial", "resolved", "Brier"),
+        ("grounder", "drivers", "mean p", "model calls", "$ a trial", "resolved", "Brier"),
         [
             (name, *(row[key] for key in ("leaves", "mean_p", "model_calls", "cost_usd", "n", "brier")))
             for name, row in document["by_grounder"].items()
@@ -207,7 +207,7 @@ def grounders(
     )
     echo("")
     show_table(
-        ("leaf", "p", "grounders", "apart", "by", "calls", "$ a trial", "why"),
+        ("driver", "p", "grounders", "apart", "by", "calls", "$ a trial", "why"),
         [
             (
                 row["node"],
@@ -238,7 +238,7 @@ def read_scores(path: Path) -> dict[str, dict[str, float]]:
             values = {name: float(row[name]) for name in DIMENSIONS}
         except (KeyError, TypeError, ValueError):
             raise UsageError(
-                f"{path}, line {number}: a score from 1 to 5 is needed for each of {', '.join(DIMENSIONS)}, and a node"
+                f"{path}, line {number}: a score from 1 to 5 is needed for each of {', '.join(DIMENSIONS)}, and a driver in the column `node`"
             ) from None
         if node in scores or not all(1 <= value <= 5 for value in values.values()):
             raise UsageError(f"{path}, line {number}: {node} is there twice, or a score lies outside 1 to 5")
@@ -252,7 +252,7 @@ def _show_memory(document: dict[str, Any], *, as_json: bool) -> None:
         return
     low, high = document["wilson"]
     line = (
-        f"{document['late']} of {document['leaves']} leaves hold a later fact of the model's own = {document['rate']:.1%} "
+        f"{document['late']} of {document['leaves']} drivers hold a later fact of the model's own = {document['rate']:.1%} "
         f"(Wilson {low:.1%} to {high:.1%}"
     )
     if (drawn := document["bootstrap_over_runs"]) is not None:
@@ -280,7 +280,7 @@ def _show_recall(document: dict[str, Any], *, as_json: bool) -> None:
         emit_json(document)
         return
     show_table(
-        ("node", "remembers", "as", "outcome", "names"),
+        ("driver", "remembers", "as", "outcome", "names"),
         [
             (
                 row["node"],

@@ -90,7 +90,7 @@ def _show_tables(table: dict[str, Any]) -> None:
     if table["mix"] is not None:
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         lines.append(("mix", percent(table["mix"]["root"]), shares))
-    show_table(("scenario", "root", "notes"), lines)
+    show_table(("scenario", "claim", "notes"), lines)
     if names:
         echo("")
         nodes = [
@@ -102,4 +102,4 @@ def _show_tables(table: dict[str, Any]) -> None:
             )
             for row in table["nodes"]
         ]
-        show_table(("node", "base", *names, "statement"), nodes)
+        show_table(("driver", "base", *names, "statement"), nodes)

@@ -50,7 +50,7 @@ def refit(
             lines.append(("", "formula", *_spread(None), f"{count} x {formula}"))
         for warning in row["warnings"]:
             say(f"{row['id']}: {warning}")
-    show_table(("node", "of", "mean", "sd", "low", "high", "notes"), lines)
+    show_table(("driver", "of", "mean", "sd", "low", "high", "notes"), lines)
     echo(f"{document['model_calls']} model calls; the run is unchanged")
 
 
@@ -78,7 +78,7 @@ def noise(
         emit_json(study)
         return
     echo(
-        f"root {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
+        f"claim {percent(study['root'])} undisturbed; {draws} draws of {kind} noise, level {level:g}, seed {seed}"
     )
     echo(f"mean {percent(study['mean'])}, standard deviation {100 * study['sd']:.1f} points")
     show_table(
@@ -93,7 +93,7 @@ def noise(
         for place, count in enumerate(counts)
         if count
     ]
-    show_table(("root", "draws", ""), bars)
+    show_table(("claim", "draws", ""), bars)
 
 
 #: Pairs of leaves whose errors go together that are named.
@@ -153,7 +153,7 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
         )
         for row in rows
     ]
-    header = ("leaf", "weight", "p", "lowest", "highest", "contribution", "statement")
+    header = ("driver", "weight", "p", "lowest", "highest", "contribution", "statement")
     show_table(header, lines)
 
 
@@ -172,17 +172,17 @@ def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     low, high = document["reachable"]
     echo(
-        f"\nroot {percent(document['root'])}; whatever the leaves turn out, {percent(low)} to {percent(high)}"
+        f"\nclaim {percent(document['root'])}; whatever the drivers turn out, {percent(low)} to {percent(high)}"
     )
     band = document["band"]
     if band is None:
-        echo("no band: one trial a leaf (analyze --trials 2), no refits (`workbench refit`)")
+        echo("no band: one trial a driver (analyze --trials 2), no refits (`workbench refit`)")
     else:
         echo(f"band {band['line']}")
     if pairs := document["correlations"]:
         shown = ", ".join(f"{row['a']} and {row['b']} {row['correlation']:+.2f}" for row in pairs[:_PAIRS])
         more = f", and {len(pairs) - _PAIRS} more pairs (--json)" if len(pairs) > _PAIRS else ""
-        echo(f"errors of leaves that go together: {shown}{more}")
+        echo(f"errors of drivers that go together: {shown}{more}")
     echo("")
     lines = [
         (
@@ -194,5 +194,5 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
         )
         for row in document["ground_next"]
     ]
-    header = ("ground next", "variance cut", "trials", "$ a trial", "statement")
+    header = ("look at next", "variance cut", "trials", "$ a trial", "statement")
     show_table(header, lines)

@@ -97,7 +97,7 @@ def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
         return
     low, high = ways["reachable"]
     echo(
-        f"root {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {percent(low)} to {percent(high)}"
+        f"claim {percent(ways['root'])}, to reach {percent(ways['target'])}; reachable {percent(low)} to {percent(high)}"
     )
     rows = [
         (
@@ -112,11 +112,13 @@ def _show_ways(tree: Tree, text: str, *, as_json: bool) -> None:
     if rows:
         show_table(("alone", "now", "needed", "change", "statement"), rows)
     else:
-        echo("no leaf does it alone")
+        echo("no driver does it alone")
     if ways["share"] is None:
-        echo("nor do all leaves together")
+        echo("nor do all drivers together")
     else:
-        echo(f"or every leaf {percent(ways['share'])} of its way towards the end that moves the root there")
+        echo(
+            f"or every driver {percent(ways['share'])} of its way towards the end that moves the claim there"
+        )
 
 
 def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) -> WhatIfResult:
@@ -173,8 +175,8 @@ def _print(result: WhatIfResult, state: RunState) -> None:
         statement = f"{home[change.id].statement}{gone}"
         rows.append((change.id, percent(change.before), percent(change.after), statement))
     calls = f"({result.model_calls} model calls)"
-    rows.append(("root", percent(whatif.before), percent(whatif.after), calls))
-    show_table(("node", "before", "after", "statement"), rows)
+    rows.append(("claim", percent(whatif.before), percent(whatif.after), calls))
+    show_table(("driver", "before", "after", "statement"), rows)
     for row in result.to_json()["overrides"]:
         until = f", until {row['expires']}" if row["expires"] else ""
         why = f": {row['reason']}" if row["reason"] else ""

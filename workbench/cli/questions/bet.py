@@ -186,7 +186,7 @@ def submit(
 
         results, folder = write_round(store, load_round(store, night))
         if results.night.set_name != name:
-            raise UsageError(f"night {results.night.name} is of set {results.night.set_name}, not of {name}")
+            raise UsageError(f"round {results.night.name} is of set {results.night.set_name}, not of {name}")
         forecasts, method = folder / "forecasts.csv", method or "final"
         if results.record is not None:
             say(

@@ -7,13 +7,20 @@ from typing import Annotated
 import typer
 
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, open_store, say
-from workbench.cli.science.science_options import ForecastsFile, Methods, Variant, listed
+from workbench.cli.science.science_options import (
+    ForecastsFile,
+    Methods,
+    QuantilesFile,
+    Variant,
+    listed,
+    print_quantile_scores,
+)
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import read_resolutions
 from workbench.questions.sets import question_sets as book
 from workbench.questions.sets.question_sets import load_set
-from workbench.questions.sets.set_scores import score_set
+from workbench.questions.sets.set_scores import score_set, score_set_quantiles
 from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 from workbench.studies.rounds.resolution import resolve_from_series
 
@@ -43,25 +50,29 @@ def resolve_questions(
         resolved = book.resolve_question(
             store, name, question, answer, horizon=horizon, day=on, author=author
         )
-        count = len(resolved.outcomes)
+        count = len(resolved.outcomes) + len(resolved.values)
     elif question is not None:
         raise UsageError(
             f"what came of {question}? `workbench questions resolve {name} {question} yes|no|ANSWER`"
         )
     elif source is not None:
-        events = {event.id for event in book.load_set(store, name).events()}
-        final = read_resolutions(source, book.load_set(store, name).questions)
-        own = [each for each in final if each.event in events]
+        entry = book.load_set(store, name)
+        final = read_resolutions(source, entry.questions)
+        events, targets = {event.id for event in entry.events()}, {target.id for target in entry.targets()}
+        own = [each for each in final if each.event in (targets if each.numeric else events)]
         if len(own) < len(final):
             say(f"{len(final) - len(own)} outcomes of events that are not in set {name} were passed over")
-        count = book.record_outcomes(
-            store,
-            name,
-            {each.event: each.p for each in own},
-            day=on,
-            days={each.event: each.day for each in own if each.day},
-            author=author,
-            source="file",
+        count = sum(
+            record(
+                store,
+                name,
+                {each.event: each.p for each in own if each.numeric == numeric},
+                day=on,
+                days={each.event: each.day for each in own if each.day and each.numeric == numeric},
+                author=author,
+                source="file",
+            )
+            for numeric, record in ((False, book.record_outcomes), (True, book.record_values))
         )
     else:
         count = asyncio.run(resolve_from_series(store, name))
@@ -73,19 +84,24 @@ def resolve_questions(
                 "set": name,
                 "recorded": count,
                 "scored": len(entry.scored_events()),
+                "numbers": sum(target.value is not None for target in entry.targets()),
                 "unscored": [{"id": each.id, "reason": each.reason} for each in left],
             }
         )
         return
+    numbers = entry.targets()
+    came = sum(target.value is not None for target in numbers)
+    beside = f", {came} of {len(numbers)} numbers have come" if numbers else ""
     echo(
-        f"set {name}: {count} outcomes recorded, {len(entry.scored_events())} of {len(entry.events())} events can be scored"
+        f"set {name}: {count} outcomes recorded, {len(entry.scored_events())} of {len(entry.events())} events can be scored{beside}"
     )
 
 
 @command
 def score_questions(
     name: Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")],
-    forecasts: ForecastsFile,
+    forecasts: ForecastsFile | None = None,
+    quantiles: QuantilesFile | None = None,
     method: Methods = "",
     variant: Variant = "forecast",
     metrics: Annotated[str, typer.Option("--metrics", help="By comma; the usual ones when not given.")] = "",
@@ -95,7 +111,18 @@ def score_questions(
     ] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Score a file of forecasts on a set; what cannot be scored is listed with its reason."""
+    """Score a file of forecasts on a set; what cannot be scored is listed with its reason.
+
+    Probabilities (--forecasts) get Brier scores, numbers (--quantiles) CRPS; neither enters the other's table.
+    """
+    if (forecasts is None) == (quantiles is None):
+        raise UsageError("name one file: --forecasts of probabilities, or --quantiles of numbers")
+    if forecasts is None:
+        assert quantiles is not None
+        print_quantile_scores(
+            score_set_quantiles(load_set(open_store(), name), quantiles, listed(method)), as_json=as_json
+        )
+        return
     columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
     document = score_set(
         load_set(open_store(), name),

@@ -179,6 +179,7 @@ def show(
     if not question:
         echo(
             f"{len(document['questions'])} questions, {document['events']} events, {document['scored']} can be scored"
+            + (f"; {document['numbers']} numbers" if document["numbers"] else "")
         )
         show_table(["not scored", "reason"], [[row["id"], row["reason"]] for row in document["unscored"]])
         return
@@ -193,6 +194,11 @@ def show(
         ["event", "resolves", "crowd", "outcome"],
         [[row["id"], row["horizon"] or None, row["crowd"], row["outcome"]] for row in document["events"]],
     )
+    for number in document["numbers"]:
+        came = "has not come yet" if number["value"] is None else f"came to {number['value']:g}"
+        echo(
+            f"number {number['id']} {came}: quantiles are scored by CRPS (`questions score {name} --quantiles FILE`)"
+        )
     for reason in document["unscored"]:
         say(f"not scored: {reason}")
 
@@ -224,11 +230,11 @@ def export_questions(
     form: Annotated[
         str | None,
         typer.Option(
-            "--format", help="json, csv, events, forecastbench, prophet; csv or json by the suffix."
+            "--format", help="json, csv, events, values, forecastbench, prophet; csv or json by the suffix."
         ),
     ] = None,
 ) -> None:
-    """Write a set to a file; `events` is what `score`, `exam` and `compare` read."""
+    """Write a set to a file; `events` is what `score`, `exam` and `compare` read, `values` what `score --quantiles` does."""
     chosen = form or output.suffix.removeprefix(".")
     if chosen not in WRITERS:
         raise UsageError(f"a set is written as {', '.join(WRITERS)}, not {chosen!r}: --format names one")

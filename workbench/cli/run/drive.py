@@ -4,7 +4,8 @@ import asyncio
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 import typer
 
@@ -48,8 +49,23 @@ from workbench.questions.readings.choice import ReadClaim
 from workbench.reports.note_page import write_report
 from workbench.store import Store, StoredEvent
 from workbench.views.run_view import view
-from workbench.views.wording import run_lines
+from workbench.views.wording import later_record, record_lines, run_lines
 from workbench.workers.worker_choice import workers_at
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How work on a run ended: its id if one was opened, what ended it early, and the process that measures its record."""
+
+    run_id: str | None
+    error: BaseException | None = None
+    record: int | None = None
+    #: Until when (``time.monotonic``) a command waits for that process.
+    patience: float = 0.0
+
+    def wait(self) -> None:
+        """Return when the record is there, or when the time for it is over."""
+        wait_for_record(self.record, self.patience - time.monotonic())
 
 
 def analyze_claim(
@@ -79,10 +95,10 @@ def analyze_claim(
         run_id = asyncio.run(_open_run(store, claim, settings))
         detach_run(store, run_id, isolation=settings.isolation, workers=workers)
         return run_id
-    worked_on, error = drive(
+    ended = drive(
         store, settings, isolation=settings.isolation, workers=workers, claim=claim, plan_only=plan_only
     )
-    return finish(store, worked_on, error, plan_only=plan_only, as_json=as_json)
+    return finish(store, ended, plan_only=plan_only, as_json=as_json)
 
 
 async def _open_run(store: Store, claim: tuple[ReadClaim, Cutoff], settings: RunSettings) -> str:
@@ -152,8 +168,8 @@ def drive(
     plan_only: bool = False,
     leaves: Sequence[NodeId] = (),
     rebuy: bool = False,
-) -> tuple[str | None, BaseException | None]:
-    """Work on a run, or on a new one for a claim; return its id and what ended the work early.
+) -> Ended:
+    """Work on a run, or on a new one for a claim, and return how that ended.
 
     ``leaves`` keeps it to these leaves of the run; ``rebuy`` as of ``Engine.work``.
 
@@ -161,7 +177,7 @@ def drive(
     store or a prompt that does not fit needs its traceback.
     """
     try:
-        run_id, error = asyncio.run(
+        ended = asyncio.run(
             _work(
                 store,
                 settings,
@@ -175,10 +191,10 @@ def drive(
             )
         )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
-        return run_id, stop
-    if error is not None and _code(error) == BUG:
-        raise error
-    return run_id, error
+        return Ended(run_id, stop)
+    if ended.error is not None and _code(ended.error) == BUG:
+        raise ended.error
+    return ended
 
 
 async def _work(
@@ -192,7 +208,7 @@ async def _work(
     plan_only: bool,
     leaves: Sequence[NodeId],
     rebuy: bool,
-) -> tuple[str | None, BaseException | None]:
+) -> Ended:
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()
@@ -232,25 +248,27 @@ async def _work(
             assert run_id is not None, "a run to take up, or a claim to open one for"
             done_before = claim is None and load_state(store, run_id).finished
             beside = None if done_before or plan_only else record_beside(store, run_id)
-            begun = time.monotonic()
+            patience = time.monotonic() + RECORD_SECONDS
             await engine.work(run_id, plan_only=plan_only, only=leaves, rebuy=rebuy)
         # After the engine is closed, and never for a run that was finished before: resuming that one changes nothing.
         if not done_before:
             await resolve_when_finished(store, run_id)
-        # The tree was not held up; the answer is shown with its record where that takes no longer than this.
-        await asyncio.to_thread(wait_for_record, beside, RECORD_SECONDS - (time.monotonic() - begun))
     except (asyncio.CancelledError, *EXPECTED) as error:
-        return run_id, error
+        return Ended(run_id, error)
     finally:
         if answering is not None:
             answering.cancel()
-    return run_id, None
+    return Ended(run_id, record=beside, patience=patience)
 
 
-def finish(
-    store: Store, run_id: str | None, error: BaseException | None, *, plan_only: bool, as_json: bool
-) -> str:
-    """Print a run as far as it has come and return its id, or leave with the exit code of what ended it early."""
+def finish(store: Store, ended: Ended, *, plan_only: bool, as_json: bool) -> str:
+    """Print a run as far as it has come and return its id, or leave with the exit code of what ended it early.
+
+    A record that is still being measured does not hold up the answer: it is printed below as it comes, in JSON waited for.
+    """
+    run_id, error = ended.run_id, ended.error
+    if as_json:
+        ended.wait()
     if run_id is None:
         assert error is not None
         if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
@@ -262,7 +280,13 @@ def finish(
     if as_json and (error is None or _code(error) in (STOPPED, PROVIDER)):
         emit_json(run.document())
     elif error is None:
-        echo("\n".join(run_lines(run)))
+        waiting = ended.record is not None and run.record() is None
+        echo("\n".join(run_lines(run, waiting=waiting)))
+        if waiting:
+            with suppress(KeyboardInterrupt):  # the answer stands, and the record is measured all the same
+                ended.wait()
+            record = run.record()
+            echo("\n".join(record_lines(record)) if record else later_record(run_id))
     if error is not None:
         say(f"workbench: {_ending(error, run_id)}")
         raise typer.Exit(_code(error))

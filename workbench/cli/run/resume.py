@@ -21,7 +21,7 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.cli.run.drive import detach_run, drive, finish, may_buy_again
+from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
 from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
 from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
@@ -69,7 +69,7 @@ def resume(
     adopt_tree_file(store, run_id)
     change_run(store, run_id, changes)
     state = load_state(store, run_id)
-    error = None
+    ended = Ended(run_id)
     if (
         state.finished
     ):  # a finished run may come from a file whose model nobody can open: there is nothing to ask it
@@ -83,7 +83,7 @@ def resume(
         if detach:
             detach_run(store, run_id, isolation=isolation, workers=place, leaves=only, rebuy=again)
             return
-        _, error = drive(
+        ended = drive(
             store,
             state.settings,
             isolation=isolation,
@@ -92,7 +92,7 @@ def resume(
             leaves=only,
             rebuy=again,
         )
-    finish(store, run_id, error, plan_only=False, as_json=as_json)
+    finish(store, ended, plan_only=False, as_json=as_json)
 
 
 @command
@@ -129,8 +129,8 @@ def reground(
     if detach:
         detach_run(store, run_id, isolation=isolation)
         return
-    _, error = drive(store, state.settings, isolation=isolation, run_id=run_id)
-    finish(store, run_id, error, plan_only=False, as_json=as_json)
+    ended = drive(store, state.settings, isolation=isolation, run_id=run_id)
+    finish(store, ended, plan_only=False, as_json=as_json)
 
 
 #: Seconds between two looks at the log.

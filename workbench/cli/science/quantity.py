@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.backtests.series_quantity import MOST
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json
 from workbench.cli.science.science_options import parsed_day
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.formatting import figure
 from workbench.output_files import write_output
+from workbench.questions.series.series_quantity import MOST
 from workbench.science.plots import figure_bytes
 from workbench.views.fan_chart import fan_figure, fan_lines
 from workbench.views.quantity_documents import quantity_at

@@ -5,13 +5,15 @@ import gzip
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from workbench.cli.common import emit_json, say
+from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.output_files import write_output
@@ -69,6 +71,12 @@ def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[Any]]) 
 
 EventsFile = Annotated[Path, typer.Option("--events", help="Events: CSV (gzip too) or parquet.")]
 ForecastsFile = Annotated[Path, typer.Option("--forecasts", help="Forecasts: CSV (gzip too) or parquet.")]
+QuantilesFile = Annotated[
+    Path,
+    typer.Option(
+        "--quantiles", help="Forecasts of numbers: method, event_id, share, value; CSV (gzip too) or parquet."
+    ),
+]
 Methods = Annotated[str, typer.Option("--method", help="Methods, by comma; all when not given.")]
 Variant = Annotated[
     str, typer.Option("--variant", help="Which published forecast of a file that has several.", hidden=True)
@@ -142,6 +150,46 @@ def with_half_width(value: float | None, interval: Sequence[float] | None) -> st
     if value is None or interval is None:
         return value
     return f"{value:.4f}±{(interval[1] - interval[0]) / 2:.4f}"
+
+
+def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None:
+    """Print the document of `quantile_document`: a row per method, CRPS (lower is better) apart from every Brier score."""
+    if as_json:
+        emit_json(dict(document))
+        return
+    units = document["units"]
+    bands = ("0.5", "0.8", "0.9")
+    show_table(
+        [
+            "method",
+            "n",
+            *(f"CRPS, {unit}" if unit else "CRPS" for unit in units),
+            "% of range",
+            *(f"in {float(band):.0%} band" for band in bands),
+            "PIT, 10 bins",
+        ],
+        [
+            [name, 0, *[None] * (len(units) + 5)]
+            if not entry["n"]
+            else [
+                name,
+                entry["n"],
+                *(
+                    None if score is None else with_half_width(score["mean"], score["interval"])
+                    for score in (*map(entry["crps"].get, units), entry["crps_percent"])
+                ),
+                *(
+                    None if (share := entry["coverage"].get(band)) is None else f"{share:.0%}"
+                    for band in bands
+                ),
+                " ".join(map(str, entry["pit"])),
+            ]
+            for name, entry in document["methods"].items()
+        ],
+    )
+    for name, entry in document["methods"].items():
+        if entry["missing"]:
+            say(f"{name} has no forecast of {entry['missing']} of {document['numbers']} numbers")
 
 
 def exams_folder(home: Path | None) -> Path:

@@ -1,6 +1,7 @@
 """`score`: Brier scores, indices and calibration of forecasts against what happened."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -15,11 +16,13 @@ from workbench.cli.science.science_options import (
     ForecastsFile,
     Home,
     Methods,
+    QuantilesFile,
     Resamples,
     Seed,
     Variant,
     listed,
     load,
+    print_quantile_scores,
     with_exam,
     with_half_width,
 )
@@ -27,7 +30,8 @@ from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.formatting import outcome_words, percent
 from workbench.science.comparing.score_intervals import Resampling
-from workbench.science.documents import UtilityRule, score_document
+from workbench.science.documents import UtilityRule, quantile_document, score_document
+from workbench.science.quantile_tables import read_quantiles, read_targets
 from workbench.science.recipe import Recipe
 from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 
@@ -36,6 +40,13 @@ from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
 def score(
     events: EventsFile | None = None,
     forecasts: ForecastsFile | None = None,
+    values: Annotated[
+        Path | None,
+        typer.Option(
+            "--values", help="Numbers that are asked for, with what came: event_id, value, low, high."
+        ),
+    ] = None,
+    quantiles: QuantilesFile | None = None,
     own: Annotated[
         bool,
         typer.Option(
@@ -120,8 +131,17 @@ def score(
     """Score forecasts by question type and overall.
 
     Overall is the mean of the question types, but ece and log_loss pool all events. ``abi`` takes its question
-    effects from all methods of the forecasts file. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
+    effects from all methods of the forecasts file. Forecasts of numbers (--values, --quantiles) get CRPS and PIT in a table of their own. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
     """
+    if values is not None or quantiles is not None:
+        if values is None or quantiles is None or events or forecasts or own or exam:
+            raise UsageError(
+                "numbers are scored by --values FILE and --quantiles FILE, apart from probabilities: no --events, --forecasts, --own or --exam"
+            )
+        targets = read_targets(values)
+        scores = quantile_document(targets, read_quantiles(quantiles, targets), methods=listed(method))
+        print_quantile_scores(scores, as_json=json)
+        return
     columns = check_metrics(listed(metrics) or DEFAULT_METRICS)
     recipe = Recipe(
         pool=pool,
@@ -267,7 +287,9 @@ def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
     )
     for name, arm in document["arms"].items():
         if (by_step := arm["by_step"]) is None:
-            say(f"{name}: no leaf with beliefs by step has an outcome yet (`workbench resolve RUN --leaves`)")
+            say(
+                f"{name}: no driver with beliefs by step has an outcome yet (`workbench resolve RUN --leaves`)"
+            )
             continue
         echo("")
         show_table(
@@ -277,7 +299,7 @@ def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
                 for row in by_step["steps"]
             ],
         )
-        echo(f"{by_step['n']} leaves of {by_step['runs']} runs; step 0 is a belief of 0.5")
+        echo(f"{by_step['n']} drivers of {by_step['runs']} runs; step 0 is a belief of 0.5")
     for row in document["left_out"]:
         say(f"not counted: {row['run_id']}: {row['reason']}")
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -23,6 +24,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.drive import may_buy_again
 from workbench.cli.run.run_options import TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.tournament.quantile_forecasts import write_quantiles
 from workbench.cli.tournament.round_options import StoppedByHand, rules_with, work, work_session
 from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.sets.schedule import HalvingSchedule
@@ -58,6 +60,19 @@ def forecast(
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Name the questions and ask nobody.")
     ] = False,
+    quantiles: Annotated[
+        Path | None,
+        typer.Option(
+            "--quantiles",
+            help="Write the key-free forecaster's quantiles of the sets' numeric questions to this CSV instead; no model is asked.",
+        ),
+    ] = None,
+    cutoff: Annotated[
+        str,
+        typer.Option(
+            "--cutoff", help="With --quantiles: their cutoff; each question's own day when not given."
+        ),
+    ] = "",
     quiet: Annotated[
         bool,
         typer.Option(
@@ -70,7 +85,16 @@ def forecast(
     yes: Annotated[bool, YES] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."""
+    """Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first.
+
+    With --quantiles: numeric questions that ask for a value of a series get quantiles by the key-free forecaster, for
+    `questions score SET --quantiles`.
+    """
+    if quantiles is not None:
+        write_quantiles(references or [], quantiles, cutoff, as_json=as_json)
+        return
+    if cutoff:
+        raise UsageError("--cutoff goes with --quantiles: a round of models is forecast as of now")
     changes, isolation = without_level(settings, isolation)
     budget_usd = changes.pop("budget_usd", None) if budget_usd is None else budget_usd
     surroundings = work_session(
@@ -94,7 +118,7 @@ def forecast(
     for set_name, questions in named.items():
         if not rounds_of(store, set_name):
             raise UsageError(
-                f"set {set_name} had no night whose rules could be used again: `workbench tournament run {set_name}`"
+                f"set {set_name} had no round whose rules could be used again: `workbench tournament run {set_name}`"
             )
         if plan_only:
             chosen, since = wanted.of(store, set_name, questions)

@@ -125,7 +125,7 @@ def run(
                 _show_grid(rows, left_out, lines, as_json=as_json)
                 return
         else:
-            say(f"night {begun.name} goes on as it was begun; --new begins another")
+            say(f"round {begun.name} goes on as it was begun; --new begins another")
             rebuy = may_buy_again(store, begun.study.open_runs(), yes=yes)
             surroundings = replace(surroundings, rebuy=rebuy)
 
@@ -135,7 +135,7 @@ def run(
                 night = await steps.open_round(
                     store, name, rules, moment, surroundings, budget_usd=budget, concurrency=runs_at_once
                 )
-                say(f"night {night.name}: {len(night.questions)} questions")
+                say(f"round {night.name}: {len(night.questions)} questions")
             else:
                 night = steps.with_budget(store, night, budget, None)
             night = await steps.gather_contexts(store, night, surroundings)

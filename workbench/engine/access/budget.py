@@ -132,7 +132,7 @@ class Budget:
         if node not in self._leaves:
             usd, tokens, calls = self._leaf_spent(node)
             self._leaves[node] = Account(
-                f"leaf {node}", self._leaf_limits, usd=usd, tokens=tokens, calls=calls
+                f"driver {node}", self._leaf_limits, usd=usd, tokens=tokens, calls=calls
             )
         return (self.run, self._leaves[node])
 

@@ -85,7 +85,7 @@ class Aggregation:
         bool,
         Setting(
             panel="Trials",
-            text="Take prior, floor, slope and calibration from the own record of leaves that were resolved before the cutoff, when the run is opened.",
+            text="Take prior, floor, slope and calibration from the own record of drivers that were resolved before the cutoff, when the run is opened.",
             in_file="no",
         ),
     ] = False
@@ -180,7 +180,7 @@ class Aggregation:
         if self.calibrates:
             said.append(f"calibrated ({self.calibration_slope:.3f} x logit {self.calibration_offset:+.3f})")
         if self.learn:
-            said.append(f"learned from {self.learned_from} leaves resolved before the cutoff")
+            said.append(f"learned from {self.learned_from} drivers resolved before the cutoff")
         if self.stop_spread is not None:
             said.append(f"no further trial below a spread of {self.stop_spread:g}")
         return "; ".join(said)

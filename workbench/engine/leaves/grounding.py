@@ -22,6 +22,7 @@ from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.approvals import Approvals, CellRejected
 from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob, JobOwner, Workers
 from workbench.engine.leaves.leaf_notebook import Gate, KernelSlots, LazyNotebook, open_gate
 from workbench.engine.proof_check import proof_context, stored_evidence, verify_trial
@@ -129,6 +130,7 @@ def session_spec(job: GroundJob, folder: Path, level: str) -> SessionSpec:
             "attempt": job.attempt,
             "cutoff": job.cutoff,
         },
+        library=forecast_library(),
     )
 
 

@@ -33,7 +33,7 @@ def regrounding_line(state: RunState, node: NodeId, *, full: bool = False) -> st
         if synthesized
         else f"{', '.join(above) or 'nothing above'} recomputed by the stored rules"
     )
-    return f"grounding {node} again: {_price(state, leaves=1, inner=len(synthesized))}; {follow}"
+    return f"evidence for {node} again: {_price(state, leaves=1, inner=len(synthesized))}; {follow}"
 
 
 def trying_line(state: RunState, nodes: Collection[NodeId]) -> str:
@@ -55,7 +55,7 @@ def trying_line(state: RunState, nodes: Collection[NodeId]) -> str:
     ready = [node for node in tree.inner() if tree[node].belief is None and node in reached - blocked]
     synthesized = ready if Agents(state.settings).synthesizer.stages else []
     above = [node for node in ready if node not in nodes]
-    follow = f"then {', '.join(above)} synthesized" if above else "nothing above can follow yet"
+    follow = f"then {', '.join(above)} combined" if above else "nothing above can follow yet"
     rest = f"; {', '.join(left)} left as they are" if left else ""
     leaves = sum(not tree[node].children for node in nodes)
     price = _price(state, leaves=leaves, inner=len(synthesized))
@@ -125,9 +125,11 @@ def _require_leaf(state: RunState, node: NodeId) -> None:
     proposition = state.tree[node]  # raises for an unknown one
     if proposition.children:
         leaves = ", ".join(leaf for leaf in state.tree.leaves() if node in state.tree.ancestors(leaf))
-        raise UsageError(f"{node} has propositions below it; only a leaf is grounded: one of {leaves:.200}")
+        raise UsageError(f"{node} has drivers below it, which have the evidence: name one of {leaves:.200}")
     if proposition.belief is None:
-        raise UsageError(f"{node} has no value yet: ", command("resume", state.run_id), " grounds it")
+        raise UsageError(
+            f"{node} has no value yet: ", command("resume", state.run_id), " collects its evidence"
+        )
 
 
 def require_due(state: RunState, node: NodeId) -> None:
@@ -144,5 +146,5 @@ def require_due(state: RunState, node: NodeId) -> None:
         return
     if not state.due(node):
         raise UsageError(
-            f"{node} has its value: ", command("reground", state.run_id, node), " grounds it again"
+            f"{node} has its value: ", command("reground", state.run_id, node), " collects its evidence again"
         )

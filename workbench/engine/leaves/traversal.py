@@ -199,7 +199,7 @@ class TreeGrounding:
         )
         done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")
         return (
-            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} leaves are kept:"
+            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} drivers have theirs:"
             f" `workbench resume {state.run_id}` tries the rest again"
         )
 

@@ -103,7 +103,7 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
                 goes_on = not event.only or key[0] in event.only
                 state.trials[key] = replace(
                     trial,
-                    failure=None if goes_on else trial.failure or "left for a later sitting",
+                    failure=None if goes_on else trial.failure or "left for a later session",
                     seconds=trial.until(before),
                     since=stored.at_utc if goes_on else None,
                 )
@@ -303,7 +303,7 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
     belief = state.tree[event.node].belief
     if belief is None or state.tree[event.node].children:
         raise EventUnreadable(
-            f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no leaf with a value"
+            f"event {stored.seq} of run {stored.run_id} reopens {event.node}, no driver with a value"
         )
     trials = trials_of(state, event.node)
     state.earlier.setdefault(event.node, []).append(
@@ -326,7 +326,7 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
     state.finished = False
     state.stopped = ev.RunStopped(
         why="interrupt",
-        detail=f"{event.node} is to be grounded again: `workbench resume {state.run_id}` does it",
+        detail=f"{event.node} is to get its evidence again: `workbench resume {state.run_id}` does it",
     )
 
 

@@ -44,7 +44,7 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
     leaves = len(list(state.tree.leaves()))
     match event:
         case ev.TreePlanned():
-            return f"tree of {len(list(state.tree.ids()))} propositions, {leaves} of them leaves"
+            return f"{len(list(state.tree.ids())) - 1} drivers, {leaves} of them need evidence"
         case ev.RunSealed(isolation="none"):
             return "WARNING: isolation is none: code written by a model runs with your rights and sees your files and network"
         case ev.LeafStep():
@@ -56,19 +56,19 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
             return f"  {event.node:8} request {event.number}: {event.what}, {tokens:,} tokens{cost}"
         case ev.LeafPooled():
             dead = f", {event.dead} of its trials dead" if event.dead else ""
-            return f"  {event.node:8} {percent(event.p):>6}  grounded ({len(state.pooled)} of {leaves}){dead}"
+            return f"  {event.node:8} {percent(event.p):>6}  has its evidence ({len(state.pooled)} of {leaves}){dead}"
         case ev.LeafVerified(verified=False):
             what = "; ".join(event.differing) or "no reason on record"
             return f"  {event.node:8} NOT VERIFIED: {what[:300]}"
         case ev.NodeSynthesized():
-            return f"  {event.node:8} {percent(event.p):>6}  synthesized"
+            return f"  {event.node:8} {percent(event.p):>6}  combined"
         case ev.LeafFailed():
             again = "" if event.final else " (again)"
             return f"  {event.node:8} attempt {event.attempt} failed: {event.reason[:200]}{again}"
         case ev.NodeFailed():
             return f"  {event.node:8} failed: {event.reason[:200]}"
         case ev.LeafWaiting() | ev.NodeWaiting():
-            return f"  {event.node:8} waits for another sitting: {event.reason[:200]}"
+            return f"  {event.node:8} waits for another session: {event.reason[:200]}"
         case ev.ApprovalAsked():
             return (
                 f"  {event.node:8} waits for approval of a {event.what}: `workbench approve {state.run_id}`"

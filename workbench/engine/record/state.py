@@ -169,9 +169,7 @@ class RunState:
         """Raise ``UsageError`` for a run that was made of a tree file: it has no model that could be asked."""
         if self.settings.model == IMPORTED_TREE:
             valueless = (
-                ""
-                if self.tree.root.p is not None
-                else "give the root its p in the file and import it again, or "
+                "" if self.tree.root.p is not None else "give P0 its p in the file and import it again, or "
             )
             raise UsageError(
                 f"run {self.run_id} is a tree from a file, made by no model, so there is none to ask: {valueless}analyze its"
@@ -272,7 +270,7 @@ class RunState:
         if not self.reopened_late:
             return None
         return (
-            f"HINDSIGHT: {', '.join(self.reopened_late)} grounded again when the outcome was on record: the score is of a number"
+            f"HINDSIGHT: {', '.join(self.reopened_late)} got new evidence when the outcome was on record: the score is of a number"
             " that somebody chose to renew"
         )
 

@@ -1,15 +1,35 @@
 """Volatility: weighted means of squares, their term structure, and simulated GJR-GARCH paths."""
 
+import os
+from collections.abc import Callable
+from contextlib import chdir
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.garch_library import garch_model
 from workbench.forecasts.leaf_models.spec import Floats
 
 PATHS = 4000
 SEED = 20
+
+
+@cache
+def garch_model() -> Callable[..., Any]:
+    """Return ``arch.arch_model``.
+
+    arch imports matplotlib, which reads a ``matplotlibrc`` of the current folder, and that folder may be a stranger's.
+    """
+    try:
+        with chdir(os.sep):
+            from arch import arch_model
+    except (
+        FileNotFoundError
+    ):  # the folder is gone: there is nothing in it to be read, and nowhere to go back to
+        from arch import arch_model
+    model: Callable[..., Any] = arch_model
+    return model
 
 
 def ewma_variance(returns: Floats, decay: float = 0.94) -> Floats:

@@ -3,15 +3,14 @@
 import numpy as np
 
 from workbench.forecasts.members.scaled_past import ScaledPast, smoothed
-from workbench.forecasts.members.shock_paths import drawn_positions, standard_shocks
+from workbench.forecasts.members.shock_paths import drawn_positions
 from workbench.forecasts.series.series_history import Days
-from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.arrays import FloatArray
 
 #: Years of the level that its mean is taken of.
 _MEAN_YEARS = 10
-#: Decay of the level tried for a local level, and years' worth of seasons that stand against none.
+#: Decay of the level tried for a local level.
 _LEVELS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
-_SEASON_YEARS = 5.0
 
 
 def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
@@ -23,7 +22,7 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
     window = past.x[-(int(_MEAN_YEARS * past.calendar.steps_a_year) + 1) :]
     before, after = window[:-1], window[1:]
     mean = float(window.mean())
-    variances, long_run = past.variances()
+    variances, long_run = past.variances
     spread = float(((before - before.mean()) ** 2).sum())
     pull, centre = 0.0, mean
     if spread > 0:
@@ -34,8 +33,7 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
         estimate = max(1.0 - slope, 0.0)
         pull = min(estimate * estimate**2 / (estimate**2 + error) if estimate else 0.0, 1.0)
     ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
-    shocks = standard_shocks(past, variances)
-    drawn = shocks[drawn_positions(len(shocks), paths, steps, seed=seed)] * ahead
+    drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)] * ahead
     level = np.full(paths, past.x[-1] - centre)
     values = np.empty((steps, paths))
     for step in range(steps):
@@ -54,9 +52,7 @@ def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed
     """
     if past.daily:
         return None
-    seasons = _seasons(past.days)
-    means = _season_steps(past, seasons[1:])
-    clean = past.steps - means[seasons[1:]]
+    clean = past.steps - past.drift - past.season_of(past.days)[1:]
     level = np.concatenate([[0.0], np.cumsum(clean)])
     decay = _best_decay(level)
     smooth = smoothed(level, decay)
@@ -66,32 +62,7 @@ def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed
     # An error moves the level by its decayed part, and the value itself by all of it.
     moved = np.cumsum(decay * drawn, axis=1)
     values = smooth[-1] - level[-1] + moved + (1.0 - decay) * drawn
-    return np.asarray(past.x[-1] + values + np.cumsum(means[_seasons(days)]))
-
-
-def _seasons(days: Days) -> IntArray:
-    return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.int64)
-
-
-def _season_steps(past: ScaledPast, seasons: IntArray) -> FloatArray:
-    """Mean step of each calendar month, shape (12,), shrunk to the drift by the years seen."""
-    recent = slice(-int(20 * past.calendar.steps_a_year), None)
-    steps, seasons = past.steps[recent], seasons[recent]
-    # Winsorised, so that one collapse does not become a season.
-    limit = 4.0 * float(np.median(np.abs(steps - np.median(steps)))) or np.inf
-    steps = np.clip(steps, np.median(steps) - limit, np.median(steps) + limit)
-    counts = np.bincount(seasons, minlength=12)
-    sums = np.bincount(seasons, weights=steps, minlength=12)
-    years = len(steps) / past.calendar.steps_a_year
-    means = np.divide(sums, counts, out=np.zeros(12), where=counts > 0)
-    overall = float(steps.mean())
-    spread = float(steps.var())
-    # Between-month variance beyond what noise alone would give decides how much of a season is believed.
-    between = float(np.average((means - overall) ** 2, weights=np.maximum(counts, 1e-9)))
-    noise = spread * 12.0 / max(len(steps), 1)
-    trust = max(0.0, 1.0 - noise / between) if between > 0 else 0.0
-    trust *= years / (years + _SEASON_YEARS)
-    return np.asarray(past.drift + trust * (means - overall))
+    return np.asarray(past.x[-1] + values + np.cumsum(past.drift + past.season_of(days)))
 
 
 def _best_decay(level: FloatArray) -> float:

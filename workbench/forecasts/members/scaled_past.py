@@ -1,6 +1,7 @@
 """The past of a series on the scale on which its steps are alike, and what all members read from it: volatility, drift, season."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from workbench.forecasts.series.series_history import Days, History
 from workbench.forecasts.series_paths import Calendar
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, IntArray
 
 #: Fewer values than this say nothing of a distribution of steps.
 FEWEST = 24
@@ -18,11 +19,15 @@ _DECAYS = {True: (0.94, 0.985), False: (0.8, 0.95)}
 _PERSISTENCE = {True: 0.985, False: 0.9}
 #: Years for which the mean of the past counts as much as a drift of 0: a Sharpe ratio is seldom above 0.4, so its prior is 6 years' worth.
 _DRIFT_YEARS = 6.0
+#: Years of seasons that stand against none.
+_SEASON_YEARS = 5.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class ScaledPast:
     """Values on their scale: logarithms where steps grow with the level, else as they are.
+
+    What several members read from it is computed once.
 
     Parameters
     ----------
@@ -65,19 +70,20 @@ class ScaledPast:
         """Whether a step is a day or a session."""
         return self.calendar.steps_a_year > 100
 
-    @property
+    @cached_property
     def steps(self) -> FloatArray:
         """Changes from one value to the next, shape (n - 1,)."""
         return np.diff(self.x)
 
-    @property
+    @cached_property
     def drift(self) -> float:
         """Mean step, shrunk to 0 by the years that it was seen for."""
         years = (len(self.x) - 1) / self.calendar.steps_a_year
         return float(self.steps.mean()) * years / (years + _DRIFT_YEARS)
 
+    @cached_property
     def variances(self) -> tuple[FloatArray, float]:
-        """Return the variance expected of the step after each value (shape (n,)), and the one that it returns to.
+        """The variance expected of the step after each value (shape (n,)), and the one that it returns to.
 
         The mean of a fast and a slow exponential average of squared steps, shrunk to the long run. The long run is the mean of
         all of the past and of its median, which a single crash does not move.
@@ -89,15 +95,52 @@ class ScaledPast:
         if long_run <= 0.0:
             long_run = mean
         start = float(squares[:60].mean())
-        fast, slow = (smoothed([start, *squares], 1 - decay) for decay in _DECAYS[self.daily])
+        fast, slow = (
+            smoothed(np.concatenate([[start], squares]), 1 - decay) for decay in _DECAYS[self.daily]
+        )
         now = 0.9 * (0.5 * fast + 0.5 * slow) + 0.1 * long_run
         now[0] = start
         return now, long_run
+
+    @cached_property
+    def shocks(self) -> FloatArray:
+        """Past steps over the volatility that was expected of them; mean 0, variance 1, shape (n - 1,)."""
+        expected, _ = self.variances
+        shocks = (self.steps - self.steps.mean()) / np.sqrt(np.maximum(expected[:-1], 1e-300))
+        spread = float(shocks.std())
+        return np.asarray((shocks - shocks.mean()) / spread) if spread > 0 else shocks
+
+    @cached_property
+    def season(self) -> FloatArray:
+        """What the mean step of each calendar month lies above that of all, shape (12,); shrunk to 0 by the years seen and by its noise."""
+        recent = slice(-int(20 * self.calendar.steps_a_year), None)
+        steps, months = self.steps[recent], _months(self.days[1:])[recent]
+        # Winsorised, so that one collapse does not become a season.
+        limit = 4.0 * float(np.median(np.abs(steps - np.median(steps)))) or np.inf
+        steps = np.clip(steps, np.median(steps) - limit, np.median(steps) + limit)
+        counts = np.bincount(months, minlength=12)
+        sums = np.bincount(months, weights=steps, minlength=12)
+        years = len(steps) / self.calendar.steps_a_year
+        overall = float(steps.mean())
+        above = np.where(counts > 0, sums / np.maximum(counts, 1) - overall, 0.0)
+        # Between-month variance beyond what noise alone would give decides how much of a season is believed.
+        between = float(np.average(above**2, weights=np.maximum(counts, 1e-9)))
+        noise = float(steps.var()) * 12.0 / max(len(steps), 1)
+        trust = max(0.0, 1.0 - noise / between) if between > 0 else 0.0
+        return np.asarray(trust * years / (years + _SEASON_YEARS) * above)
+
+    def season_of(self, days: Days) -> FloatArray:
+        """The season's part in the steps that lead to these days."""
+        return np.asarray(self.season[_months(days)])
 
     def ahead(self, now: FloatArray | float, long_run: float, steps: int) -> FloatArray:
         """Return the variance expected of each step ahead, from the one expected of the next: shape (..., steps)."""
         power = _PERSISTENCE[self.daily] ** np.arange(steps)
         return np.asarray(long_run + (np.asarray(now)[..., None] - long_run) * power)
+
+
+def _months(days: Days) -> IntArray:
+    return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.int64)
 
 
 def smoothed(values: ArrayLike, share: float) -> FloatArray:

@@ -33,27 +33,16 @@ def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArra
     return drawn
 
 
-def standard_shocks(past: ScaledPast, variances: FloatArray) -> FloatArray:
-    """Return past steps over the volatility that was expected of them; mean 0, variance 1, shape (n - 1,)."""
-    centred = past.steps - past.steps.mean()
-    shocks = centred / np.sqrt(np.maximum(variances[:-1], 1e-300))
-    spread = float(shocks.std())
-    return np.asarray((shocks - shocks.mean()) / spread) if spread > 0 else shocks
-
-
 def filtered_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
     """Return paths of past shocks at the shrunken fast and slow averages of volatility, shape (paths, steps)."""
-    variances, long_run = past.variances()
-    return at_volatility(past, past.ahead(variances[-1], long_run, steps), variances, paths=paths, seed=seed)
+    variances, long_run = past.variances
+    return at_volatility(past, past.ahead(variances[-1], long_run, steps), paths=paths, seed=seed)
 
 
-def at_volatility(
-    past: ScaledPast, ahead: FloatArray, variances: FloatArray, *, paths: int, seed: int
-) -> FloatArray:
+def at_volatility(past: ScaledPast, ahead: FloatArray, *, paths: int, seed: int) -> FloatArray:
     """Return paths of past shocks at these variances of the steps ahead, shape (steps,) or (paths, steps)."""
     steps = ahead.shape[-1]
-    shocks = standard_shocks(past, variances)
-    drawn = shocks[drawn_positions(len(shocks), paths, steps, seed=seed)]
+    drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)]
     return np.asarray(past.x[-1] + np.cumsum(past.drift + drawn * np.sqrt(ahead), axis=1))
 
 
@@ -73,11 +62,9 @@ def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatAr
 
     design = np.column_stack([np.ones(len(ends)), *(mean_log(size, ends) for size in _HAR[past.daily])])
     count = len(ends) - steps
-    variances, long_run = past.variances()
+    variances, long_run = past.variances
     if count < 4 * design.shape[1]:
-        return at_volatility(
-            past, past.ahead(variances[-1], long_run, steps), variances, paths=paths, seed=seed
-        )
+        return at_volatility(past, past.ahead(variances[-1], long_run, steps), paths=paths, seed=seed)
     target = mean_log(steps, ends[:count] + steps)
     rows = design[:count]
     # Ridge towards equal weights of the three that sum to 0.6, worth ten separate windows of the horizon.
@@ -88,7 +75,7 @@ def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatAr
     rng = np.random.default_rng(seed + 1)
     log_variance = design[-1] @ beta + rng.choice(errors, paths)
     ahead = np.exp(log_variance)[:, None] * np.ones(steps)
-    return at_volatility(past, ahead, variances, paths=paths, seed=seed)
+    return at_volatility(past, ahead, paths=paths, seed=seed)
 
 
 def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: int, seed: int) -> FloatArray:
@@ -99,7 +86,7 @@ def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: i
     implied : ndarray, shape (k,)
         Annualised volatility of the next month in percent (the VIX), on the last ``k`` days of the series.
     """
-    variances, long_run = past.variances()
+    _, long_run = past.variances
     daily = (implied / 100.0) ** 2 / past.calendar.steps_a_year
     squares = (past.steps - past.steps.mean()) ** 2
     known = len(daily) - 1
@@ -109,7 +96,7 @@ def implied_paths(past: ScaledPast, steps: int, implied: FloatArray, *, paths: i
         float(daily[:-1].sum()) + over * float(daily.mean())
     )
     ahead = past.ahead(float(daily[-1]) * ratio, long_run, steps)
-    return at_volatility(past, ahead, variances, paths=paths, seed=seed)
+    return at_volatility(past, ahead, paths=paths, seed=seed)
 
 
 def walk_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
@@ -124,7 +111,7 @@ def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Fl
 
     A state is the level, the trailing half year (of slower series: year) in units of its volatility, and the volatility.
     """
-    variances, long_run = past.variances()
+    variances, long_run = past.variances
     back = 126 if past.daily else 12
     deviations = np.sqrt(np.maximum(variances, 1e-300))
     trailing = np.zeros(len(past.x))

@@ -1,62 +1,109 @@
-"""The member for months and quarters with a trend that fades: exponential smoothing (ETS), fitted by statsmodels."""
+"""Members for months and quarters with a trend: exponential smoothing (a trend that fades) and Theta (half the trend, which stays).
+
+Both are fitted here. statsmodels has them (tests hold the forecasts equal to its own), but loading it takes longer than all that is
+done with it. statsforecast has them too, with fugue, pyarrow and twenty packages besides, and gives intervals of single days; mapie wraps
+models in conformal intervals, with scikit-learn. Neither gives paths, from which touches and averages are read, and the PIT at past
+cutoffs does for the pool what a conformal wrapper would.
+"""
 
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.series.series_history import Days
 from workbench.science.arrays import FloatArray
 
-#: Values that a fit needs, and the last ones that it looks at.
-_FEWEST, _MOST = 48, 240
+#: Values that a fit needs, the last ones that it looks at, and errors left out while the level settles.
+_FEWEST, _MOST, _SETTLES = 48, 240, 12
 
 
 class SmoothingFit(NamedTuple):
-    """Parameters of a damped additive trend: of the level, of the trend, and what is left of the trend after a step."""
+    """Shares of an error that enter the level and the trend, what is left of the trend after a step, and the trend it begins with."""
 
     alpha: float
     beta: float
     phi: float
+    trend: float = 0.0
+
+    def states(self, x: FloatArray) -> tuple[FloatArray, float, float]:
+        """Return the errors one step ahead, shape (n - 1,), and the last level and trend."""
+        level, trend = float(x[0]), self.trend
+        errors = np.empty(len(x) - 1)
+        for t, value in enumerate(x[1:].tolist()):
+            trend *= self.phi
+            error = value - level - trend
+            errors[t] = error
+            level, trend = level + trend + self.alpha * error, trend + self.beta * error
+        return errors, level, trend
 
 
-def smoothed_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
+def smoothed_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
     """Return paths of a level and a damped trend with past errors; None where it is daily or too short for a fit.
 
     The parameters are those of the last turn of a year, as in the other members.
     """
+    return _trend_paths(past, days, theta=False, paths=paths, seed=seed)
+
+
+def theta_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
+    """Return paths of a smoothed level that drifts by half the slope of a line through the past; None as for `smoothed_paths`.
+
+    Assimakopoulos and Nikolopoulos (2000), in the form of Hyndman and Billah (2003).
+    """
+    return _trend_paths(past, days, theta=True, paths=paths, seed=seed)
+
+
+def _trend_paths(past: ScaledPast, days: Days, *, theta: bool, paths: int, seed: int) -> FloatArray | None:
     a_year = max(round(past.calendar.steps_a_year), 1)
     whole = len(past.x) // a_year * a_year
     if past.daily or whole < _FEWEST:
         return None
-    fitted_on = past.x[max(0, whole - _MOST) : whole]
+    clean = past.x - np.cumsum(past.season_of(past.days))
+    fitted_on = clean[max(0, whole - _MOST) : whole]
     scale = float(np.diff(fitted_on).std())
     if scale == 0.0:
         return None
-    fit = _fitted(((fitted_on - fitted_on[0]) / scale).tobytes())
-    x = past.x[-_MOST:]
-    level, trend = float(x[0]), 0.0
-    errors = np.empty(len(x) - 1)
-    for t, value in enumerate(x[1:].tolist()):
-        error = value - level - fit.phi * trend
-        errors[t] = error
-        level, trend = level + fit.phi * trend + fit.alpha * error, fit.phi * trend + fit.beta * error
-    drawn = np.random.default_rng(seed).choice(errors[12:] - errors[12:].mean(), (steps, paths))
+    fit = fit_smoothing(((fitted_on - fitted_on[0]) / scale).tobytes(), theta)
+    errors, level, trend = fit._replace(trend=fit.trend * scale).states(clean[-_MOST:])
+    errors = errors[_SETTLES:] - errors[_SETTLES:].mean()
+    drawn = np.random.default_rng(seed).choice(errors, (len(days), paths))
     levels, trends = np.full(paths, level), np.full(paths, trend)
-    values = np.empty((steps, paths))
-    for step in range(steps):
-        ahead = fit.phi * trends
-        values[step] = levels + ahead + drawn[step]
-        levels, trends = levels + ahead + fit.alpha * drawn[step], ahead + fit.beta * drawn[step]
-    return values.T
+    values = np.empty((len(days), paths))
+    for step in range(len(days)):
+        trends = fit.phi * trends
+        values[step] = levels + trends + drawn[step]
+        levels, trends = levels + trends + fit.alpha * drawn[step], trends + fit.beta * drawn[step]
+    season = np.cumsum(past.season_of(days)) + past.x[-1] - clean[-1]
+    return np.asarray(values.T + season)
 
 
-@lru_cache(maxsize=256)
-def _fitted(standardised: bytes) -> SmoothingFit:
-    from statsmodels.tsa.holtwinters import ExponentialSmoothing
+@lru_cache(maxsize=512)
+def fit_smoothing(standardised: bytes, theta: bool) -> SmoothingFit:
+    """Return the parameters with the least squared errors one step ahead, of the bytes of an array of floats.
 
-    values = np.frombuffer(standardised)
-    model = ExponentialSmoothing(values, trend="add", damped_trend=True, initialization_method="heuristic")
-    parameters = model.fit(optimized=True).params
-    alpha, beta = float(parameters["smoothing_level"]), float(parameters["smoothing_trend"])
-    return SmoothingFit(alpha, beta, float(parameters["damping_trend"]))
+    Parameters
+    ----------
+    theta : bool
+        Whether the trend is half the slope of the line through all values, and stays.
+    """
+    # 0.3 s, and most series need one fit of the two kinds, or none
+    from scipy.optimize import minimize
+
+    x = np.frombuffer(standardised)
+
+    def parameters(free: NDArray[np.float64]) -> SmoothingFit:
+        shares = 1.0 / (1.0 + np.exp(-np.clip(free, -20.0, 20.0)))
+        if theta:
+            time = np.arange(len(x)) - (len(x) - 1) / 2
+            return SmoothingFit(float(shares[0]), 0.0, 1.0, 0.5 * float(time @ x / (time @ time)))
+        return SmoothingFit(float(shares[0]), float(shares[0] * shares[1]), 0.8 + 0.195 * float(shares[2]))
+
+    def loss(free: NDArray[np.float64]) -> float:
+        errors, _, _ = parameters(free).states(x)
+        return float((errors[_SETTLES:] ** 2).mean())
+
+    start = [1.0] if theta else [1.0, -2.0, 0.0]
+    return parameters(minimize(loss, start, method="L-BFGS-B", options={"ftol": 1e-6, "maxiter": 40}).x)

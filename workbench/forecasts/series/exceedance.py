@@ -112,7 +112,7 @@ def model_names() -> dict[str, str]:
         "safe-linear": "the line, pulled toward 0.5",
         "prior-year": "same-season share over the last 5 years (window 7 days)",
         "hybrid": "half safe-linear, half prior-year",
-        "walk": "random walk without drift, spread growing with the root of the horizon",
+        "walk": "random walk without drift, spread growing with the square root of the horizon",
         "drift": "random walk with drift",
         "mean-reverting": "first-order autoregression",
         "base-rate": "past changes over the same horizon",

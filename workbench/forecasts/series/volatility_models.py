@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.forecasts.garch_library import garch_model
+from workbench.forecasts.leaf_models.window_volatility import garch_model
 from workbench.forecasts.series.series_history import Days, History
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, UnknownName

@@ -25,11 +25,15 @@ class QuestionFile:
 
 
 class Resolution(NamedTuple):
-    """How one event came out: ``p`` 1, 0 or a share; ``day`` ISO, "" if the file does not say."""
+    """How one event came out: ``p`` 1, 0 or a share; ``day`` ISO, "" if the file does not say.
+
+    With ``numeric``, what a number came to: ``event`` is then a target, and ``p`` any finite number.
+    """
 
     event: str
     p: float
     day: str
+    numeric: bool = False
 
 
 def parse_json(text: str, *, what: str) -> Any:

@@ -145,6 +145,7 @@ WRITERS: Mapping[str, Callable[[Sequence[Question]], str]] = {
     "json": write_json,
     "csv": tables.write_questions,
     "events": tables.write_events,
+    "values": tables.write_values,
     "forecastbench": lambda questions: (
         json.dumps(forecastbench.write_questions(questions), indent=1, ensure_ascii=False) + "\n"
     ),
@@ -168,13 +169,14 @@ def read_resolutions(path: Path, questions: Mapping[str, Question]) -> list[Reso
                 return forecastbench.read_resolutions(document, questions)
         elif text.lstrip()[:1] not in ("{", "["):
             rows = tables.read_rows(text)
-            if "event_id" in rows[0] and "question_key" not in rows[0]:
+            if "event_id" in rows[0] and ("question_key" not in rows[0] or "value" in rows[0]):
                 return tables.read_outcomes(rows)
         reading = FORMATS[_form(text)](text)
     except QuestionError as error:
         raise QuestionError(f"{path}: {error}") from None
     return [
-        Resolution(event, p, question.resolved_on)
+        Resolution(event, p, question.resolved_on, numeric)
         for question in reading.questions
-        for event, p in question.outcomes.items()
+        for numeric, came in ((False, question.outcomes), (True, question.values))
+        for event, p in came.items()
     ]

@@ -16,7 +16,7 @@ from workbench.questions.formats.base import (
     text_of,
 )
 from workbench.questions.question import Link, Question, QuestionError, event_id
-from workbench.questions.worded_answers import outcomes_of
+from workbench.questions.worded_answers import outcomes_of, values_of
 
 _LEVELS = 9  # deciles of a numeric range become its events
 
@@ -105,6 +105,10 @@ def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Li
         case "numeric" | "discrete":
             low, high = number_of(scaling.get("range_min")), number_of(scaling.get("range_max"))
             shape = {"kind": "numeric", "low": low, "high": high, "unit": text_of(entry.get("unit"))}
+            shape |= {
+                f"open_{end}": entry.get(f"open_{name}_bound") is True
+                for end, name in (("low", "lower"), ("high", "upper"))
+            }
             if low is not None and high is not None and low < high:
                 shape["levels"] = tuple(
                     float(f"{low + (high - low) * step / (_LEVELS + 1):.6g}")
@@ -133,7 +137,12 @@ def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Li
     )
     crowd = _crowd(question, entry)
     question = replace(question, crowd=crowd)
-    return question.answered(_outcomes(question, resolution)) if resolution else question
+    if not resolution:
+        return question
+    text = _answer_text(question, resolution)
+    return question.answered(
+        outcomes_of(question, text), values=values_of(question, _clipped_answer(question, text))
+    )
 
 
 def _days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
@@ -159,7 +168,7 @@ def _crowd(question: Question, entry: Mapping[str, Any]) -> dict[str, float]:
     return {}
 
 
-def _outcomes(question: Question, resolution: Any) -> dict[str, float]:
+def _answer_text(question: Question, resolution: Any) -> str:
     text = str(resolution)
     if question.kind == "numeric" and text in ("above_upper_bound", "below_lower_bound"):
         bound = question.high if text.startswith("above") else question.low
@@ -168,4 +177,14 @@ def _outcomes(question: Question, resolution: Any) -> dict[str, float]:
         text = repr(bound + (1.0 if text.startswith("above") else -1.0))
     if question.kind == "date":
         text = "never" if text == "above_upper_bound" else day_of(text)
-    return outcomes_of(question, text)
+    return text
+
+
+def _clipped_answer(question: Question, text: str) -> str:
+    """A number beyond the range as its end: what is published is only that it lay beyond, and CRPS counts no more of it."""
+    if question.kind != "numeric":
+        return text
+    value = number_of(text)
+    if value is not None and question.low is not None and question.high is not None:
+        return repr(min(max(value, question.low), question.high))
+    return text

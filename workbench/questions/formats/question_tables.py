@@ -9,13 +9,15 @@ from datetime import date
 from typing import Any
 
 from workbench.questions.formats.base import QuestionFile, Resolution, collect, day_of, number_of, text_of
-from workbench.questions.question import Question, QuestionError, event_id, events_of
-from workbench.questions.worded_answers import outcomes_of
+from workbench.questions.question import Question, QuestionError, event_id, events_of, targets_of
+from workbench.questions.series.asked_quantities import quantity_series
+from workbench.questions.worded_answers import outcomes_of, values_of
 from workbench.spreadsheet import guard_formula, unguard_formula
 
 _LISTS = ("horizons", "options", "levels", "days", "criteria_parts")
-_MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "extra")
+_MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "values", "extra")
 _NUMBERS = ("low", "high", "volume")
+_FLAGS = ("exclusive", "open_low", "open_high")
 _FIELDS = tuple(item.name for item in fields(Question))
 
 #: Columns of a file of events (`workbench.science.tables`).
@@ -34,6 +36,22 @@ EVENT_COLUMNS = (
     "question",
     "part",
     "url",
+)
+
+#: Columns of a file of numbers that are asked for (`workbench.science.quantile_tables`).
+VALUE_COLUMNS = (
+    "event_id",
+    "value",
+    "low",
+    "high",
+    "open_low",
+    "open_high",
+    "unit",
+    "question_key",
+    "forecast_due_date",
+    "resolution_date",
+    "series",
+    "question",
 )
 
 
@@ -90,7 +108,7 @@ def _question(row: dict[str, str], unknown: set[str]) -> Question:
             data[name] = json.loads(text) if text.startswith("{") else {row["id"].strip(): float(text)}
         elif name in _NUMBERS:
             data[name] = float(text)
-        elif name == "exclusive":
+        elif name in _FLAGS:
             data[name] = text.lower() in ("1", "true", "yes")
         else:
             data[name] = text
@@ -99,7 +117,9 @@ def _question(row: dict[str, str], unknown: set[str]) -> Question:
         data["extra"] = {**data.get("extra", {}), **extra}
     question = Question.from_json(data)
     answer = row.get("answer", "").strip()
-    return question.answered(outcomes_of(question, answer)) if answer else question
+    if not answer:
+        return question
+    return question.answered(outcomes_of(question, answer), values=values_of(question, answer))
 
 
 def write_questions(questions: Sequence[Question]) -> str:
@@ -168,20 +188,47 @@ def _from_events(group: Sequence[dict[str, str]]) -> Question:
 
 
 def read_outcomes(rows: Sequence[dict[str, str]]) -> list[Resolution]:
-    """Read outcomes by event: columns ``event_id, outcome`` and, if there is one, ``day``."""
-    if not {"event_id", "outcome"} <= set(rows[0]):
+    """Read outcomes by event: columns ``event_id, outcome`` (``value`` for what numbers came to) and, if there is one, ``day``."""
+    if "event_id" not in rows[0] or not {"outcome", "value"} & set(rows[0]):
         raise QuestionError(
-            f"outcomes need the columns event_id and outcome; the file has: {', '.join(rows[0])}"
+            f"outcomes need the columns event_id and outcome (or value, of numbers); the file has: {', '.join(rows[0])}"
         )
     final = []
     for number, row in enumerate(rows, 1):
-        if not row["outcome"].strip():
+        if came := row.get("value", "").strip():
+            if (value := number_of(came)) is None:
+                raise QuestionError(f"row {number}: {came!r:.40} is no number")
+            final.append(Resolution(row["event_id"], value, day_of(row.get("day")), numeric=True))
+        if not row.get("outcome", "").strip():
             continue
         value = number_of(row["outcome"])
         if value is None or not 0 <= value <= 1:
             raise QuestionError(f"row {number}: {row['outcome']!r:.40} is no outcome from 0 to 1")
         final.append(Resolution(row["event_id"], value, day_of(row.get("day"))))
     return final
+
+
+def write_values(questions: Sequence[Question]) -> str:
+    """A row per number that is asked for, as ``science score --values`` reads them; ``value`` is empty where none came yet."""
+    return csv_of(
+        VALUE_COLUMNS,
+        [
+            [
+                target.id,
+                "" if target.value is None else repr(target.value),
+                *("" if end is None else repr(end) for end in (question.low, question.high)),
+                *("open" if is_open else "" for is_open in (question.open_low, question.open_high)),
+                question.unit,
+                question.id,
+                question.asked_on,
+                target.horizon,
+                quantity_series(question),
+                question.title,
+            ]
+            for question in questions
+            for target in targets_of(question)
+        ],
+    )
 
 
 def write_events(questions: Sequence[Question], *, only: set[str] | None = None) -> str:

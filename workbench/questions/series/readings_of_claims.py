@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from workbench.forecasts.leaf_forecast import State
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.claims import Claim, amount
@@ -55,3 +56,12 @@ def claim_reading(claim: Claim) -> Reading:
     reached: Comparison = "at_least" if claim.side == "above" else "at_most"
     on_the_way = replace(value, statistic=extreme, comparison=reached, level=amount(claim), never=claim.never)
     return on_the_way if claim.pattern == "touch" else replace(on_the_way, transformation="growth")
+
+
+def state_of(claim: Claim) -> State:
+    """Return by what a past window's beginning is likened to now, for the rate beside a claim's chance."""
+    if claim.pattern == "average":
+        return "average"
+    if claim.about.kind in ("volatility", "yield"):
+        return "level"
+    return "volatility" if claim.pattern in ("volatility", "touch", "drawdown") else "move"

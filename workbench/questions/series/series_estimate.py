@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, leaf_record, like_windows
+from workbench.forecasts.leaf_models import TooLittleHistory, base_outcomes
 from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
 from workbench.forecasts.series.seasonal import Knn
 from workbench.forecasts.series.series_class import Auto, classify
@@ -15,8 +17,10 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.stochastic import BaseRate
 from workbench.forecasts.series.trend import for_source
 from workbench.questions.claims import Claim, amount
-from workbench.questions.decision import appraise, check, settle, value_series
+from workbench.questions.decision import appraise, check, series_of, settle, spec_of, value_series
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.claim_paths import ClaimPaths
+from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD, STAND_IN, SeriesLeaf
 from workbench.science.errors import ScienceError
 
@@ -25,8 +29,8 @@ if TYPE_CHECKING:
 
     from workbench.forecasts.leaf_models import LeafEstimate
 
-Method = Literal["house", "paper"]
-METHODS: tuple[Method, ...] = ("house", "paper")
+Method = Literal["paths", "house", "paper"]
+METHODS: tuple[Method, ...] = ("paths", "house", "paper")
 
 #: The stand-in for a series that returns to its mean, as a measure of volatility does, and the claims that its models answer.
 _REVERTING = "VIX"
@@ -42,9 +46,9 @@ class SeriesEstimate:
     Parameters
     ----------
     p : float
-        In [0.02, 0.98].
+        In [0.02, 0.98]; 0 or 1 where the visible values decide the claim.
     models, comparators : dict
-        Probabilities that count with equal weight, and those that are shown beside them with none.
+        Probabilities that count (by paths: of each member alone; else with equal weight), and those that are shown beside them with none.
     reference : float
         The value that the claim is measured from: on its start, or the last one visible.
     reference_day, last_day : date
@@ -56,7 +60,7 @@ class SeriesEstimate:
     windows : float or None
         How many separate windows stand behind it.
     record : dict
-        What the offline synthesizer estimates weights from: outcomes by week; empty for a series that has none.
+        What a leaf's notebook prints, outcomes by week among it; by paths also without those, else empty for a series that has none.
     """
 
     p: float
@@ -83,7 +87,9 @@ def estimate_leaf(
     statement: str,
     rows: Sequence[Sequence[Mapping[str, Any]]],
     last_visible: date,
-    method: Method = "house",
+    method: Method = "paths",
+    *,
+    paths: ClaimPaths | None = None,
 ) -> SeriesEstimate:
     """Return the probability of a leaf from the visible rows of its series; the grounder calls it, and ``verify`` calls it again.
 
@@ -93,10 +99,12 @@ def estimate_leaf(
         Rows of each of ``leaf.refs``, oldest first.
     last_visible : date
         The last day visible at the cutoff.
-    method : {"house", "paper"}
-        ``house``: the leaf models of the offline analyst for daily prices (those of the VIX where the series returns to its mean) and
+    method : {"paths", "house", "paper"}
+        ``paths``: the share of the ensemble's paths, as in a leaf's notebook. ``house``, for what was computed by it: the former leaf models of the offline analyst for daily prices (those of the VIX where the series returns to its mean) and
         embedded series; for any other series the model of its class
         and the share of past changes. ``paper``: the model that paper B takes for the source (App. I: hybrid, or KNN for DBnomics).
+    paths : ClaimPaths, optional
+        What draws the paths of embedded series; one for several leaves draws none twice.
 
     Raises
     ------
@@ -104,7 +112,7 @@ def estimate_leaf(
         The claim is settled at the cutoff, the history is too short, or the method has no answer to its pattern.
     """
     try:
-        return _estimate_leaf(leaf, statement, rows, last_visible, method)
+        return _estimate_leaf(leaf, statement, rows, last_visible, method, paths or ClaimPaths())
     except ScienceError as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or another series") from None
 
@@ -115,6 +123,7 @@ def _estimate_leaf(
     rows: Sequence[Sequence[Mapping[str, Any]]],
     last_visible: date,
     method: Method,
+    paths: ClaimPaths,
 ) -> SeriesEstimate:
     claim = leaf.claim
     if leaf.embedded:
@@ -122,6 +131,10 @@ def _estimate_leaf(
         check(claim, last_visible)
         claim = settle(claim, by_name)
         series = value_series(claim.series, by_name)
+        if method == "paths":
+            forecast = paths.forecast(claim, by_name)
+            windows = _windows(claim, by_name, last_visible)
+            return _of_paths(forecast, windows, claim, statement, series, last_visible)
         if method == "house":
             estimated = appraise(claim, by_name, last_visible)
             return _of_estimate(estimated, claim, statement, series)
@@ -133,13 +146,72 @@ def _estimate_leaf(
         series = value_series(STAND_IN, {STAND_IN: rows[0]})
         if claim.side == "toward":
             claim = replace(claim, side="above" if amount(claim) > float(series.iloc[-1]) else "below")
+        if method == "paths":
+            if claim.pattern == "volatility" and not (series > 0).all():
+                raise ClaimRefused(
+                    "the volatility of a series that was not above 0 throughout has no meaning"
+                )
+            forecast = forecast_reading(claim_reading(claim), _history(series))
+            daily = _daily_prices(series)
+            kind = _stand_in(claim, series) if daily else claim
+            windows = _windows(kind, {kind.series: rows[0]}, last_visible) if daily else None
+            return _of_paths(forecast, windows, kind, statement, series, last_visible)
         if method == "house" and _daily_prices(series):
-            # A series that returns to its mean goes through the models of the VIX, any other through those of an index.
-            if _class_of(_history(series)) == "mean-reverting" and claim.pattern in _REVERTING_PATTERNS:
-                claim = replace(claim, series=_REVERTING)
+            claim = _stand_in(claim, series)
             estimated = appraise(claim, {claim.series: rows[0]}, last_visible)
             return _of_estimate(estimated, claim, statement, series)
     return _by_exceedance(leaf, claim, series, method)
+
+
+def _stand_in(claim: Claim, series: "pd.Series") -> Claim:
+    """The claim about the VIX where its series returns to its mean: past windows are then compared by levels, else by moves."""
+    reverts = _class_of(_history(series)) == "mean-reverting" and claim.pattern in _REVERTING_PATTERNS
+    return replace(claim, series=_REVERTING) if reverts else claim
+
+
+def _windows(
+    claim: Claim, rows: Mapping[str, Sequence[Mapping[str, Any]]], last_visible: date
+) -> "LeafEstimate | None":
+    """Past windows of a claim's kind; None where fewer than two separate ones are visible."""
+    series, other = series_of(claim, rows)
+    try:
+        return base_outcomes(spec_of(claim, last_visible), series, other)
+    except TooLittleHistory:
+        return None
+
+
+def _of_paths(
+    forecast: LeafForecast,
+    windows: "LeafEstimate | None",
+    claim: Claim,
+    statement: str,
+    series: "pd.Series",
+    last_visible: date,
+) -> SeriesEstimate:
+    reference, day = _reference(claim, series)
+    like = (
+        None
+        if windows is None
+        else like_windows(forecast.paths.known, windows, last_visible, by=state_of(claim))
+    )
+    record = {
+        "record": RECORD,
+        "kind": "reference" if claim.reference else "leaf",
+        "statement": statement,
+        **leaf_record(forecast, windows, like),
+    }
+    return SeriesEstimate(
+        p=forecast.p,
+        models=forecast.models,
+        comparators={},
+        reference=reference,
+        reference_day=day,
+        last_day=series.index[-1].date(),
+        series_class=_class_of(_history(series)),
+        base_rate=None if windows is None else windows.base_rate,
+        windows=None if windows is None else windows.effective_windows,
+        record=record,
+    )
 
 
 def _daily_prices(series: "pd.Series") -> bool:

@@ -6,6 +6,7 @@ series at its source. The rest of such a sentence is read by the same grammar, w
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Literal
@@ -191,16 +192,18 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
             named = series_mentioned(hints)
             if not named:
                 raise ClaimRefused(
-                    f"no dated series matches the leaf ({_short(str(problem))}): name one by its id, for example FRED: DGS10, "
+                    f"no dated series matches the driver ({_short(str(problem))}): name one by its id, for example FRED: DGS10, "
                     "yfinance/AAPL or dbnomics/PROVIDER/DATASET/SERIES"
                 ) from None
     refs = tuple(dict.fromkeys(named))
     if len(refs) > 1:
-        raise ClaimRefused(f"the leaf names several series ({', '.join(map(str, refs))}): one must decide it")
+        raise ClaimRefused(
+            f"the driver names several series ({', '.join(map(str, refs))}): one must decide it"
+        )
     claim = read_claim(_with_stand_in(statement))
     if claim.series != STAND_IN or claim.other is not None:
         raise ClaimRefused(
-            f"the leaf compares {refs[0]} with another series: state it about one series, or about embedded ones"
+            f"the driver compares {refs[0]} with another series: state it about one series, or about embedded ones"
         )
     return SeriesLeaf(claim=replace(claim, notes=()), refs=refs)
 
@@ -232,3 +235,25 @@ def _with_stand_in(statement: str) -> str:
     if subject is None:
         return text
     return f"SP500 {text[subject.end() :]}"
+
+
+def path_words(p: float, record: Mapping[str, Any]) -> str:
+    """Return how a report says what a probability is: the share of paths by their models, or the row that decides.
+
+    Parameters
+    ----------
+    record : mapping
+        Of `workbench.forecasts.leaf_forecast.leaf_record`.
+    """
+    if decided := record.get("decided"):
+        said = "true" if p == 1 else "false"
+        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows. p = {p:g}."
+    weights = record.get("weights", {})
+    listed = ", ".join(
+        f"{name} {float(value):.3f} (weight {float(weights.get(name, 0.0)):.2f})"
+        for name, value in record["models"].items()
+    )
+    return (
+        f"The estimate is the share of the simulated paths on which it comes true: p = {p:.4f}. {len(record['models'])} models draw "
+        f"them, weighted by what they earned at earlier cutoffs of the series: {listed}."
+    )

@@ -12,14 +12,16 @@ from typing import Any, Literal
 
 from workbench.questions.formats.base import LeftOut, QuestionFile
 from workbench.questions.question import (
+    NumericTarget,
     Question,
     QuestionError,
     QuestionEvent,
     check_day,
     events_of,
     reasons_unscored,
+    targets_of,
 )
-from workbench.questions.worded_answers import outcomes_of
+from workbench.questions.worded_answers import beyond_range, outcomes_of, values_of
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -51,6 +53,10 @@ class QuestionSet:
     def events(self) -> list[QuestionEvent]:
         """Every event of every question."""
         return [event for question in self.questions.values() for event in events_of(question)]
+
+    def targets(self) -> list[NumericTarget]:
+        """Every number that a question asks for."""
+        return [target for question in self.questions.values() for target in targets_of(question)]
 
     def scored_events(self) -> list[QuestionEvent]:
         """The events that can be scored: resolved yes or no."""
@@ -136,6 +142,7 @@ def load_set(store: Store, name: str) -> QuestionSet:
     left_out: list[LeftOut] = []
     origins: list[str] = []
     outcomes: dict[str, tuple[float, str]] = {}
+    values: dict[str, tuple[float, str]] = {}
     for stored in store.events(f"{SORT}:{name}"):
         match stored.event:
             case ev.QuestionsImported(origin=origin, left_out=entries):
@@ -145,10 +152,16 @@ def load_set(store: Store, name: str) -> QuestionSet:
                 questions[node] = Question.from_json(question)
             case ev.OutcomeRecorded(node=str(node), p=p, day=day):
                 outcomes[node] = (p, day)
+            case ev.ValueRecorded(node=node, value=value, day=day):
+                values[node] = (value, day)
     owner = {event.id: question.id for question in questions.values() for event in events_of(question)}
     for event, (p, day) in outcomes.items():
         if event in owner:  # a question that was imported anew may have lost a level
             questions[owner[event]] = questions[owner[event]].answered({event: p}, day)
+    asking = {target.id: question.id for question in questions.values() for target in targets_of(question)}
+    for target, (value, day) in values.items():
+        if target in asking:
+            questions[asking[target]] = questions[asking[target]].answered({}, day, values={target: value})
     return QuestionSet(
         name=name,
         questions=questions,
@@ -216,6 +229,54 @@ def record_outcomes(
     return len(changed)
 
 
+def record_values(
+    store: Store,
+    name: str,
+    values: Mapping[str, float],
+    *,
+    day: str | None = None,
+    days: Mapping[str, str] | None = None,
+    author: str = "",
+    source: Literal["person", "series", "file"] = "person",
+) -> int:
+    """Record the numbers that numeric questions came to, by target; return how many are new. What levels came to follows from them.
+
+    Raises
+    ------
+    QuestionError
+        A target that no question of the set has, or a number beyond a closed end of its range.
+    """
+    if day is not None:
+        check_day(day, of="the day of an outcome")
+    today = day or datetime.now(UTC).date().isoformat()
+    with store.transaction():
+        questions = load_set(store, name)
+        targets = {target.id: target for target in questions.targets()}
+        outcomes: dict[str, float] = {}
+        on: dict[str, str] = {}
+        for target, value in values.items():
+            if target not in targets:
+                raise QuestionError(
+                    f"set {name} asks for no number {target!r:.80}: `questions show {name}` lists them"
+                )
+            question = questions.questions[targets[target].question]
+            if beyond := beyond_range(question, value):
+                raise QuestionError(f"{target} came to {value:g}, {beyond}")
+            # On its levels too, so that no event says otherwise than the number.
+            horizon = targets[target].horizon if len(question.horizons) > 1 else ""
+            own = outcomes_of(question, repr(value), horizon)
+            outcomes |= own
+            on |= dict.fromkeys([target, *own], (days or {}).get(target) or today)
+        record_outcomes(store, name, outcomes, days=on, author=author, source=source)
+        changed = {target: value for target, value in values.items() if targets[target].value != value}
+        for target, value in changed.items():
+            store.append(
+                f"{SORT}:{name}",
+                ev.ValueRecorded(node=target, value=value, day=on[target], source=source, author=author),
+            )
+    return len(changed)
+
+
 def resolve_question(
     store: Store,
     name: str,
@@ -234,10 +295,13 @@ def resolve_question(
         No such question, or an answer that does not fit it.
     """
     entry = load_set(store, name)[question]
-    outcomes = outcomes_of(entry, answer, horizon)
-    if not outcomes:
+    outcomes, values = outcomes_of(entry, answer, horizon), values_of(entry, answer, horizon)
+    if not outcomes and not values:
         raise QuestionError(f"question {entry.id} has no event to resolve: {reasons_unscored(entry)[0]}")
-    record_outcomes(store, name, outcomes, day=day, author=author)
+    if values:
+        record_values(store, name, values, day=day, author=author)
+    else:
+        record_outcomes(store, name, outcomes, day=day, author=author)
     return load_set(store, name)[entry.id]
 
 

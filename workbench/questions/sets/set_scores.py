@@ -10,10 +10,13 @@ import numpy as np
 
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_named
-from workbench.questions.question import Question, QuestionError, events_of
+from workbench.questions.question import Question, QuestionError, events_of, targets_of
+from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
-from workbench.science.documents import score_document
+from workbench.science.documents import quantile_document, score_document
+from workbench.science.quantile_tables import NumericTargets, read_quantiles
 from workbench.science.recipe import Recipe
+from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events, read_forecasts
 
 
@@ -50,6 +53,58 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
         },
     )
     return replace(table, path=path, event_id=ids, frame=table.frame.assign(event_id=ids))
+
+
+def targets_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> NumericTargets:
+    """Every number that these questions ask for, as `workbench.science.documents.quantile_document` scores it; ``nan`` where none came."""
+    pairs = [(question, target) for question in questions for target in targets_of(question)]
+
+    def words(*values: str) -> StrArray:
+        return np.array(values, dtype=str)
+
+    return NumericTargets(
+        path=path,
+        id=words(*(target.id for _, target in pairs)),
+        value=np.array(
+            [np.nan if target.value is None else target.value for _, target in pairs], dtype=float
+        ),
+        low=np.array(
+            [-np.inf if question.low is None else question.low for question, _ in pairs], dtype=float
+        ),
+        high=np.array(
+            [np.inf if question.high is None else question.high for question, _ in pairs], dtype=float
+        ),
+        open_low=np.array([question.open_low for question, _ in pairs], dtype=bool),
+        open_high=np.array([question.open_high for question, _ in pairs], dtype=bool),
+        unit=words(*(question.unit for question, _ in pairs)),
+        first_day=words(*(question.asked_on for question, _ in pairs)),
+        last_day=words(*(target.horizon for _, target in pairs)),
+        question=words(*(question.id for question, _ in pairs)),
+        series=words(
+            *(question.extra.get("series", "") or quantity_series(question) for question, _ in pairs)
+        ),
+    )
+
+
+def score_set_quantiles(
+    questions: QuestionSet, quantiles: Path, methods: Sequence[str] = ()
+) -> dict[str, Any]:
+    """Scores of a file of quantiles on the numbers of a set that came: ``questions score --quantiles``.
+
+    Raises
+    ------
+    QuestionError
+        The set asks for no number, or none has come.
+    TableError
+        As of `read_quantiles`.
+    """
+    table = targets_table(list(questions.questions.values()), path=Path(f"set {questions.name}"))
+    if not np.isfinite(table.value).any():
+        raise QuestionError(
+            f"set {questions.name} has no numeric question that came to a value: `questions resolve {questions.name} ID NUMBER` first"
+        )
+    document = quantile_document(table, read_quantiles(quantiles, table), methods=methods)
+    return {**document, "set": questions.name}
 
 
 def _days(start: str, end: str) -> float:

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from workbench.science.arrays import codes_of
 from workbench.science.errors import DomainError
-from workbench.science.tables import Events, StrArray
+from workbench.science.table_cells import StrArray
+from workbench.science.tables import Events
 
 #: Fewer clusters give neither an interval nor a verdict: with five the smallest p that sign flips can reach is 0.0625.
 MIN_CLUSTERS = 6

@@ -22,7 +22,8 @@ from workbench.science.errors import DomainError
 from workbench.science.scoring.calibration_error import bin_of
 from workbench.science.scoring.scorecard import POOLED, Difficulty, parts_of
 from workbench.science.scoring.scores import log_losses, metaculus_scores
-from workbench.science.tables import Events, StrArray
+from workbench.science.table_cells import StrArray
+from workbench.science.tables import Events
 
 _BLOCK = 1 << 21  # drawn questions held at once
 

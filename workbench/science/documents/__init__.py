@@ -7,6 +7,7 @@ parsing, no printing. Keys and their order are a contract with whoever reads the
 
 from workbench.science.documents.calibration_documents import calibrated_document, calibration_document
 from workbench.science.documents.comparison_documents import compare_document, paper_tables_document
+from workbench.science.documents.quantile_documents import quantile_document
 from workbench.science.documents.record_documents import PastTable, record_document, record_documents
 from workbench.science.documents.score_documents import (
     POSITION_COLUMNS,
@@ -38,6 +39,7 @@ __all__ = [
     "paper_tables_document",
     "pooled_forecasts",
     "position_rows",
+    "quantile_document",
     "raw_forecasts",
     "record_document",
     "record_documents",

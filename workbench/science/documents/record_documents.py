@@ -12,7 +12,8 @@ from workbench.science.comparing.paired import PairedVerdict, holm
 from workbench.science.documents.score_documents import Document
 from workbench.science.scoring.calibration_error import calibration_error, reliability
 from workbench.science.scoring.scores import brier, brier_index
-from workbench.science.tables import Events, StrArray
+from workbench.science.table_cells import StrArray
+from workbench.science.tables import Events
 
 #: Rivals of a record, by the names of its document.
 BASE_RATE, WALK, HALF = "base rate", "driftless walk", "always 0.5"

@@ -84,6 +84,29 @@ def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = 
     return min(1.0, float(w[x < y].sum() + 0.5 * w[x == y].sum()))
 
 
+def pit_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -> float:
+    """Where the outcome lies in a distribution that is known by some quantiles, in [0, 1].
+
+    Linear between two of them; outside all of them the middle of what is left, since quantiles say nothing of the tails.
+
+    Examples
+    --------
+    >>> pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 2.5), pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 9.0)
+    (0.625, 0.875)
+    """
+    shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
+    y = _finite_outcome(outcome)
+    if shares.ndim != 1 or not shares.size or shares.shape != q.shape or (np.diff(q) < 0).any():
+        raise DomainError("levels and quantiles must have one non-zero length, and quantiles must not fall")
+    if y < q[0] or y > q[-1]:
+        return float(shares[0] / 2 if y < q[0] else (1 + shares[-1]) / 2)
+    # Several quantiles at the outcome (an end of a range, a value that repeats): the middle of their shares.
+    low, high = np.searchsorted(q, y, side="left"), np.searchsorted(q, y, side="right")
+    if high > low:
+        return float((shares[low] + shares[high - 1]) / 2)
+    return float(np.interp(y, q, shares))
+
+
 def interval_coverage(pit: ArrayLike, share: float) -> float:
     """Share of outcomes inside the central interval that should hold ``share`` of them.
 

@@ -143,7 +143,7 @@ def noise_study(
             ]
             claims.append(
                 claim_of(
-                    f"{where}: noise moves the root of a linear world less than that of a logic world",
+                    f"{where}: noise moves the claim of a linear world less than that of a logic world",
                     "paper A, 5.3",
                     b - a,
                 )
@@ -157,7 +157,7 @@ def noise_study(
             )
     return Study(
         name="noise",
-        measure="mean squared error of the root",
+        measure="mean squared error of the claim",
         estimates=tuple(estimates),
         claims=tuple(claims),
     )
@@ -192,12 +192,12 @@ def leaves_study(
 
             values[correlation, len(world.leaves)] = batch_values = _batches(variance, batches)
             estimates.append(
-                estimate_of(batch_values, f"{len(world.leaves)} leaves, correlation {correlation:g}")
+                estimate_of(batch_values, f"{len(world.leaves)} drivers, correlation {correlation:g}")
             )
     few, many = min(counts), max(counts)
     claims = [
         claim_of(
-            f"correlation {correlation:g}: {many} leaves give a lower variance than {few}",
+            f"correlation {correlation:g}: {many} drivers give a lower variance than {few}",
             "paper A, 4.2",
             values[correlation, few] - values[correlation, many],
         )
@@ -205,7 +205,7 @@ def leaves_study(
     ]
     claims += [
         claim_of(
-            f"correlation {correlation:g}: {many} leaves lower the variance in proportion to their number (to within 10 %)",
+            f"correlation {correlation:g}: {many} drivers lower the variance in proportion to their number (to within 10 %)",
             "paper A, 5.3 read as 1/n",
             values[correlation, few] * few / many * 1.1 - values[correlation, many],
         )
@@ -213,7 +213,7 @@ def leaves_study(
         if correlation > 0
     ]
     return Study(
-        name="leaves", measure="variance of the root", estimates=tuple(estimates), claims=tuple(claims)
+        name="leaves", measure="variance of the claim", estimates=tuple(estimates), claims=tuple(claims)
     )
 
 
@@ -237,8 +237,8 @@ def depth_study(
     for depth in depths:
         world = make_world("linear", branching=2, depth=depth, seed=seed)
         for table, leaf_bias, words in (
-            (constant, bias, "leaves as biased at every depth"),
-            (falling, bias * shrink ** (depth - 1), f"leaf bias x {shrink:g} a level"),
+            (constant, bias, "drivers as biased at every depth"),
+            (falling, bias * shrink ** (depth - 1), f"bias of a driver x {shrink:g} a level"),
         ):
             errors = GrounderErrors(bias=leaf_bias, sd=0.1)
 
@@ -252,17 +252,17 @@ def depth_study(
     first, last = min(depths), max(depths)
     claims = (
         claim_of(
-            f"depth {last} has a lower root bias than depth {first}, leaves as biased",
+            f"depth {last} has a lower bias of the claim than depth {first}, drivers as biased",
             "paper A, 4.4",
             constant[first] - constant[last],
         ),
         claim_of(
-            f"depth {last} has a lower root bias than depth {first}, leaves easier by {shrink:g} a level",
+            f"depth {last} has a lower bias of the claim than depth {first}, drivers easier by {shrink:g} a level",
             "paper A, 4.4",
             falling[first] - falling[last],
         ),
     )
-    return Study(name="depth", measure="mean error of the root", estimates=tuple(estimates), claims=claims)
+    return Study(name="depth", measure="mean error of the claim", estimates=tuple(estimates), claims=claims)
 
 
 def crowd_study(*, trials: int = 5, batches: int = _BATCHES, rows: int = _ROWS, seed: int = 0) -> Study:

@@ -71,7 +71,9 @@ def make_world(kind: WorldKind, *, branching: int = 3, depth: int = 2, seed: int
     if kind not in get_args(WorldKind):
         raise DomainError(f"a world is one of {', '.join(get_args(WorldKind))}, not {kind!r}")
     if branching < 2 or depth < 1 or branching**depth > 4096:
-        raise DomainError("a world has at least 2 children a node, 1 level, and at most 4,096 leaves")
+        raise DomainError(
+            "a world branches at least into 2, has at least 1 level, and at most 4,096 drivers at its ends"
+        )
     rng = np.random.default_rng(seed)
     tree = Tree.root_only("the claim of a simulated world")
     level: list[NodeId] = ["P0"]

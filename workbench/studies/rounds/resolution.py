@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
 from proxies.errors import ProxyError
+from proxies.settings import ProxySettings
 from workbench.annotations.outcomes import known_outcome, resolve_when_finished
+from workbench.backtests.question_quantiles import SeriesReader, known_values
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions.formats.base import QuestionFile
@@ -58,13 +61,23 @@ async def resolve_open(store: Store, call: VenueCall, *, now: datetime | None = 
 async def resolve_from_series(store: Store, name: str) -> int:
     """Record what the embedded series decide of a set, and return how many; a question in words they do not know stays open."""
     outcomes, days = {}, {}
-    for question in book.load_set(store, name).questions.values():
+    questions = book.load_set(store, name).questions.values()
+    for question in questions:
         if question.kind != "binary" or question.outcomes or not question.asked_on:
             continue
         known = await known_outcome(question.title, Cutoff.parse(question.asked_on))
         if known is not None:
             outcomes[question.id], days[question.id] = float(known.true), known.day.isoformat()
-    return book.record_outcomes(store, name, outcomes, days=days, source="series")
+    count = book.record_outcomes(store, name, outcomes, days=days, source="series")
+    numeric = [question for question in questions if question.kind == "numeric"]
+    if not numeric:
+        return count
+    broker = open_broker(ProxySettings())  # the embedded series need no key and no home
+    try:
+        values, on = await known_values(numeric, SeriesReader(broker))
+    finally:
+        await broker.aclose()
+    return count + book.record_values(store, name, values, days=on, source="series")
 
 
 async def _from_venues(store: Store, name: str, call: VenueCall, now: datetime, resolved: Resolved) -> int:

@@ -177,7 +177,7 @@ def load_round(store: Store, name: str) -> Round:
         name = own[-1]
     if name not in known:
         listing = ", ".join(known) if known else "none; `tournament run SET` begins one"
-        raise UsageError(f"there is no night {name!r:.60}; there is: {listing}")
+        raise UsageError(f"there is no round {name!r:.60}; there is: {listing}")
     stored = store.events(f"{SORT}:{name}")
     study = fold(name, stored)
     facts = study.manifest

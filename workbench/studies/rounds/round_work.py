@@ -88,7 +88,7 @@ def own_set(store: Store, set_name: str) -> "Iterator[None]":
     RunInWork
         Another process is at it; one line with its id and since when.
     """
-    with own_folder(store.home / "nights" / f"{set_name}.lock", what=f"a night of set {set_name}"):
+    with own_folder(store.home / "nights" / f"{set_name}.lock", what=f"a round of set {set_name}"):
         yield
 
 
@@ -297,7 +297,7 @@ def promote(store: Store, night: Round, events: Sequence[str] = ()) -> Round:
     unknown = [event for event in events if event not in known]
     if unknown:
         raise UsageError(
-            f"night {night.name} has no event {unknown[0]!r:.80}: `tournament show {night.name}`"
+            f"round {night.name} has no event {unknown[0]!r:.80}: `tournament show {night.name}`"
         )
     chosen: list[ev.ForecastPromoted] = [
         ev.ForecastPromoted(node=event, by="person") for event in events if event not in night.promoted

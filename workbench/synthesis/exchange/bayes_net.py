@@ -133,11 +133,11 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
         else:
             prior = evaluation.values[node.id]
             if prior is None:
-                raise NotRepresentable(f"{node.id} has no value: ground or synthesize it before exporting")
+                raise NotRepresentable(f"{node.id} has no value yet, which an export needs")
             if node.children:
                 why = "held by an analyst" if node.pinned else "without a function"
                 notes.append(
-                    f"{node.id} is {why}: a plain prior, the {len(tree.below(node.id))} nodes below are left out"
+                    f"{node.id} is {why}: a plain prior, the {len(tree.below(node.id))} drivers below are left out"
                 )
         variables.append(
             Variable(
@@ -153,7 +153,7 @@ def bayes_net(tree: Tree, misfit: OnMisfit = "refuse", normalise: Normaliser = "
     error = None if evaluation.root is None else net.marginals()[tree.root.id] - evaluation.root
     if error is not None and gaps:
         notes.append(
-            f"the net's root is {net.marginals()[tree.root.id]:.6g}, the tree's {evaluation.root:.6g}"
+            f"the net's claim is {net.marginals()[tree.root.id]:.6g}, the tree's {evaluation.root:.6g}"
         )
     return BayesNet(variables=net.variables, gaps=gaps, root_error=error, notes=tuple(notes))
 

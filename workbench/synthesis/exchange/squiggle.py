@@ -35,7 +35,9 @@ def squiggle(tree: Tree, variances: Mapping[NodeId, float] | None = None) -> tup
     notes = []
     if held and spread:
         # `clamp` compares numbers; a distribution would be cut off by truncate(), which moves its mean.
-        notes.append(f"leaves are plain numbers: {', '.join(held)} can leave 0 to 1 and is held at the bound")
+        notes.append(
+            f"drivers are plain numbers: {', '.join(held)} can leave 0 to 1 and is held at the bound"
+        )
         spread = {}
     lines = [_CLAMP, ""] if held else []
     for node in reversed(tree.ids()):  # parents come first in a tree, and in Squiggle children have to

@@ -136,7 +136,7 @@ def import_tree(text: str, form: str | None = None) -> Tree:
 
 def _from_document(row: Any) -> dict[str, Any]:
     if not isinstance(row, Mapping) or not {"id", "parent", "statement"} <= row.keys():
-        raise TreeFormatError("a node of a run's document needs id, parent and statement")
+        raise TreeFormatError("an entry of `nodes` needs id, parent and statement")
     p = row.get("p")
     belief = None if p is None else {"p": p, "key_factor": row.get("key_factor") or ""}
     return {

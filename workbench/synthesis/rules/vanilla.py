@@ -28,11 +28,11 @@ class VanillaRule(Rule):
 
     def evaluate(self, p: Mapping[NodeId, float]) -> NoReturn:
         """Raise NoFunction."""
-        raise NoFunction("a vanilla node has no function: ask the model again with ", Option("full", True))
+        raise NoFunction("a vanilla rule has no function: ask the model again with ", Option("full", True))
 
     def derivative(self, p: Mapping[NodeId, float]) -> NoReturn:
         """Raise NoFunction."""
-        raise NoFunction("a vanilla node has no derivative: ask the model again with ", Option("full", True))
+        raise NoFunction("a vanilla rule has no derivative: ask the model again with ", Option("full", True))
 
     def reachable(self, box: Mapping[NodeId, tuple[float, float]] | None = None) -> tuple[float, float]:
         """All of [0, 1]."""

@@ -91,11 +91,11 @@ def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int)
     if draws < 2:
         raise SensitivityError(f"a distribution needs at least 2 draws, not {draws}")
     if tree.root.p is None:
-        raise SensitivityError("the root has no value: ground and synthesize the tree first")
+        raise SensitivityError("the claim has no value yet: finish the run first")
     deaf = [node for node in tree.inner() if not follows_children(tree[node]) and not tree[node].pinned]
     if deaf:
         raise SensitivityError(
-            f"{', '.join(deaf)} has no function, so noise below it cannot reach the root: analyze with another ",
+            f"{', '.join(deaf)} has no function, so noise below it cannot reach the claim: analyze with another ",
             Option("rule"),
         )
     sources = random.Random(seed)

@@ -211,7 +211,9 @@ def _checked(
 ) -> Mapping[NodeId, tuple[float, float]]:
     for leaf, (start, end) in ranges.items():
         if tree[leaf].children:
-            raise SensitivityError(f"{leaf} is not a leaf: ranges are for leaves")
+            raise SensitivityError(
+                f"{leaf} has drivers below it: ranges are for those at the end of the tree"
+            )
         check_probability(start, of=f"the low end of {leaf}")
         check_probability(end, of=f"the high end of {leaf}")
         if start > end:

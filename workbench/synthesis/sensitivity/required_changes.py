@@ -99,7 +99,7 @@ def ways_to_reach(tree: Tree, target: float) -> Reaching:
     evaluation = evaluate(tree)
     root = evaluation.root
     if root is None:
-        raise SensitivityError("the root has no value, so there is nothing to move")
+        raise SensitivityError("the claim has no value, so there is nothing to move")
     maps = swings(tree, evaluation=evaluation)
     leaves = [leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None]
     alone = []

@@ -92,7 +92,7 @@ def refit_spread(rules: Sequence[Rule], p: Mapping[NodeId, float]) -> RefitSprea
     """
     kinds = {rule.name for rule in rules}
     if len(kinds) != 1 or not rules[0].numeric:
-        raise SensitivityError("refits of one node need at least one rule, all of one kind with a function")
+        raise SensitivityError("refits of one driver need at least one rule, all of one kind with a function")
     rows = [rule.coefficients(p) for rule in rules]
     names = list(dict.fromkeys(name for row in rows for name in row))
     # A refit that leaves a child out gives it no say, which is 0 and not a missing value.
@@ -151,7 +151,7 @@ def weight_uncertainty(
     evaluation = evaluate(tree)
     if evaluation.root is None:
         raise SensitivityError(
-            "the root has no value: ground and synthesize the tree first, or resynthesize with ",
+            "the claim has no value: finish the run first, or ask the model again with ",
             Option("full", True),
         )
     draws = np.random.default_rng(seed)

@@ -45,11 +45,11 @@ def two_way(tree: Tree, first: NodeId, second: NodeId, steps: int = 11) -> TwoWa
     """
     for node in (first, second):
         if tree[node].children:
-            raise SensitivityError(f"{node} is not a leaf: name two leaves")
+            raise SensitivityError(f"{node} has drivers below it: name two at the end of the tree")
     if first == second:
-        raise SensitivityError("name two different leaves")
+        raise SensitivityError("name two different drivers")
     if tree.root.p is None:
-        raise SensitivityError("the root has no value yet")
+        raise SensitivityError("the claim has no value yet")
     values = np.linspace(0.0, 1.0, steps)
     rows, columns = np.repeat(values, steps), np.tile(values, steps)
     roots = root_columns(tree, {first: rows, second: columns}).reshape(steps, steps)

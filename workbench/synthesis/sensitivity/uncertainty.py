@@ -139,7 +139,7 @@ def root_uncertainty(
     evaluation = evaluate(tree)
     if evaluation.root is None:
         raise SensitivityError(
-            "the root has no value: ground and synthesize the tree first, or resynthesize with ",
+            "the claim has no value: finish the run first, or ask the model again with ",
             Option("full", True),
         )
     pairs = _checked(tree, variances, correlation or {}, evaluation.values)
@@ -215,7 +215,7 @@ def _checked(
     for leaf, variance in variances.items():
         p = values[tree[leaf].id]
         if tree[leaf].children or p is None:
-            raise SensitivityError(f"{leaf} must be a grounded leaf to have a variance")
+            raise SensitivityError(f"{leaf} must have a value and no drivers below it to have a variance")
         if not 0.0 <= variance <= p * (1 - p) + 1e-12:
             raise SensitivityError(
                 f"the variance of {leaf} is {variance:g}; at p = {p:g} it must lie between 0 and {p * (1 - p):g}"
@@ -223,7 +223,7 @@ def _checked(
     for pair, rho in correlation.items():
         if len(pair) != 2 or not -1.0 <= rho <= 1.0:
             raise SensitivityError(
-                f"a correlation needs two leaves and a number in [-1, 1], not {set(pair)}: {rho:g}"
+                f"a correlation needs two drivers and a number in [-1, 1], not {set(pair)}: {rho:g}"
             )
     # A leaf without a variance has no error that could correlate.
     return {pair: rho for pair, rho in correlation.items() if pair <= variances.keys()}

@@ -100,7 +100,7 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
     else:
         assert isinstance(edit, SetRule)
         if not tree[node].children:
-            raise TreeFormatError(f"{node} is a leaf: a rule needs children")
+            raise TreeFormatError(f"{node} has no drivers below it: a rule needs them")
         rule = rule_from_json(edit.rule)
         stated = None
         if edit.p is not None and not rule.numeric:

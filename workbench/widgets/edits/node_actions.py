@@ -180,8 +180,8 @@ class RegroundingForm(ipywidgets.VBox):  # type: ignore[misc]
         assert self._run is not None
         known = self._run.tree[self.node].belief is not None
         stands = "; the old value stands until the new is in" if known else ""
-        doing = "synthesized" if self._run.tree[self.node].children else "grounded"
-        self.line.value = panels.note(f"{self.node} is being {doing}{stands}.")
+        doing = "is combined again" if self._run.tree[self.node].children else "gets its evidence"
+        self.line.value = panels.note(f"{self.node} {doing}{stands}.")
         self._begun()
 
     def _home(self) -> Path:

@@ -160,5 +160,5 @@ class CellProgress:
             "failed": failed,
             "lines": list(self._lines) if phase != "done" else [],
         }
-        text = f"run {state.run_id}: {phase}, {grounded} of {len(leaves)} leaves"
+        text = f"run {state.run_id}: {phase}, evidence for {grounded} of {len(leaves)} drivers"
         self._display({"text/html": _template().render(values), "text/plain": text})

@@ -293,7 +293,9 @@ class EvidenceView(_View):
                 f"{begin} is combined from those below it; evidence belongs to one of: {', '.join(leaves)}"
             )
         self.shared = shared_edits(run)
-        self.chosen = choice([(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "leaf")
+        self.chosen = choice(
+            [(f"{leaf}  {run.tree[leaf].statement[:80]}", leaf) for leaf in leaves], "driver"
+        )
         self.chosen.value = begin
         self.head, self.proof = html(), html()
         super().__init__(run, [self.chosen, self.head, self.proof])

@@ -96,7 +96,7 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
         raise BadSetting(f"outcomes of zero-shot is a list of 1 to {_MOST} different names")
     leaf = options.get("leaf", names[0])
     if leaf not in names:
-        raise BadSetting(f"leaf of zero-shot is one of its outcomes, not {leaf!r:.60}")
+        raise BadSetting(f"`leaf` of zero-shot is one of its outcomes, not {leaf!r:.60}")
     prices = options.get("prices") or {}
     if not isinstance(prices, Mapping) or not all(
         name in names and isinstance(p, int | float) and 0 <= p <= 1 for name, p in prices.items()

@@ -1,0 +1,101 @@
+"""Source that cells may import: mounted when a session's kernel starts, and filed beside its journal under its hash.
+
+A proof is run again with the text that it was made with, whatever is installed by then. In a package that text is a stranger's, as the
+cells are: it is held to be text under names of modules, and runs in a sealed kernel alone.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from proxies.atomic import replace_file
+from proxies.hashing import PREFIX, canonical_json, sha256_of
+from sandbox.errors import JournalBroken
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_MODULE = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*){0,9}")
+#: The forecaster has some 30 modules and 100 kB.
+_MOST_MODULES, _MOST_BYTES = 500, 4_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CellLibrary:
+    """Modules that a cell may import by name, as one text.
+
+    Parameters
+    ----------
+    text : bytes
+        JSON object of dotted module names and their source; a name that others begin with is a package.
+    """
+
+    text: bytes
+
+    @classmethod
+    def of(cls, modules: Mapping[str, str]) -> Self:
+        """Return the library of these modules."""
+        return cls(canonical_json(dict(modules)))
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the text, 64 hex digits: the library's name in journals and files."""
+        return sha256_of(self.text).removeprefix(PREFIX)
+
+    def file_in(self, folder: Path) -> None:
+        """Write it into the folder of the journals, where it is not there yet."""
+        path = library_path(folder, self.digest)
+        if not path.exists():
+            replace_file(path, self.text, private=True)
+
+    @classmethod
+    def read(cls, folder: Path, digest: str) -> Self:
+        """Return the library that is filed under a hash.
+
+        Raises
+        ------
+        JournalBroken
+            There is none, or the file holds another text, or no modules.
+        """
+        what = f"the source that its cells import ({digest[:12]!s})"
+        if not _DIGEST.fullmatch(digest):
+            raise JournalBroken(f"{what} is named by no hash")
+        try:
+            with open(library_path(folder, digest), "rb") as file:
+                library = cls(file.read(_MOST_BYTES + 1))
+        except OSError as error:
+            raise JournalBroken(f"{what} cannot be read ({error.strerror})") from error
+        if library.digest != digest:
+            raise JournalBroken(f"{what} was altered")
+        try:
+            modules = orjson.loads(library.text)
+        except ValueError:
+            modules = None
+        if (
+            not isinstance(modules, dict)
+            or len(modules) > _MOST_MODULES
+            or not all(_MODULE.fullmatch(name) and isinstance(text, str) for name, text in modules.items())
+        ):
+            raise JournalBroken(f"{what} is no source of modules")
+        return library
+
+
+def library_path(folder: Path, digest: str) -> Path:
+    """Return where the library of a hash lies in the folder of the journals."""
+    return folder / f"library-{digest}.json"
+
+
+def named_library(lines: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the hash of the library that the cells of a journal's lines import; None where they have none.
+
+    Raises
+    ------
+    JournalBroken
+        Two are named: nobody could say which of them a cell had.
+    """
+    named = [line.get("sha256") for line in lines if line.get("kind") == "library"]
+    if len(named) > 1 or not all(isinstance(digest, str) for digest in named):
+        raise JournalBroken("a journal names one library for its cells, not several")
+    return str(named[0]) if named else None

@@ -1,0 +1,114 @@
+"""The fan of a claim's series: cutoff line, level and outcome, in JSON, page and every form of the note."""
+
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies.asof.clock import Cutoff
+from tests.command_line import run_cli
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.annotations.outcomes import record_outcome
+from workbench.backtests import kept_records
+from workbench.backtests.claim_fan import claim_fan, fan_outcome
+from workbench.backtests.claim_record import known_rows
+from workbench.engine.record.fold import load_state
+from workbench.formatting import figure
+from workbench.questions.grammar import read_claim
+from workbench.reports.note_content import note_of
+from workbench.reports.note_markdown import note_markdown
+from workbench.reports.note_page import note_html
+from workbench.reports.note_word import note_docx
+from workbench.store import Store
+from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.run_view import view
+from workbench.widgets import panels
+
+CLAIM, CUTOFF = "VIX above 20 on 2018-09-28", "2018-06-30"
+
+
+def fan_at(text: str, cutoff: str = CUTOFF) -> dict[str, Any]:
+    claim, instant = read_claim(text), Cutoff.parse(cutoff)
+    rows = known_rows(claim.sources, cutoff, None).as_of(instant.last_moment_day)
+    fan = claim_fan(claim, rows)
+    assert fan is not None
+    return fan
+
+
+@pytest.fixture(scope="module")
+def fan() -> dict[str, Any]:
+    return fan_at(CLAIM)
+
+
+def test_the_fan_starts_at_the_last_known_value_and_ends_with_the_claim(fan: dict[str, Any]) -> None:
+    assert fan["last"]["day"] == fan["past"][-1]["day"] == "2018-06-29"
+    assert fan["fan"][-1]["day"] == "2018-09-28" and fan["levels"] == [20.0] and fan["outcome"] is None
+    for row in fan["fan"]:
+        values = [row[share] for share in ("0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95")]
+        assert values == sorted(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        # 2718.37 on 2018-06-29
+        ("The S&P 500 closes higher on 2018-07-10 than on 2018-06-29", [2718.37]),
+        ("The S&P 500 falls by more than 10% from 2018-06-29 to 2018-07-10", [2446.533]),
+        ("The S&P 500 closes between 2600 and 2700 on 2018-07-10", [2600.0, 2700.0]),
+    ],
+)
+def test_the_level_is_a_value_of_the_series(text: str, levels: list[float]) -> None:
+    assert fan_at(text)["levels"] == pytest.approx(levels)
+
+
+def test_what_it_came_to_is_read_from_the_series() -> None:
+    assert fan_outcome(CLAIM) == {"value": {"value": 12.12, "day": "2018-09-28"}}
+
+
+def test_the_drawing_holds_the_cutoff_the_level_and_the_outcome(fan: dict[str, Any]) -> None:
+    came = {**fan, "outcome": {"value": {"value": 12.12, "day": "2018-09-28"}}}
+    before, after = fan_svg(fan), fan_svg(came)
+    for drawn in (before, after):
+        assert 'class="cutoff"' in drawn and "cutoff 2018-06-29" in drawn and drawn.count('class="band"') == 3
+        assert 'class="level"' in drawn and ">20<" in drawn
+        inside = [float(y) for y in re.findall(r"\d+\.\d,(\d+\.\d)", drawn)]
+        assert inside and min(inside) >= 9.9 and max(inside) <= 216.1
+    assert "came" not in before and 'class="came"' in after and "it came to 12.12" in fan_words(came)
+    # An article of a series is ours today; tomorrow it may be a file's name.
+    assert "<script" not in fan_svg({**fan, "series": "<script>"})
+
+
+def test_json_page_and_notes_show_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fan: dict[str, Any]
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
+    monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
+    make_small_run(home)
+    path = kept_records._record_path(home, CLAIM, load_state(store := Store(home), RUN).cutoff)
+    path.parent.mkdir()
+    path.write_text(
+        json.dumps({"line": "at 8 past cutoffs", "record": None, "p": 0.1, "forecaster": "x", "fan": fan})
+    )
+    shown = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)
+    assert shown["fan"]["fan"] == fan["fan"] and "fan" not in shown["record"]
+    record_outcome(store, RUN, "no", on="2018-09-28")
+    state = load_state(store, RUN)
+    note = note_of(store, state)
+    assert note.fan is not None and note.fan["outcome"] == fan_outcome(CLAIM)
+    end = figure(fan["fan"][-1]["0.95"])
+    page, text = note_html(note), note_markdown(note).replace("\\", "")
+    assert '<svg class="fan"' in page and 'class="came"' in page and end in page
+    assert "## The series" in text and end in text and "it came to 12.12" in text
+    with zipfile.ZipFile(io.BytesIO(note_docx(note))) as word:
+        assert any(name.startswith("word/media/") for name in word.namelist())
+        assert "it came to 12.12" in word.read("word/document.xml").decode()
+    assert 'class="fan"' in panels.series_fan(view(store, RUN).fan())
+    assert "No forecast of a series is kept" in panels.series_fan(None)
+    # a page that shows the tree itself asks for the fan when it is opened
+    assert "fan" not in view(store, RUN).document(nodes=False) and "data-ask" in panels.unread_fan()
+    store.close()

@@ -1,0 +1,182 @@
+"""Nothing that a vendor adds inside an object gets out: a field nobody listed, and an object where a value is listed.
+
+Both are planted in every answer of every endpoint, at any depth.
+"""
+
+import copy
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import orjson
+import pytest
+
+from proxies.answers import is_flat
+from proxies.asof import guards
+from proxies.asof.clock import Cutoff
+from proxies.catalogue import Endpoint, load_catalogue
+from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream_world import World
+from tests.proxies.leaks.desk import EOD, Desk
+from tests.proxies.two_worlds import ask, close
+from tests.proxies.worlds import ASKED, params_of, shown_fields, world_broker
+
+pytestmark = pytest.mark.usefixtures("one_loop")
+CUT = Cutoff.parse("2021-03-15")
+PLANT = "planted9inside"
+
+
+def objects_in(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object of an answer."""
+    if isinstance(value, dict):
+        yield value
+    for item in list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects_in(item)
+
+
+def add_a_field(body: Any) -> None:
+    """To every object a field that nobody listed, plain and with an object in it."""
+    for item in list(objects_in(body)):
+        item["unlisted"] = {"inside": PLANT, "list": [{"deep": PLANT}]}
+        item["unlistedText"] = PLANT
+
+
+def add_an_object(body: Any) -> None:
+    """Every text and number of a row that tells something comes as an object, with that text and more in it."""
+    for item in list(objects_in(body)):
+        for name, value in item.items():
+            if isinstance(value, str) and "earlyx" in value:
+                item[name] = {"raw": value, "inside": PLANT, "list": [{"deep": PLANT}]}
+
+
+def name_by_an_object(body: Any) -> None:
+    """What a source writes into its answers as a name comes as an object."""
+    for item in list(objects_in(body)):
+        for name in {
+            "market_ticker",
+            "ticker",
+            "event_ticker",
+            "symbol",
+            "removedTicker",
+            "_id",
+            "code",
+        } & item.keys():
+            item[name] = {"raw": item[name], "inside": PLANT}
+
+
+def told(endpoint: Endpoint, plant: Any) -> tuple[str, bool]:
+    """What is read of a world whose answers hold more, and whether they do."""
+    moments = [CUT.instant - timedelta(days=days, hours=5) for days in (1300, 700, 500, 300)]
+    world = World(CUT.instant, moments, [])
+    world.path, world.fields, world.open_rows = endpoint.path, shown_fields(endpoint), endpoint.open_rows
+    answer, changed = world.answer, []
+
+    def planted(seen: Seen) -> Sent:
+        sent = answer(seen)
+        if isinstance(sent.body, bytes):
+            return sent
+        body = copy.deepcopy(sent.body)
+        plant(body)
+        changed.append(body != sent.body)
+        return Sent(body, sent.status, sent.headers)
+
+    world.answer = planted  # type: ignore[method-assign]
+    broker = world_broker(endpoint, world)
+    text = ask(broker, endpoint, CUT, world, params_of(endpoint, world))
+    close(broker)
+    return text, any(changed)
+
+
+#: Where names are data themselves, so that any may come: what bears them, and which names these are.
+NAMES_ARE_DATA = {
+    r"fmp/statements/segmentation/": "segments of a company, as it reports them",
+    r"fmp/statements/as-reported/": "tags of a filing",
+    r"dbnomics/(series|dataset-series|datasets)$": "dimensions of a dataset",
+    r"kalshi/.*candlesticks$": "names that Kalshi's codec wrote",
+    r"yfinance/(history|fundamentals)$": "names that Yahoo's codec wrote",
+}
+
+
+def any_name(endpoint: Endpoint) -> bool:
+    return any(not item.keep for item in (*endpoint.as_of.nested, *endpoint.as_of.beside) if not item.stamp)
+
+
+@pytest.mark.parametrize("plant", [add_a_field, add_an_object, name_by_an_object])
+@pytest.mark.parametrize("endpoint", ASKED, ids=lambda e: e.path)
+def test_what_nobody_listed_does_not_come_out_at_any_depth(endpoint: Endpoint, plant: Any) -> None:
+    text, changed = told(endpoint, plant)
+    if any_name(endpoint) and endpoint.source.name == "fmp":
+        assert text.count(PLANT) == text.count(f'"inside":"{PLANT}"'), (
+            "a name of its own and no object below it"
+        )
+        return
+    assert PLANT not in text
+    if plant is add_a_field and "wayback" not in endpoint.path:
+        assert changed
+        # where names are data an object under a new one is no row, or one that cannot be read
+        assert (
+            "early" in text
+            or re.match("SchemaDrift|CutoffRefused", text)
+            or endpoint.path.endswith("vintagedates")
+        )
+
+
+def test_any_name_may_come_only_where_names_are_data() -> None:
+    anything = {endpoint.path for endpoint in ASKED if any_name(endpoint) or endpoint.open_rows}
+    listed = {pattern: {path for path in anything if re.match(pattern, path)} for pattern in NAMES_ARE_DATA}
+    assert set().union(*listed.values()) == anything and all(listed.values())
+
+
+GUARDS: dict[str, tuple[str, Any, str, Any]] = {
+    "objects in a row": ("gt/google-trends/google_trends_overtime", add_a_field, "inside", lambda row, shape: row),
+    "an object for a value": ("fmp/news/articles/news/stock-latest", add_an_object, "inside", lambda row, shape: row),
+    "objects beside the rows": ("msd/companies/companies/{ticker}", add_a_field, "_as_listed", lambda value, shape: value),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("guard", sorted(GUARDS))
+def test_without_its_guard_what_nobody_listed_comes_out(guard: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, plant, name, off = GUARDS[guard]
+    endpoint = load_catalogue().resolve(path)
+    assert PLANT not in told(endpoint, plant)[0]
+    monkeypatch.setattr(guards, name, off)
+    assert PLANT in told(endpoint, plant)[0]
+
+
+async def test_what_is_listed_inside_an_object_comes() -> None:
+    lines = {"timeseries": {"result": [{"meta": {"symbol": ["A"], "type": ["x"]}, "timestamp": [1], "annualTotalRevenue": [
+        {"asOfDate": "2019-12-31", "periodType": "12M", "reportedValue": {"raw": 5.0, "fmt": "5", "longFmt": "5.0"}}]}]}}  # fmt: skip
+    params = {"symbol": "A", "type": "annualTotalRevenue", "period1": 1546300800, "period2": 1609459200}
+    answer = await Desk(lines)("yfinance/fundamentals", "2021-03-15", **params)
+    result = answer.data["timeseries"]["result"][0]
+    assert result["annualTotalRevenue"][0]["reportedValue"] == {"raw": 5.0, "fmt": "5"}
+    assert result["meta"] == {"symbol": ["A"], "type": ["x"]}
+    point = {"query": "x", "value": "7", "extracted_value": 7, "link": "later"}
+    trend = {
+        "interest_over_time": {"timeline_data": [{"date": "d", "timestamp": "1577836800", "values": [point]}]}
+    }
+    answer = await Desk(trend)(
+        "gt/google-trends/google_trends_overtime", "2021-03-15", q="x", time="2020-01-01 2020-03-01"
+    )
+    assert answer.data["interest_over_time"]["timeline_data"][0]["values"] == [{"query": "x", "value": "7", "extracted_value": 7}]  # fmt: skip
+    segments = [{"symbol": "A", "fiscalYear": 2019, "period": "FY", "date": "2019-09-28", "data": {"iPhone": 1, "new": {"of": "today"}}}]  # fmt: skip
+    answer = await Desk(lambda seen: segments if "segmentation" in seen.path else [])(
+        "fmp/statements/segmentation/revenue-product-segmentation", "2021-03-15", symbol="A"
+    )
+    assert answer.data[0]["data"] == {"iPhone": 1}
+
+
+@pytest.mark.parametrize("body", [b'[{"a":{"b":1}}]', b'[{"a":[1]}]', b'[{"a":"},{"},{"b":{"c":1}}]', b'[[{"a":1}]]', b'[1,{"a":{"b":1}},2]', b'{"a":1}'])  # fmt: skip
+def test_an_answer_is_flat_only_for_sure(body: bytes) -> None:
+    assert not is_flat(body, orjson.loads(body))
+    plain = b'[{"a": "}", "b": 1}, {"a": 2},{"a": 3}]'
+    assert is_flat(plain, orjson.loads(plain))
+
+
+async def test_a_long_plain_list_is_not_looked_through_and_an_object_in_one_is_left_out() -> None:
+    rows: list[dict[str, Any]] = [
+        {"symbol": "A", "date": f"2019-01-{1 + n % 28:02}", "adjClose": n} for n in range(300)
+    ]
+    told = [(await Desk(body)(EOD, "2021-03-15", symbol="A")).data for body in (rows, [*rows, {**rows[0], "volume": {"of": PLANT}}])]  # fmt: skip
+    assert told[0] == rows and told[1] == [*rows, rows[0]]

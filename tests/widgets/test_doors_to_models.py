@@ -1,0 +1,208 @@
+"""Every door from a finished run to a model: in two worlds that differ after the cutoff alone a logging server gets the same bytes.
+
+The later world has what people put on the run afterwards, a later run beside it, and edits of later in the run's own words (which a
+run of an earlier version has on record uncut). Doors of a run that begins are in tests/engine/test_asked_text.py, of grounders in
+tests/agents/test_grounder_contract.py, of studies, rounds and forecasts in tests/studies, of MCP clients in tests/mcp.
+"""
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies.asof import later_parts
+from tests.command_line import cli_environment, run_cli
+from tests.fakes import screens
+from tests.fakes.later_record import put_on_record
+from tests.fakes.openai_server import Policy, fenced, understand
+from tests.fakes.screens import RUN
+from tests.fakes.small_run import make_small_run
+from tests.fakes.upstream import Seen, Sent, Upstream
+from workbench.agents.judges import DIMENSIONS
+from workbench.api import open_run
+from workbench.engine.run_settings import with_preset
+from workbench.magics import load_ipython_extension
+from workbench.synthesis import tree_from_json
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
+
+KNOWN = "The index rose in 2017."
+LATER = " Update 2018-12-31: it fell."
+#: Into a statement nothing but a remark can be written.
+REPORT = "The series was read up to the cutoff and its half-year windows were counted one by one. The cells compute"
+REMARK = " [Edited on December 31, 2018: it fell]"
+EDITED = (
+    "S&P 500 closes higher on 2018-12-31 than on 2018-06-29",
+    "closes 2018-12-31 above its close of 2017-12-29",
+)
+
+
+def reply(body: dict[str, Any]) -> str:
+    last = body["messages"][-1]["content"]
+    last = last if isinstance(last, str) else last[0]["text"]
+    if '"recognized_event"' in last:
+        return fenced({"recognized_event": False, "recalled_outcome": None, "probability": 0.5})
+    if '"scores"' in last:
+        return fenced({"scores": dict.fromkeys(DIMENSIONS, 3), "reasons": {}})
+    if '"verdict"' in last:
+        return fenced({"texts": []})  # no usable verdict is one, too: unsure
+    if '"key_point"' in last and '"leaves"' in last:
+        return "It may fall.\n\n" + fenced({"key_point": "It may.", "leaves": {"P1.1": 0.4}})
+    return str(Policy().answer(understand(body))["content"])
+
+
+def served(seen: Seen) -> Sent:
+    if seen.body.get("stream"):
+        return Sent({"error": {"message": "no streaming", "type": "invalid_request_error"}}, 400)
+    message = {"role": "assistant", "content": reply(seen.body)}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
+    return Sent({"id": "x", "object": "chat.completion", "created": 1, "model": "x", "choices": [choice], "usage": usage})  # fmt: skip
+
+
+@pytest.fixture
+def server() -> Iterator[Upstream]:
+    with Upstream(served) as upstream:
+        yield upstream
+
+
+def world(folder: Path, server: Upstream, *, later: bool) -> Path:
+    """A home with a finished run of a model behind the server."""
+    home = folder / "home"
+    home.mkdir(parents=True)
+    (home / "quote.key").write_text("6f" * 16)  # so that both homes make the same marks
+    settings = with_preset(
+        "product",
+        model="openai/x",
+        api_base=f"{server.url}/v1",
+        background=KNOWN + LATER * later,
+        rule="linear",
+    )
+    text = json.dumps(screens.demo_tree().to_json()).replace("The cells compute", REPORT)
+    for words in EDITED:
+        assert words in text
+        text = text.replace(words, words + REMARK * later)
+    tree = tree_from_json(json.loads(text))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(screens, "demo_tree", lambda: tree)
+        patch.setattr(screens, "STATEMENT", tree.root.statement)
+        screens.make_run(home, settings=settings)
+    if later:
+        put_on_record(home, RUN)
+        make_small_run(home, "20190630-120000-beef", cutoff="2018-12-31")
+    return folder
+
+
+@contextmanager
+def at_home(folder: Path) -> Iterator[None]:
+    """The environment in which `workbench` and a notebook find the home."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [*os.environ]:
+            patch.delenv(name)
+        for name, value in cli_environment(folder, OPENAI_API_KEY="none").items():
+            patch.setenv(name, value)
+        yield
+
+
+def command_line(*words: str) -> Callable[[Path], None]:
+    def door(folder: Path) -> None:
+        done = run_cli(folder, *words, OPENAI_API_KEY="none")
+        assert done.returncode in (0, 6), done.stderr
+
+    return door
+
+
+class Shell:
+    """As much of IPython as the magics use."""
+
+    def __init__(self) -> None:
+        self.user_ns: dict[str, Any] = {}
+        self.magics: dict[str, Any] = {}
+
+    def register_magic_function(self, function: Any, kind: str, name: str) -> None:
+        self.magics[name] = function
+
+
+def magic(folder: Path) -> None:
+    shell = Shell()
+    load_ipython_extension(shell)
+    with at_home(folder):
+        shell.magics["run_of"](RUN)
+        shell.magics["whatif"]("P2.1=0 --full")
+
+
+def python(folder: Path) -> None:
+    with at_home(folder):
+        analysis = open_run(RUN)
+        analysis.what_if({"P2.1": 0.0}, full=True)
+        analysis.refit(2, "P2", "P0")
+
+
+def page(folder: Path) -> None:
+    with at_home(folder):
+        board = Dashboard(load_run(folder / "home", RUN))
+        board.session.edit("P2.1", "0")
+        for form in (board.side_panels.resynthesis, board.side_panels.refitting):
+            form.ask.click()
+            assert form.confirm.layout.display != "none", form.line.value
+            form.confirm.click()
+            form.work.wait()
+            assert "error" not in form.line.value, form.line.value
+
+
+DOORS: dict[str, Callable[[Path], None]] = {
+    "judge": command_line("judge", RUN, "--model", "openai/y"),
+    "recall": command_line("judge", RUN, "--recall"),
+    "leak audit": command_line("leaks", RUN, "--model", "openai/claude-second"),
+    "red team": command_line("redteam", RUN, "--yes"),
+    "python": python,
+    "jupyter kernel": magic,
+    "page": page,
+}  # fmt: skip
+
+
+def heard(door: str, folder: Path, server: Upstream, *, later: bool) -> list[str]:
+    """The dialogues that the server was sent through a door, as text."""
+    world(folder, server, later=later)
+    before = len(server.seen)
+    DOORS[door](folder)
+    return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_a_model_hears_the_same_whatever_came_after_the_cutoff(
+    door: str, tmp_path: Path, server: Upstream
+) -> None:
+    plain = heard(door, tmp_path / "plain", server, later=False)
+    assert plain and heard(door, tmp_path / "later", server, later=True) == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        assert heard(door, tmp_path / "uncut", server, later=True) != plain, (
+            "the control hears the difference"
+        )
+
+
+def stated(folder: Path, server: Upstream, *, later: bool) -> list[str]:
+    """What a claim in a cell of a notebook sends, stated with a background and criteria that went on being edited."""
+    folder.mkdir()
+    line = f"--cutoff 2018-06-30 --model openai/x --set api_base={server.url}/v1 --set analyzer=single --set grounder=zero-shot"
+    line += f' --set "background={KNOWN}{LATER * later}" --set "criteria=Yes if it is higher.{LATER * later}"'
+    shell, before = Shell(), len(server.seen)
+    load_ipython_extension(shell)
+    with at_home(folder):
+        shell.magics["proposition"](line, screens.STATEMENT + REMARK * later)
+    return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+def test_a_claim_of_a_notebook_is_asked_in_words_of_before_the_cutoff(
+    tmp_path: Path, server: Upstream
+) -> None:
+    plain = stated(tmp_path / "plain", server, later=False)
+    assert plain and KNOWN in plain[0] and stated(tmp_path / "later", server, later=True) == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        assert stated(tmp_path / "uncut", server, later=True) != plain

@@ -1,0 +1,171 @@
+"""``forecast_series``: the house's forecast of a series as a tool of a model, from rows that the broker gave as of the cutoff.
+
+What the model reads follows from the answer on the ledger and this version's code, so `verify` can write it again; under other code
+the hash in its first line differs, and it is not compared.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from datetime import date
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from workbench.agents.loop.data_tools import FORECAST_SERIES, answered, tool_spec
+from workbench.agents.loop.tool_box import Observation, ToolPlace
+from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.reading import Reading, chance
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.formatting import figure
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.series_leaf import SeriesRef, Source
+from workbench.questions.series.series_quantity import Quantity, past_ends, quantity_record
+from workbench.science.errors import ScienceError
+from workbench.source_hash import source_hash
+
+if TYPE_CHECKING:
+    from proxies.asof.clock import Cutoff
+    from workbench.search.web_calls import DataCaller
+
+#: Past cutoffs of the record: each is a whole forecast.
+_PAST = 8
+_SHARES = ("0.05", "0.25", "0.5", "0.75", "0.95")
+_SIDES = ("above", "below")
+_WINDOWS = ("on", "by")
+
+
+class ForecastSeriesTool:
+    """Forecasts a series; offered to runs that began with its description (`PromptSet.has`)."""
+
+    independent = True
+
+    def __init__(self, call_api: DataCaller, cutoff: Cutoff, description: str) -> None:
+        self._call_api = call_api
+        self._cutoff = cutoff
+        self.spec = tool_spec(
+            FORECAST_SERIES,
+            description,
+            ("source", "series_id", "day"),
+            {
+                "source": {"type": "string", "enum": list(get_args(Source))},
+                "series_id": {"type": "string", "maxLength": 100},
+                "day": {"type": "string", "maxLength": 10, "description": "YYYY-MM-DD, after the cutoff."},
+                "level": {"type": "number"},
+                "side": {"type": "string", "enum": list(_SIDES), "description": "Of the level; above."},
+                "window": {
+                    "type": "string",
+                    "enum": list(_WINDOWS),
+                    "description": "on: on the day itself, which is the default; by: at least once until it.",
+                },
+            },
+        )
+
+    async def call(self, arguments: Mapping[str, Any], place: ToolPlace) -> Observation:
+        """Read the series and forecast it; raises ``ProxyError`` where the series is refused."""
+        try:
+            ref, _ = _wanted_forecast(arguments)
+            path, params = ref.call(self._cutoff.instant)
+        except ValueError as problem:
+            return Observation(text=f"{FORECAST_SERIES} was not called: {problem}", failed=True)
+        answer = await self._call_api(path, params, step=place.address)
+        # In a thread: other calls of the move wait for the loop.
+        text = await asyncio.to_thread(text_of_forecast, answer.data, arguments)
+        return answered(path, answer, place, text)
+
+
+def code_mark() -> str:
+    """What the first line of a forecast names its code by."""
+    return source_hash("workbench.forecasts")[:8]
+
+
+def _wanted_forecast(arguments: Mapping[str, Any]) -> tuple[SeriesRef, date]:
+    """The series and the day of a call; raises ``ValueError``."""
+    source = next(known for known in get_args(Source) if known == arguments["source"])
+    try:
+        day = date.fromisoformat(arguments["day"])
+    except ValueError:
+        raise ValueError(f"day is one such as 2018-12-31, not {arguments['day']!r:.20}") from None
+    if source == "dbnomics" and arguments["series_id"].count("/") < 2:
+        raise ValueError("a series of dbnomics is PROVIDER/DATASET/SERIES")
+    return SeriesRef(source=source, id=arguments["series_id"]), day
+
+
+def text_of_forecast(data: Any, arguments: Mapping[str, Any]) -> str:
+    """Return what a model reads of a forecast from a series' answer; the same rows, arguments and code give the same text."""
+    ref, day = _wanted_forecast(arguments)
+    try:
+        rows = ref.rows(data)
+        return "\n".join(
+            _forecast_lines(
+                str(ref),
+                tuple((row["date"], row["value"]) for row in rows),
+                day,
+                arguments.get("level"),
+                arguments.get("side", "above"),
+                arguments.get("window", "on"),
+            )
+        )
+    except (ClaimRefused, ScienceError) as problem:
+        return f"no forecast: {problem}"
+
+
+# `verify` and a second look ask the same again: 8 MB of paths are not kept, their lines are.
+@lru_cache(maxsize=64)
+def _forecast_lines(
+    name: str, rows: tuple[tuple[str, float], ...], day: date, level: float | None, side: str, window: str
+) -> tuple[str, ...]:
+    history = History.of([row[0] for row in rows], [row[1] for row in rows])
+    last = history.days[-1].item()
+    calendar = Calendar.of(history)
+    if day <= last or not len(calendar.stamps(last, day)):
+        return (
+            f"no forecast: the value of {name} on {day} is known at the cutoff, or none is to come until it "
+            f"(the last one is {figure(float(history.values[-1]))} on {last})",
+        )
+    forecaster = Ensemble()
+    paths = forecaster.paths(history, day, calendar)
+    on = Quantity(name=name, unit="", history=history, day=day)
+    lines = [
+        f"forecast of {name} by {forecaster.name} {code_mark()}, from {len(history)} values; the last is "
+        f"{figure(float(history.values[-1]))} on {last}",
+        f"quantile,on {day},highest by then,lowest by then",
+    ]
+    extremes = [paths.extremes("highest"), paths.extremes("lowest")]
+    for share in _SHARES:
+        levels = (_quantile(values, paths, float(share)) for values in (paths.values[:, -1], *extremes))
+        lines.append(f"{share},{','.join(map(figure, levels))}")
+    if level is not None:
+        lines.append(_level_line(paths, day, level, side, window))
+    record = quantity_record(on, forecaster, calendar, most=_PAST)
+    lines.append("record: none, the past is too short" if record is None else f"record: {record['line']}")
+    return tuple(lines)
+
+
+def _quantile(values: np.ndarray, paths: Paths, share: float) -> float:
+    order = np.argsort(values, kind="stable")
+    place = int(np.searchsorted(np.cumsum(paths.weights[order]) + 1e-12, share))
+    return float(values[order][min(place, len(order) - 1)])
+
+
+def _level_line(paths: Paths, day: date, level: float, side: str, window: str) -> str:
+    on_day = window == "on"
+    reading = Reading(
+        series=("series",),
+        statistic="last" if on_day else "highest" if side == "above" else "lowest",
+        comparison="above" if side == "above" else "below",
+        level=level,
+        end=day,
+    )
+    values, steps = paths.known.values, len(paths.days)
+    name = "value" if on_day else "highest" if side == "above" else "lowest"
+    past = past_ends(values, steps, name, logs=bool((values > 0).all()))
+    came = float((past > level).mean() if side == "above" else (past < level).mean())
+    when = f"on {day}" if on_day else f"at least once by {day}"
+    return (
+        f"p({side} {figure(level)} {when}) = {chance(reading, paths).p:.4f}; moved by past changes over as many steps it was "
+        f"so in {came:.4f} of n = {len(past)} windows ({max(1, len(values) // steps)} of them separate)"
+    )

@@ -1,0 +1,91 @@
+"""The fan of a claim's series at the cutoff: where the paths go that its probability is the share of, with the level it asks about."""
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.settings import ProxySettings
+from workbench.blocking import run_blocking
+from workbench.forecasts.reading import Reading
+from workbench.forecasts.series.series_history import History
+from workbench.offline.visible_past import broker_history, visible
+from workbench.questions.claims import Claim
+from workbench.questions.decision import Rows, claim_history, settle
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
+from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.series_quantity import fan_of
+from workbench.science.errors import ScienceError
+
+
+def claim_fan(
+    claim: Claim, rows: Mapping[str, Rows], *, paths: ClaimPaths | None = None
+) -> dict[str, Any] | None:
+    """Return the fan of a claim's series (the ratio of its two) through its end, as `workbench.views.fan_chart` draws it.
+
+    Returns
+    -------
+    dict or None
+        ``series``, ``unit``, ``on``, ``last``, ``past``, ``fan`` as of `quantity_document`; ``levels``: the values of the series that the
+        claim compares with, none for an average or a volatility; ``outcome`` null. None where the forecaster has no paths of it.
+    """
+    claim = settle(claim, rows)
+    try:
+        drawn = (paths or ClaimPaths()).paths(claim, rows)
+    except ScienceError:  # too short a history, or no value is to come: the claim has its other models
+        return None
+    name = claim.about.article.removeprefix("the ")
+    return {
+        "series": f"{name} / {SERIES[claim.other].article.removeprefix('the ')}" if claim.other else name,
+        "unit": "" if claim.other else claim.about.unit,
+        "on": claim.end.isoformat(),
+        **fan_of(drawn),
+        "levels": _levels(claim_reading(claim), drawn.known),
+        "outcome": None,
+    }
+
+
+def _levels(reading: Reading, known: History) -> list[float]:
+    """The values of the series that a reading compares with."""
+    if reading.statistic not in ("last", "highest", "lowest"):
+        return []
+    bounds = [
+        bound for bound in (reading.level, reading.upper) if bound is not None and abs(bound) < float("inf")
+    ]
+    if reading.transformation == "value":
+        return bounds
+    if reading.transformation not in ("change", "growth"):
+        return []
+    before = known if reading.start is None else _through(known, reading.start)
+    base = float(before.values[-1])
+    if reading.transformation == "change":
+        return [base + bound for bound in bounds]
+    # Percent of the size, as `workbench.forecasts.reading` counts growth.
+    return [base + abs(base) * bound / 100 for bound in bounds]
+
+
+def _through(history: History, day: date) -> History:
+    return history.before(day + timedelta(days=1))
+
+
+def fan_outcome(statement: str) -> dict[str, Any] | None:
+    """Return the value of a claim's series on its last day, as it is known by now; None where it is not."""
+    claim = read_claim(statement)
+
+    async def rows() -> Mapping[str, Rows]:
+        broker = open_broker(ProxySettings())
+        try:
+            return await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
+        finally:
+            await broker.aclose()
+
+    try:
+        history = _through(claim_history(claim, run_blocking(rows())), claim.end)
+    except (ClaimRefused, ScienceError):
+        return None
+    day = history.days[-1].item()
+    return {"value": {"value": float(history.values[-1]), "day": day.isoformat()}}

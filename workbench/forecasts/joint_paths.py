@@ -1,0 +1,106 @@
+"""Paths of several series that move together as they did: what a claim about two of them is read from."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import numpy as np
+
+from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.science.errors import DomainError
+
+#: Members that choose past days by the state of one series, or by what is implied of it.
+_ALONE = ("analogues", "implied")
+
+
+def joint_paths(
+    ensemble: Ensemble, histories: Sequence[History], horizon: date, calendar: Calendar
+) -> list[Paths]:
+    """Return paths of several series that were drawn together, in their order: row i of all is one future.
+
+    Every member draws the shocks of the same past days for all series, in stretches of days (a block bootstrap of aligned rows). So
+    what is read from two of them together (`Paths.combine`) moves as it did, and claims about them are coherent: if A beats B on a
+    path, B does not beat A. Each series alone is distributed as its own paths are, but for the weights of members, which are the mean of
+    what they earned on each.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Its members without those that choose days by the state of one series.
+    histories : sequence of History
+        Each as known at the cutoff. The past that is drawn from is that of the days that all have.
+    horizon : date
+    calendar : Calendar
+        One for all. Paths begin after the last day that all have; what is known of one after it is the same on all of its paths.
+
+    Raises
+    ------
+    TooFewError, DomainError
+        As for `Ensemble.paths`, of the days in common; also where no day is in common.
+
+    Examples
+    --------
+    >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
+    >>> history = History.of(days, 50 + np.cumsum(np.random.default_rng(0).normal(size=len(days))))
+    >>> pair = [history, history]
+    >>> first, second = joint_paths(Ensemble(learned=False), pair, date(2018, 9, 30), Calendar.of(history))
+    >>> set(first.combine(second, "difference").values.ravel().tolist())
+    {0.0}
+    """
+    common = histories[0].days
+    for history in histories[1:]:
+        common = np.intersect1d(common, history.days)
+    if not len(common):
+        raise DomainError("the series have no day in common")
+    together = replace(ensemble, members=tuple(name for name in ensemble.members if name not in _ALONE))
+    pasts = [_on_days(history, common) for history in histories]
+    drawn = [together.paths(past, horizon, calendar) for past in pasts]
+    # A series that never moved has a single path, which goes with all paths of the others.
+    moving = [paths for paths in drawn if len(paths.values) > 1] or drawn[:1]
+    names = [name for name in moving[0].members if all(name in paths.members for paths in moving)]
+    rows = [np.isin(np.array(paths.members)[paths.drawn_by], names) for paths in moving]
+    weights = np.mean([paths.weights[chosen] for paths, chosen in zip(moving, rows, strict=True)], axis=0)
+    drawn_by = np.searchsorted(np.sort(names), np.array(moving[0].members)[moving[0].drawn_by[rows[0]]])
+    results = []
+    for paths, past, history in zip(drawn, pasts, histories, strict=True):
+        chosen = np.isin(np.array(paths.members)[paths.drawn_by], names)
+        values = (
+            paths.values[chosen] if len(paths.values) > 1 else np.repeat(paths.values, len(weights), axis=0)
+        )
+        results.append(
+            replace(
+                paths,
+                values=_with_known(values, paths, history, ScaledPast.of(past, calendar)),
+                weights=weights / weights.sum(),
+                known=History(
+                    days=history.days[history.days <= common[-1]],
+                    values=history.values[history.days <= common[-1]],
+                ),
+                members=tuple(np.sort(names).tolist()),
+                drawn_by=drawn_by,
+            )
+        )
+    return results
+
+
+def _on_days(history: History, days: np.ndarray) -> History:
+    among = np.isin(history.days, days)
+    return History(days=history.days[among], values=history.values[among])
+
+
+def _with_known(values: np.ndarray, paths: Paths, history: History, past: ScaledPast) -> np.ndarray:
+    """Paths whose first steps are what is known of this series after the last day that all have; the others go on from there."""
+    later = history.days > paths.known.days[-1]
+    if not later.any():
+        return values
+    x = np.log(values) if past.logarithmic else values.copy()
+    known = np.log(history.values[later]) if past.logarithmic else history.values[later]
+    position = np.searchsorted(history.days[later], paths.days, side="right") - 1
+    over = int((paths.days <= history.days[-1]).sum())
+    if over:
+        x[:, over:] += known[-1] - x[:, [over - 1]]
+        x[:, :over] = np.where(position[:over] >= 0, known[np.maximum(position[:over], 0)], past.x[-1])
+    return np.asarray(past.unscaled(x))

@@ -1,0 +1,299 @@
+"""The forecast of one claim about a series, with what its proof shows beside it: past windows, windows that began like now, past ranks.
+
+The cells of a leaf's notebook call this very text in their kernel, where it is mounted under the name ``forecaster``
+(`workbench.engine.leaves.forecast_library`); so it reads nothing but what it is given.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+
+from workbench.forecasts.ensemble import Ensemble, learning_steps
+from workbench.forecasts.joint_paths import joint_paths
+from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
+from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
+from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.reading import Chance, Decision, Reading, chance
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths, combined_history
+from workbench.science.arrays import FloatArray
+
+__all__ = [
+    "LeafForecast",
+    "LeafSpec",
+    "Reading",
+    "combined_history",
+    "forecast_reading",
+    "known_series",
+    "leaf_record",
+    "like_windows",
+    "past_windows",
+]
+
+State = Literal["level", "move", "volatility", "average"]
+#: Share of the past windows that count as having begun like now, and their least number.
+_ALIKE, _FEWEST = 0.1, 30
+
+
+def known_series(rows: Sequence[Mapping[str, Any]], last_day: date, *, monthly: bool = False) -> History:
+    """Return the history that rows of ``date`` and ``value`` hold; a row of after the last visible day is an ``AssertionError``."""
+    observed = [row for row in rows if row["value"] is not None]
+    history = History.of([row["date"] for row in observed], [row["value"] for row in observed])
+    # A month bears its first day, and is known once it is over.
+    end = history.days[-1].astype("datetime64[M]") + 1 if monthly else history.days[-1] + 1
+    assert end.astype("datetime64[D]") - 1 <= np.datetime64(last_day, "D"), (
+        f"{history.days[-1]} lies after the cutoff"
+    )
+    return history
+
+
+def held(answer: Chance) -> float:
+    """Return the probability that is concluded from a chance: 0 or 1 where it is decided, else within [0.02, 0.98].
+
+    No number of paths shows that nothing else can come.
+    """
+    return answer.p if answer.decided is not None else float(np.clip(answer.p, P_MIN, P_MAX))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafForecast:
+    """A claim's probability, and what it rests on.
+
+    Parameters
+    ----------
+    reading : Reading
+    paths : Paths
+        Of its series, through its end.
+    p : float
+        The share of their weight on which the claim comes true (`held`).
+    decided : Decision or None
+        The row that decides it already.
+    models, weights : dict
+        The share on the paths of each member alone, and the weight of its paths.
+    ranks : ndarray
+        Share of the pool below what came, at past cutoffs of this horizon (PIT): even between 0 and 1 where the pool was right. The weights
+        were learned there; its width and place were then corrected by them.
+    """
+
+    reading: Reading
+    paths: Paths
+    p: float
+    decided: Decision | None
+    models: dict[str, float]
+    weights: dict[str, float]
+    ranks: FloatArray
+
+    def lines(self) -> str:
+        """Return the probability by member, as a notebook prints it."""
+        rows = [
+            f"{name:<16} {self.models[name]:.4f}   weight {weight:.2f}"
+            for name, weight in self.weights.items()
+        ]
+        if self.decided is not None:
+            said = "true" if self.decided.true else "false"
+            rows = [f"decided by the value of {self.decided.day}, {self.decided.value:,.4f}: {said}"]
+        steps, count = len(self.paths.days), len(self.paths.weights)
+        through = f"{count} paths of {steps} steps, {self.paths.days[0]} to {self.paths.days[-1]}"
+        return "\n".join([through, *rows, f"{'p':<16} {self.p:.4f}"])
+
+
+def forecast_reading(
+    reading: Reading,
+    history: History,
+    *,
+    together: Sequence[History] = (),
+    ensemble: Ensemble | None = None,
+    paths: Paths | None = None,
+) -> LeafForecast:
+    """Return the forecast of a reading from the known values of its series, by the ensemble with its weights learned on them.
+
+    Parameters
+    ----------
+    reading : Reading
+    history : History
+        Of its series, or of what its two combine to.
+    together : sequence of History
+        The two, where the reading combines two: their paths are drawn together.
+    ensemble : Ensemble, optional
+        One that remembers what its members said at past cutoffs.
+    paths : Paths, optional
+        Its own, where they are drawn already.
+
+    Raises
+    ------
+    ScienceError
+        Too little is known, or no value is to come through the reading's end.
+
+    Examples
+    --------
+    >>> days = np.arange("2008-01", "2018-07", dtype="datetime64[M]").astype("datetime64[D]")
+    >>> history = History.of(days, 50 + np.cumsum(np.random.default_rng(0).normal(size=len(days))))
+    >>> above = Reading(series=("X",), comparison="above", level=50.0, end=date(2018, 9, 30))
+    >>> forecast = forecast_reading(above, history)
+    >>> 0.02 <= forecast.p <= 0.98, sum(forecast.weights.values()) > 0.999
+    (True, True)
+    """
+    ensemble = ensemble or Ensemble()
+    paths = paths or reading_paths(ensemble, reading, history, together)
+    answer = chance(reading, paths)
+    weights = {
+        name: float(paths.weights[paths.drawn_by == place].sum()) for place, name in enumerate(paths.members)
+    }
+    return LeafForecast(
+        reading=reading,
+        paths=paths,
+        p=held(answer),
+        decided=answer.decided,
+        models={name: answer.by_member[name] for name in weights},
+        weights=weights,
+        ranks=_pooled_ranks(ensemble, paths, weights),
+    )
+
+
+def reading_paths(
+    ensemble: Ensemble, reading: Reading, history: History, together: Sequence[History] = ()
+) -> Paths:
+    """Return the paths that a reading is read from: of its series, or of its two as they move together; see `forecast_reading`."""
+    calendar = Calendar.of(history)
+    if reading.combination is None:
+        return ensemble.paths(history, reading.end, calendar)
+    first, second = joint_paths(ensemble, together, reading.end, calendar)
+    return first.combine(second, reading.combination)
+
+
+def _pooled_ranks(ensemble: Ensemble, paths: Paths, weights: Mapping[str, float]) -> FloatArray:
+    past = ScaledPast.of(paths.known, paths.calendar)
+    # Scored for the weights already, and remembered.
+    ranks = ensemble.past_scores(past, learning_steps(len(paths.days), paths.calendar))[:, 1]
+    shares = np.where(np.isfinite(ranks), [weights.get(name, 0.0) for name in ensemble.members], 0.0)
+    total = shares.sum(axis=1)
+    pooled = (shares * np.nan_to_num(ranks)).sum(axis=1)[total > 0] / total[total > 0]
+    return np.asarray(pooled)
+
+
+def past_windows(spec: LeafSpec, history: History) -> LeafEstimate:
+    """Return how often a claim came true in past windows of its kind (``base_rate``), and in which: nothing that p is made of.
+
+    Raises ``TooLittleHistory``.
+    """
+    return base_outcomes(spec, pd.Series(history.values, index=pd.DatetimeIndex(history.days)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LikeWindows:
+    """Past windows that began in a state like now's.
+
+    Parameters
+    ----------
+    state : str
+        What the state is, in words.
+    now, low, high : float
+        The present state, and the bounds of theirs.
+    true, count : int
+        In how many of them the claim came true.
+    """
+
+    state: str
+    now: float
+    low: float
+    high: float
+    true: int
+    count: int
+
+    def line(self) -> str:
+        """Return it as a notebook prints it."""
+        return (
+            f"starting from {self.state} of {self.low:.4g} to {self.high:.4g} (now {self.now:.4g}): "
+            f"true in {self.true} of {self.count}"
+        )
+
+
+_STATES: dict[State, str] = {
+    "level": "a level",
+    "move": "a move over the half year before, in %,",
+    "volatility": "a volatility of the month before, in % a year,",
+    "average": "a distance to the 200-day average, in %,",
+}
+
+
+def like_windows(history: History, windows: LeafEstimate, last_day: date, *, by: State) -> LikeWindows | None:
+    """Return those past windows whose state at their beginning is nearest to now's: a tenth of all, 30 at least; None where there are fewer.
+
+    Parameters
+    ----------
+    windows : LeafEstimate
+        Of `past_windows`.
+    by : {"level", "move", "volatility", "average"}
+        The state: the value itself, its growth over half a year, the volatility of its last month, its distance to its average.
+    """
+    calendar = Calendar.of(history)
+    known = np.flatnonzero(windows.outcomes >= 0)
+    # What was known on a past as-of day is as old as what is known now.
+    age = np.datetime64(last_day, "D") - history.days[-1]
+    starts = np.datetime64(windows.first, "D") + 7 * known.astype("timedelta64[D]") - age
+    states = _states(history, by, calendar)
+    seen = states[np.searchsorted(history.days, starts, side="right") - 1]
+    usable = np.flatnonzero(np.isfinite(seen))
+    count = max(_FEWEST, int(_ALIKE * len(usable)))
+    if len(usable) < count or not np.isfinite(states[-1]):
+        return None
+    nearest = usable[np.argsort(np.abs(seen[usable] - states[-1]), kind="stable")[:count]]
+    return LikeWindows(
+        state=_STATES[by],
+        now=float(states[-1]),
+        low=float(seen[nearest].min()),
+        high=float(seen[nearest].max()),
+        true=int(windows.outcomes[known[nearest]].sum()),
+        count=count,
+    )
+
+
+def _states(history: History, by: State, calendar: Calendar) -> FloatArray:
+    x = history.values
+    if by == "level":
+        return x
+    states = np.full(len(x), np.nan)
+    if by == "move":
+        back = max(1, round(calendar.steps_a_year / 2))
+        states[back:] = 100.0 * (x[back:] - x[:-back]) / np.abs(x[:-back])
+    elif by == "average":
+        states = np.asarray(100.0 * (x / pd.Series(x).rolling(200).mean().to_numpy() - 1.0))
+    else:
+        back = max(3, round(calendar.steps_a_year / 12))
+        squares = pd.Series(np.diff(np.log(x)) ** 2).rolling(back).mean().to_numpy()
+        states[1:] = 100.0 * np.sqrt(calendar.steps_a_year * squares)
+    return states
+
+
+def leaf_record(
+    forecast: LeafForecast, windows: LeafEstimate | None, like: LikeWindows | None
+) -> dict[str, Any]:
+    """Return the numbers of a leaf as JSON values: what its report carries, and later stages compute from.
+
+    ``bits`` are the outcomes of the weekly windows from ``weeks_from`` to ``weeks_to``: 1 true, 0 false, x not known; they and the
+    base rate are left out where there are no windows.
+    """
+    decided = forecast.decided
+    record: dict[str, Any] = {
+        "p": round(forecast.p, 6),
+        "models": {name: round(value, 6) for name, value in forecast.models.items()},
+        "weights": {name: round(value, 6) for name, value in forecast.weights.items()},
+        "comparators": {},
+        "like": None if like is None else {"words": like.line(), "true": like.true, "count": like.count},
+        "decided": None if decided is None else {"day": decided.day.isoformat(), "value": decided.value},
+    }
+    if windows is None:
+        return record
+    return record | {
+        "base_rate": round(windows.base_rate, 6),
+        "horizon_days": windows.horizon,
+        "windows": windows.windows,
+        "effective_windows": round(windows.effective_windows, 1),
+        "weeks_from": windows.first.isoformat(),
+        "weeks_to": windows.last.isoformat(),
+        "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in windows.outcomes),
+    }

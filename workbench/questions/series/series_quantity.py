@@ -1,0 +1,307 @@
+"""The value of a series on a day, or its highest and lowest until then: quantiles, a fan, and how such forecasts did before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+import numpy as np
+
+from workbench.errors import UsageError
+from workbench.forecasts.driftless_walk import DriftlessWalk
+from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
+from workbench.formatting import figure
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.paired import PairedVerdict, paired_test
+from workbench.science.errors import ScienceError
+from workbench.science.scoring.crps import crps_of_draws, interval_coverage, pit_of_draws
+
+SHARES = (0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95)
+#: "What level has 1 chance in ..."
+ONE_IN = (4, 10, 20, 100)
+BANDS = (0.5, 0.8, 0.9)
+#: Past cutoffs of the record: each is a whole forecast, of half a second.
+MOST = 16
+_FAN_POINTS = 60
+_PAST_POINTS = 250
+_FEWEST = 260  # values before the first past cutoff
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """What is asked of a series: its value ``on`` a day, or its highest and lowest value ``by`` then.
+
+    Parameters
+    ----------
+    name, unit : str
+        For people.
+    history : History
+        What was known at the cutoff.
+    day : date
+    extremes : bool
+        Whether ``by`` the day is meant.
+    """
+
+    name: str
+    unit: str
+    history: History
+    day: date
+    extremes: bool = False
+
+    def draws(self, paths: Paths) -> dict[str, FloatArray]:
+        """Return the draws of what is quantity, by name: ``value``, or ``highest`` and ``lowest``."""
+        if self.extremes:
+            return {"highest": paths.extremes("highest"), "lowest": paths.extremes("lowest")}
+        return {"value": paths.values[:, -1]}
+
+    def outcome(self, later: History) -> dict[str, float] | None:
+        """Return what came, by the same names; None while the day's value is not known."""
+        days = later.days
+        # A month's value bears its first day: the day has come when no value is to come until it.
+        if len(Calendar.of(self.history).stamps(days[-1].item(), self.day)):
+            return None
+        inside = (days > self.history.days[-1]) & (days <= np.datetime64(self.day, "D"))
+        values = later.values[inside]
+        if not len(values):
+            return None
+        if self.extremes:
+            return {"highest": float(values.max()), "lowest": float(values.min())}
+        return {"value": float(values[-1])}
+
+
+def quantity_document(
+    quantity: Quantity, forecaster: SeriesForecaster, *, later: History | None = None, most: int = MOST
+) -> dict[str, Any]:
+    """Return what ``workbench quantity`` prints.
+
+    Parameters
+    ----------
+    later : History, optional
+        What is known by now: where it reaches the day, the forecast is scored.
+    most : int
+        Past cutoffs of the record; 0 for none.
+
+    Returns
+    -------
+    dict
+        ``quantiles`` by share of what is asked; ``one_in``: the levels above and below which it lies with one chance in so many;
+        ``fan``: quantiles on the days ahead; ``outcome`` with CRPS (lower is better, in the unit of the series) and PIT, null until it
+        is known; ``record`` of the same forecast at past cutoffs, and ``line``, the sentence for people.
+
+    Raises
+    ------
+    UsageError
+        The day is known already, or too little is known of the series.
+    """
+    calendar = Calendar.of(quantity.history)
+    try:
+        paths = forecaster.paths(quantity.history, quantity.day, calendar)
+    except ScienceError as problem:
+        raise UsageError(f"{quantity.name} until {quantity.day}: {problem}") from None
+    draws = quantity.draws(paths)
+    record = None if not most else quantity_record(quantity, forecaster, calendar, most=most)
+    came = None if later is None else quantity.outcome(later)
+    quantiles = {name: _quantiles(values, paths.weights) for name, values in draws.items()}
+    document = {
+        "series": quantity.name,
+        "unit": quantity.unit,
+        "by" if quantity.extremes else "on": quantity.day.isoformat(),
+        "forecaster": forecaster.name,
+        "quantiles": quantiles,
+        "one_in": [
+            {
+                "one_in": count,
+                "above": _weighted_level(draws.get("highest", draws.get("value")), paths, 1 - 1 / count),
+                "below": _weighted_level(draws.get("lowest", draws.get("value")), paths, 1 / count),
+            }
+            for count in ONE_IN
+        ],
+        **fan_of(paths),
+        "outcome": None if came is None else _scored(draws, paths, came),
+        "record": record,
+    }
+    return {**document, "line": _line(document)}
+
+
+def fan_of(paths: Paths) -> dict[str, Any]:
+    """Return what a fan chart is drawn from: ``last`` known value, ``past`` before it, and ``fan``, quantiles on the days ahead."""
+    every = max(1, -(-len(paths.days) // _FAN_POINTS))
+    # Counted from the end, so that the day itself is among them.
+    steps = np.arange(len(paths.days))[::-1][::every][::-1]
+    quantiles = paths.quantiles(SHARES)
+    known = zip(paths.known.days[-_PAST_POINTS:], paths.known.values[-_PAST_POINTS:], strict=True)
+    day, value = paths.last
+    return {
+        "last": {"day": day.isoformat(), "value": value},
+        "fan": [
+            {
+                "day": str(paths.days[step]),
+                **{share_name(share): float(quantiles[row, step]) for row, share in enumerate(SHARES)},
+            }
+            for step in steps
+        ],
+        "past": [{"day": str(day), "value": float(value)} for day, value in known],
+    }
+
+
+def share_name(share: float) -> str:
+    """Return the key of a quantile in a document: ``0.05``."""
+    return f"{share:g}"
+
+
+def _quantiles(values: FloatArray, weights: FloatArray) -> dict[str, float]:
+    levels = weighted_quantiles(values, weights, SHARES)
+    return {share_name(share): float(level) for share, level in zip(SHARES, levels, strict=True)}
+
+
+def _weighted_level(values: FloatArray | None, paths: Paths, share: float) -> float:
+    assert values is not None, "one of the two names is there"
+    return float(weighted_quantiles(values, paths.weights, [share])[0])
+
+
+def _scored(draws: Mapping[str, FloatArray], paths: Paths, came: Mapping[str, float]) -> dict[str, Any]:
+    return {
+        name: {
+            "value": came[name],
+            "crps": crps_of_draws(values, came[name], paths.weights),
+            "pit": pit_of_draws(values, came[name], paths.weights),
+        }
+        for name, values in draws.items()
+    }
+
+
+def quantity_record(
+    quantity: Quantity, forecaster: SeriesForecaster, calendar: Calendar, *, most: int = MOST
+) -> dict[str, Any] | None:
+    """Return how the same forecast did at past cutoffs, from data of the same age as today's; None where none can be reached.
+
+    Rivals are the driftless walk, and the past changes over as many steps (what a base rate is to a claim). Errors are counted in
+    shares of the last value where all values are above 0, so that a series that grew tenfold is not judged by its end alone.
+
+    Returns
+    -------
+    dict
+        ``n`` cutoffs in ``clusters``; mean ``crps``; ``against`` each rival how much better it was, in percent of the rival's CRPS, with a
+        95 % interval over clusters; ``coverage`` of the central bands; ``pit`` of each; ``skill`` and ``line``.
+    """
+    history = quantity.history
+    steps = len(calendar.stamps(history.days[-1].item(), quantity.day))
+    # What is not published yet is part of the horizon, then as now.
+    positions = _past_positions(len(history), steps, most)
+    if not positions:
+        return None
+    logs = bool((history.values > 0).all())
+    walk = DriftlessWalk(logs=logs)
+    rows: list[tuple[float, ...]] = []
+    days: list[tuple[str, str]] = []
+    for position in positions:
+        known = History(days=history.days[: position + 1], values=history.values[: position + 1])
+        end = history.days[position + steps].item()
+        past = Quantity(
+            name=quantity.name, unit=quantity.unit, history=known, day=end, extremes=quantity.extremes
+        )
+        came = past.outcome(
+            History(days=history.days[: position + steps + 1], values=history.values[: position + steps + 1])
+        )
+        try:
+            own = forecaster.paths(known, end, calendar)
+            rival = walk.paths(known, end, calendar)
+        except ScienceError:
+            continue  # too short for the forecaster then, as it would have said
+        assert came is not None, "the window lies in the known past"
+        scale = abs(float(known.values[-1])) if logs else 1.0
+        for name, values in past.draws(own).items():
+            before = past_ends(known.values, steps, name, logs=logs)
+            rows.append(
+                (
+                    crps_of_draws(values, came[name], own.weights) / scale,
+                    crps_of_draws(past.draws(rival)[name], came[name], rival.weights) / scale,
+                    crps_of_draws(before, came[name]) / scale,
+                    pit_of_draws(values, came[name], own.weights),
+                )
+            )
+            days.append((str(known.days[-1]), str(end)))
+    if not rows:
+        return None
+    table = np.array(rows)
+    labels = clusters_of(
+        [day for day, _ in days],
+        series=[quantity.name] * len(days),
+        start=[day for day, _ in days],
+        end=[end for _, end in days],
+    )
+    against: dict[str, Any] = {}
+    for column, name in ((1, "driftless walk"), (2, "past changes")):  # the last is what it is judged by
+        test = paired_test(100.0 * (table[:, column] - table[:, 0]) / table[:, column].mean(), labels)
+        against[name] = {
+            "crps": float(table[:, column].mean()),
+            "better_percent": test.estimate,
+            "interval": test.interval,
+            "verdict": test.verdict,
+            "reason": test.reason,
+        }
+    cutoffs = len({day for day, _ in days})
+    coverage = {share_name(share): interval_coverage(table[:, 3], share) for share in BANDS}
+    return {
+        "n": cutoffs,
+        "clusters": len(set(labels.tolist())),
+        "first": min(days)[0],
+        "last": max(days)[0],
+        "crps": float(table[:, 0].mean()),
+        "in_shares_of_last": logs,
+        "against": against,
+        "coverage": coverage,
+        "pit": [float(value) for value in table[:, 3]],
+        "skill": test.verdict,
+        "line": _skill_line(test, cutoffs, coverage),
+    }
+
+
+def _past_positions(count: int, steps: int, most: int) -> list[int]:
+    first, last = min(_FEWEST, count // 3), count - 1 - steps
+    if last < first or not steps:
+        return []
+    number = min(most, last - first + 1)
+    return sorted({round(first + (last - first) * place / max(number - 1, 1)) for place in range(number)})
+
+
+def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> FloatArray:
+    """Return the last value moved by every past change over so many steps, or by the highest or lowest on their way."""
+    if len(values) <= steps:
+        return values[-1:]
+    windows = np.lib.stride_tricks.sliding_window_view(values, steps + 1)
+    ahead = {
+        "value": windows[:, -1],
+        "highest": windows[:, 1:].max(axis=1),
+        "lowest": windows[:, 1:].min(axis=1),
+    }[name]
+    return np.asarray(values[-1] * ahead / windows[:, 0] if logs else values[-1] + ahead - windows[:, 0])
+
+
+def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]) -> str:
+    interval = test.interval
+    points = f"{test.estimate:+.1f} %" + (
+        "" if interval is None else f" [{interval[0]:.1f}, {interval[1]:.1f}]"
+    )
+    held = f"its 90 % band held {coverage['0.9']:.0%}"
+    where = f"at {cutoffs} past cutoffs"
+    if test.verdict == "better":
+        return f"{where}: {points} in CRPS over past changes; {held}"
+    why = f"; {test.reason}" if test.reason else ""
+    return f"no skill shown: take past changes ({where} {points} in CRPS over them{why}); {held}"
+
+
+def _line(document: Mapping[str, Any]) -> str:
+    """The first line of every screen: the middle and the 90 % band, and how far to trust them."""
+    parts = []
+    for name, quantiles in document["quantiles"].items():
+        label = "" if name == "value" else f"{name} "
+        parts.append(
+            f"{label}{figure(quantiles['0.5'])}, 90 % between {figure(quantiles['0.05'])} and {figure(quantiles['0.95'])}"
+        )
+    when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
+    record = document["record"]
+    trust = "no record at past cutoffs" if record is None else record["line"]
+    return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} · {trust}"

@@ -1,0 +1,236 @@
+"""Readers of numbers that are asked for and of their forecasts by quantiles: refused as a whole, with file, row and column.
+
+No column of theirs is one of a file of probabilities, so neither can be scored as the other.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.errors import TableError
+from workbench.science.table_cells import (
+    StrArray,
+    number_column,
+    read_cells,
+    refuse_repeated,
+    refuse_rows,
+    require_columns,
+    text_column,
+)
+
+QUANTILE_COLUMNS = ("method", "event_id", "share", "value")
+_OPTIONAL = (
+    "low", "high", "open_low", "open_high", "unit", "forecast_due_date", "resolution_date", "question_key", "series",
+)  # fmt: skip
+#: Fewest quantiles that say something of a distribution.
+FEWEST = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericTargets:
+    """Numbers that are asked for, one row each.
+
+    Parameters
+    ----------
+    path : Path
+    id : ndarray of str, shape (n,)
+    value : ndarray, shape (n,)
+        What came; ``nan`` where nothing has yet.
+    low, high : ndarray, shape (n,)
+        Ends of the range, infinite where there is none. What lies beyond an open end counts as at it: a market publishes no more.
+    open_low, open_high : ndarray of bool, shape (n,)
+    unit, first_day, last_day : ndarray of str, shape (n,)
+        Days YYYY-MM-DD, or "".
+    question, series : ndarray of str, shape (n,)
+        What ties the luck of several numbers together; ``series`` may be "".
+    """
+
+    path: Path
+    id: StrArray
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+    open_low: NDArray[np.bool_]
+    open_high: NDArray[np.bool_]
+    unit: StrArray
+    first_day: StrArray
+    last_day: StrArray
+    question: StrArray
+    series: StrArray
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def within(self, row: int, values: FloatArray) -> FloatArray:
+        """Return values as they count for the target of a row: at the end of its range what lies beyond."""
+        return np.asarray(np.clip(values, self.low[row], self.high[row]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuantileForecasts:
+    """Forecasts of numbers: by method and row of the targets, quantiles at the same shares throughout."""
+
+    path: Path
+    shares: FloatArray
+    methods: Mapping[str, Mapping[int, FloatArray]]
+
+
+def read_targets(path: Path) -> NumericTargets:
+    r"""Numbers that are asked for, from CSV (gzip too) or parquet.
+
+    Parameters
+    ----------
+    path : Path
+        Columns ``event_id, value`` (empty where none came yet), and as needed ``low, high, open_low, open_high, unit,
+        forecast_due_date, resolution_date, question_key, series``. An end is open where its cell says ``open``, ``true``, ``yes`` or ``1``.
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = Path(folder) / "values.csv"
+    ...     _ = file.write_text("event_id,value,low\nq,3.5,0\n")
+    ...     read_targets(file).value.tolist()
+    [3.5]
+    """
+    frame = read_cells(path)
+    require_columns(path, frame, ("event_id", "value"))
+    frame = frame.assign(**{name: "" for name in _OPTIONAL if name not in frame.columns})
+    ids = text_column(path, frame, "event_id")
+    refuse_repeated(path, {"event_id": ids}, "the number")
+    words = {name: text_column(path, frame, name, blank=True) for name in _OPTIONAL}
+    value = number_column(path, frame, "value", blank=True)
+    low = np.nan_to_num(number_column(path, frame, "low", blank=True), nan=-np.inf)
+    high = np.nan_to_num(number_column(path, frame, "high", blank=True), nan=np.inf)
+    open_low, open_high = (
+        np.isin(np.char.lower(words[name]), ("open", "true", "yes", "1"))
+        for name in ("open_low", "open_high")
+    )
+    refuse_rows(
+        path, frame, low >= high, "low", lambda row: f"the range from {low[row]:g} to {high[row]:g} is empty"
+    )
+    targets = NumericTargets(
+        path=path,
+        id=ids,
+        value=value,
+        low=low,
+        high=high,
+        open_low=open_low,
+        open_high=open_high,
+        unit=words["unit"],
+        first_day=words["forecast_due_date"],
+        last_day=words["resolution_date"],
+        question=np.where(words["question_key"] == "", ids, words["question_key"]),
+        series=words["series"],
+    )
+    _refuse_beyond(path, frame, targets, np.arange(len(targets)), value)
+    return targets
+
+
+def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
+    r"""Forecasts by quantiles, checked against the numbers that are asked for.
+
+    Parameters
+    ----------
+    path : Path
+        Columns ``method, event_id, share, value``: the value below which that share of the forecast lies. Every forecast has the same
+        shares, since its score is a mean over them.
+    targets : NumericTargets
+
+    Raises
+    ------
+    TableError
+        One line with file, row and column: a share out of range, quantiles that cross, one that is missing, one beyond a closed end
+        of the range, a number that nobody asks for.
+    """
+    frame = read_cells(path)
+    require_columns(path, frame, QUANTILE_COLUMNS)
+    method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
+    share, value = number_column(path, frame, "share"), number_column(path, frame, "value")
+    rows = {name: row for row, name in enumerate(targets.id.tolist())}
+    row_of = np.array([rows.get(name, -1) for name in event.tolist()])
+    refuse_rows(
+        path,
+        frame,
+        row_of < 0,
+        "event_id",
+        lambda row: f"{str(event[row])!r} is no number that {targets.path} asks for",
+    )
+    refuse_rows(
+        path,
+        frame,
+        (share <= 0) | (share >= 1),
+        "share",
+        lambda row: f"{share[row]:g} does not lie between 0 and 1",
+    )
+    refuse_repeated(path, {"method": method, "event_id": event, "share": share}, "the quantile")
+    _refuse_beyond(path, frame, targets, row_of, value)
+    shares = np.unique(share)
+    if len(shares) < FEWEST:
+        raise TableError(path, f"{len(shares)} quantiles are no distribution: at least {FEWEST} shares", column="share")  # fmt: skip
+    methods: dict[str, dict[int, FloatArray]] = {}
+    # By method, target and share: one forecast after another, its quantiles rising.
+    order = np.lexsort((share, row_of, method))
+    starts = np.flatnonzero(
+        np.concatenate([[True], (method[order][1:] != method[order][:-1]) | (row_of[order][1:] != row_of[order][:-1])])
+    )  # fmt: skip
+    for part in np.split(order, starts[1:]):
+        first = int(part[0])
+        named = f"the forecast of {str(event[first])!r} by {str(method[first])!r}"
+        missing = np.setdiff1d(shares, share[part])
+        if len(missing):
+            raise TableError(
+                path,
+                f"{named} has no quantile at {missing[0]:g}, which others have",
+                row=first + 1,
+                column="share",
+            )
+        crossing = np.flatnonzero(np.diff(value[part]) < 0)
+        if len(crossing):
+            before, after = part[crossing[0]], part[crossing[0] + 1]
+            raise TableError(
+                path,
+                f"{named} crosses: {value[after]:g} at {share[after]:g} lies below {value[before]:g} at {share[before]:g}",
+                row=int(after) + 1,
+                column="value",
+            )
+        methods.setdefault(str(method[first]), {})[int(row_of[first])] = value[part]
+    return QuantileForecasts(
+        path=path, shares=shares, methods={name: methods[name] for name in dict.fromkeys(method.tolist())}
+    )
+
+
+def _refuse_beyond(
+    path: Path, frame: pd.DataFrame, targets: NumericTargets, row_of: IntArray, value: FloatArray
+) -> None:
+    """Refuse a value beyond a closed end of the range of its target."""
+    low, high = targets.low[row_of], targets.high[row_of]
+    # ``nan``, a value that has not come, lies beyond nothing.
+    below, above = (value < low) & ~targets.open_low[row_of], (value > high) & ~targets.open_high[row_of]
+    refuse_rows(
+        path,
+        frame,
+        below | above,
+        "value",
+        lambda row: (
+            f"{value[row]:g} lies beyond {(low if below[row] else high)[row]:g}, a closed end of the range"
+        ),
+    )
+
+
+def quantile_rows(method: str, target: str, shares: Sequence[float], values: FloatArray) -> list[list[str]]:
+    """Return a forecast as rows of a file that `read_quantiles` reads."""
+    return [
+        [method, target, f"{share:g}", repr(float(value))]
+        for share, value in zip(shares, values, strict=True)
+    ]

@@ -1,0 +1,149 @@
+"""Cells of a CSV or parquet file as columns, each checked as it is read: the one place of this room where files are opened.
+
+CSV (gzip too, whatever its name) and parquet are read alike. A file is either usable as a whole or refused with one
+line that names file, row and column. Rows are counted from 1 after the header; ids are text, also where they look
+like numbers.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from workbench.science.arrays import FloatArray
+from workbench.science.errors import TableError
+
+StrArray = NDArray[np.str_]
+
+
+def read_cells(path: Path) -> pd.DataFrame:
+    """Return all cells of a file as they stand: text from CSV, typed values from parquet."""
+    try:
+        with path.open("rb") as stream:
+            # By content, not by name: gzip and parquet are read whatever the file is called.
+            magic = stream.read(4)
+    except OSError as error:
+        raise TableError(path, f"cannot be read: {error.strerror or error}") from error
+    if magic[:4] == b"PAR1":
+        return _parquet(path)
+    packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
+    try:
+        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
+        # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
+        # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
+        frame = pd.read_csv(
+            path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
+        )
+    except pd.errors.EmptyDataError as error:
+        raise TableError(path, "is empty: a header and at least one row are needed") from error
+    except (
+        pd.errors.ParserError,
+        pd.errors.ParserWarning,
+        UnicodeDecodeError,
+        EOFError,
+        OSError,
+        ValueError,
+    ) as error:
+        raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
+    return frame
+
+
+def _parquet(path: Path) -> pd.DataFrame:
+    try:
+        return pd.read_parquet(path).reset_index(drop=True)
+    except ImportError as error:
+        raise TableError(
+            path, "is parquet, which needs the package pyarrow: install it or give CSV"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise TableError(path, f"is no parquet that can be read: {' '.join(str(error).split())}") from error
+
+
+def refuse_rows(
+    path: Path,
+    frame: pd.DataFrame,
+    bad: NDArray[np.bool_],
+    column: str | None,
+    problem: str | Callable[[int], str],
+) -> None:
+    """Raise the one line about the first bad row, if there is any.
+
+    The row's number comes from the frame's index, not from its position: `Events.take` leaves the index as it was read,
+    so the line still points at the right row of the file.
+    """
+    if bad.any():
+        position = int(np.argmax(bad))
+        text = problem if isinstance(problem, str) else problem(position)
+        raise TableError(path, text, row=int(frame.index[position]) + 1, column=column)
+
+
+def require_columns(path: Path, frame: pd.DataFrame, columns: Sequence[str]) -> None:
+    """Refuse a table that lacks one of these columns, or has no row."""
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        have = ", ".join(str(column) for column in frame.columns[:12])
+        raise TableError(path, f"the column is missing; the file has: {have}", column=missing[0])
+    if not len(frame):
+        raise TableError(path, "has a header but no row")
+
+
+def text_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> StrArray:
+    """Return a column as text, "" for an empty cell where ``blank`` allows one."""
+    series = frame[column]
+    missing = series.isna().to_numpy()
+    values = np.where(missing, "", series.astype(str).to_numpy(dtype=object)).astype(str)
+    empty = np.char.strip(values) == ""
+    if not blank:
+        refuse_rows(path, frame, empty, column, "is empty")
+    return values
+
+
+def number_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
+    """Return a column as finite numbers, ``nan`` for an empty cell where ``blank`` allows one."""
+    series = frame[column]
+    # Parquet may hold outcomes as True and False.
+    if series.dtype == bool:
+        series = series.astype(float)
+    text = text_column(path, frame, column, blank=True)
+    values = pd.to_numeric(series.where(series.astype(str) != "", None), errors="coerce").to_numpy(
+        dtype=np.float64, na_value=np.nan
+    )
+    absent = np.isin(np.char.lower(np.char.strip(text)), ("", "nan", "na", "none", "null", "<na>"))
+    unreadable = ~np.isfinite(values) & ~absent
+    refuse_rows(path, frame, unreadable, column, lambda row: f"{str(text[row])!r} is not a number")
+    if not blank:
+        refuse_rows(
+            path,
+            frame,
+            absent,
+            column,
+            lambda row: (
+                f"{f'is {str(text[row])!r}' if text[row].strip() else 'is empty'}; a number is needed"
+            ),
+        )
+    return values
+
+
+def probability_column(path: Path, frame: pd.DataFrame, column: str, *, blank: bool = False) -> FloatArray:
+    """Return a column as numbers from 0 to 1."""
+    values = number_column(path, frame, column, blank=blank)
+    outside = (values < 0.0) | (values > 1.0)
+    refuse_rows(
+        path, frame, outside, column, lambda row: f"{values[row]:g} is not a probability between 0 and 1"
+    )
+    return values
+
+
+def refuse_repeated(path: Path, keys: Mapping[str, NDArray[Any]], what: str) -> None:
+    """Refuse a table in which two rows have the same keys."""
+    frame = pd.DataFrame(dict(keys))
+    again = frame.duplicated().to_numpy()
+    if again.any():
+        row = int(np.argmax(again))
+        # Compared again only in the bad case, so that the line can name both rows.
+        first = int(np.argmax((frame == frame.iloc[row]).all(axis=1).to_numpy()))
+        key = ", ".join(str(value) for value in frame.iloc[row])
+        raise TableError(path, f"{what} {key} is there twice, first in row {first + 1}", row=row + 1)
