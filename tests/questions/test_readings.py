@@ -161,7 +161,7 @@ def test_an_ambiguous_day_is_asked() -> None:
 def test_a_hole_is_named_and_the_rest_completed() -> None:
     found = read("WTI above 80", JUNE)
     assert found.best is None and found.missing == ("window",)
-    assert found.found == {"series": "WTI", "relation": "above", "level": "80"}
+    assert found.matched == {"series": "WTI", "relation": "above", "level": "80"}
     assert {each.end for each in found.others} == {date(2018, 12, 31)}
 
 

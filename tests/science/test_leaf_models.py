@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from workbench.forecasts.leaf_models import LeafSpec, TooLittleHistory, estimate, trading_days
-from workbench.forecasts.leaf_models.day_windows import positions, smooth_share, weekly_grid
+from workbench.forecasts.leaf_models.claim_windows import positions, smooth_share, weekly_grid
 from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
 
 LAST = date(2018, 6, 29)

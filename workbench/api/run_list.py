@@ -106,14 +106,6 @@ async def analyze(
         return Analysis(view(store, run_id))
 
 
-@takes(
-    "options",
-    {
-        name: each
-        for name, each in inspect.signature(analyze).parameters.items()
-        if name not in ("statement", "cutoff")
-    },
-)
 @in_python_terms
 def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, Any]:
     """Return what a claim in words is taken to say, and whether ``model`` can treat it; nothing is asked or started.
@@ -141,6 +133,14 @@ def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, A
     return reading_document(read_text(text, day_of(instant)), instant, model)
 
 
+@takes(
+    "options",
+    {
+        name: each
+        for name, each in inspect.signature(analyze).parameters.items()
+        if name not in ("statement", "cutoff")
+    },
+)
 @in_python_terms
 def analyze_sync(statement: str, *, cutoff: str, **options: Any) -> Analysis:
     """Return what ``analyze`` returns, for a plain script; takes the same options.

@@ -26,7 +26,7 @@ def claim_as_read(
             key_free=settings.model == OFFLINE,
             number=reading,
             first=yes,
-            ask=_asked if at_terminal() and not as_json else None,
+            ask=_person_chooses if at_terminal() and not as_json else None,
         )
     except UnclearClaim as unclear:
         document = reading_document(unclear.readings, cutoff, settings.model)
@@ -44,7 +44,7 @@ def claim_as_read(
     return claim
 
 
-def _asked(readings: Readings) -> int | None:
+def _person_chooses(readings: Readings) -> int | None:
     for number, each in enumerate(readings.choices, start=1):
         say(f"  {number}) {each.statement}")
     last = len(readings.choices)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtr
 
-from workbench.forecasts.leaf_models.day_windows import nudged, positions, smooth_share, weekly_grid
+from workbench.forecasts.leaf_models.claim_windows import nudged, positions, smooth_share, weekly_grid
 from workbench.forecasts.leaf_models.spec import (
     P_MAX,
     P_MIN,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.leaf_models.day_windows import nudged, smooth_share, weekly_grid
+from workbench.forecasts.leaf_models.claim_windows import nudged, smooth_share, weekly_grid
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN, LeafEstimate, LeafSpec, TooLittleHistory
 from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
 from workbench.forecasts.separate_windows import separate_windows

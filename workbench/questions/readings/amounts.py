@@ -33,7 +33,7 @@ class Amount:
 
     value: float
     unit: Unit
-    at: tuple[int, int]
+    span: tuple[int, int]
     signed: bool = False
 
 
@@ -43,27 +43,27 @@ def amounts(plain: str) -> tuple[str, tuple[Amount, ...]]:
     >>> [(each.value, each.unit) for each in amounts("to 120bp or 5 1/4 or $1.5bn or 2,5% or twenty-five")[1]]
     [(120.0, 'bp'), (5.25, ''), (1500000000.0, 'money'), (2.5, '%'), (25.0, '')]
     """
-    found: list[Amount] = []
+    matched: list[Amount] = []
 
     def take(match: re.Match[str]) -> str:
         text = match[0]
         lead = len(text) - len(text.lstrip())
-        at = (match.start() + lead, match.end())
+        span = (match.start() + lead, match.end())
         value = _value_of(match)
         if value is None:
             return text
         negative = (match["sign"] or "") == "-"
-        found.append(
+        matched.append(
             Amount(
                 value=-value if negative else value,
                 unit=_unit_of_amount(match),
-                at=at,
+                span=span,
                 signed=bool(match["sign"]),
             )
         )
-        return text[:lead] + "A" * (at[1] - at[0])
+        return text[:lead] + "A" * (span[1] - span[0])
 
-    return AMOUNT.sub(take, plain), tuple(found)
+    return AMOUNT.sub(take, plain), tuple(matched)
 
 
 def _value_of(match: re.Match[str]) -> float | None:

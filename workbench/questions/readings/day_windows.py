@@ -53,13 +53,13 @@ class ClaimWindow:
     end: date
     start: date | None = None
     period: bool = False
-    at: tuple[int, int] = (0, 0)
+    span: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Day:
-    at: tuple[int, int]
+    span: tuple[int, int]
     day: date
     period: Period | None = None
     notes: tuple[str, ...] = ()
@@ -68,38 +68,38 @@ class _Day:
 #: Stands for a day that the calendar does not have.
 IMPOSSIBLE = "impossible"
 
-Found = str | date | Period | tuple[date | Period, str] | None
+DateMeaning = str | date | Period | tuple[date | Period, str] | None
 
 
 def events(plain: str, today: date) -> tuple[str, tuple[ClaimWindow, ...]]:
     """Return the text with releases and meetings written over by ``W``, and these; before series are, which they name too."""
-    found: list[ClaimWindow] = []
+    matched: list[ClaimWindow] = []
 
     def take(match: re.Match[str], **fields: object) -> str:
-        found.append(ClaimWindow(at=match.span(), **fields))  # type: ignore[arg-type]
+        matched.append(ClaimWindow(span=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
-    return _events(plain, today, take), tuple(found)
+    return _events(plain, today, take), tuple(matched)
 
 
 def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[ClaimWindow, ...], frozenset[str]]:
     """Return the text with its windows written over by ``W``, the windows, and the choices that their dates left open.
 
-    >>> text, found, _ = windows("wti above 80 by year end", date(2018, 6, 30), {})
-    >>> text, found[0].kind, found[0].end.isoformat()
+    >>> text, matched, _ = windows("wti above 80 by year end", date(2018, 6, 30), {})
+    >>> text, matched[0].kind, matched[0].end.isoformat()
     ('wti above 80 WWWWWWWWWWW', 'by', '2018-12-31')
     """
-    asked: set[str] = set()
-    found: list[ClaimWindow] = []
+    unsettled: set[str] = set()
+    matched: list[ClaimWindow] = []
 
     def take(match: re.Match[str], **fields: object) -> str:
-        found.append(ClaimWindow(at=match.span(), **fields))  # type: ignore[arg-type]
+        matched.append(ClaimWindow(span=match.span(), **fields))  # type: ignore[arg-type]
         return "W" * len(match[0])
 
     plain = whole = _durations(plain, today, take)
-    plain, days = _dates_written(plain, today, choices, asked)
+    plain, days = _dates_written(plain, today, choices, unsettled)
     plain = _with_prepositions(plain, days, take, whole)
-    return plain, tuple(sorted(found, key=lambda each: each.at)), frozenset(asked)
+    return plain, tuple(sorted(matched, key=lambda each: each.span)), frozenset(unsettled)
 
 
 _Take = Callable[..., str]
@@ -189,11 +189,11 @@ def _written_year(text: str, today: date) -> int:
     return int(text) if len(text) == 4 else today.year // 100 * 100 + int(text[-2:])
 
 
-def _dates_written(plain: str, today: date, choices: Choices, asked: set[str]) -> tuple[str, list[_Day]]:
+def _dates_written(plain: str, today: date, choices: Choices, unsettled: set[str]) -> tuple[str, list[_Day]]:
     """Write days over by ``D`` and periods by ``P``."""
     days: list[_Day] = []
 
-    def put(match: re.Match[str], value: Found) -> str:
+    def put(match: re.Match[str], value: DateMeaning) -> str:
         notes: tuple[str, ...] = ()
         if isinstance(value, tuple):
             value, note = value
@@ -203,24 +203,24 @@ def _dates_written(plain: str, today: date, choices: Choices, asked: set[str]) -
         if isinstance(value, str):
             return "z" * len(match[0])  # a word that nobody knows: it stands in the way of a reading
         lead = len(match[0]) - len(match[0].lstrip())
-        at = (match.start() + lead, match.end())
+        span = (match.start() + lead, match.end())
         if isinstance(value, Period):
-            days.append(_Day(at, value.last, value, notes))
-            return match[0][:lead] + "P" * (at[1] - at[0])
-        days.append(_Day(at, value, None, notes))
-        return match[0][:lead] + "D" * (at[1] - at[0])
+            days.append(_Day(span, value.last, value, notes))
+            return match[0][:lead] + "P" * (span[1] - span[0])
+        days.append(_Day(span, value, None, notes))
+        return match[0][:lead] + "D" * (span[1] - span[0])
 
     for pattern, meaning in _FORMS:
         for match in reversed([*pattern.finditer(plain)]):
             plain = (
                 plain[: match.start()]
-                + put(match, meaning(match, today, choices, asked))
+                + put(match, meaning(match, today, choices, unsettled))
                 + plain[match.end() :]
             )
     return plain, days
 
 
-_Meaning = Callable[[re.Match[str], date, Choices, set[str]], Found]
+_Meaning = Callable[[re.Match[str], date, Choices, set[str]], DateMeaning]
 
 
 def _day_of(year: int, month: int, day: int) -> date | None:
@@ -230,11 +230,11 @@ def _day_of(year: int, month: int, day: int) -> date | None:
         return None
 
 
-def _iso(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _iso(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return _day_of(int(match[1]), int(match[2]), int(match[3])) or IMPOSSIBLE
 
 
-def _slashed(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _slashed(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     first, second, sign = int(match["a"]), int(match["b"]), match["sign"]
     if not match["y"] and sign != "/":
         return None
@@ -245,7 +245,7 @@ def _slashed(match: re.Match[str], today: date, choices: Choices, asked: set[str
     if not fits:
         return None
     if len(fits) == 2 and first != second and sign == "/":
-        asked.add(DAY_FIRST)
+        unsettled.add(DAY_FIRST)
         fits = fits[choices.get(DAY_FIRST, 0) :]
     month, day = fits[0]
     if match["y"]:
@@ -259,38 +259,38 @@ def _next_such(today: date, month: int, day: int) -> date | None:
     return value if value is None or value >= today else _day_of(today.year + 1, month, day)
 
 
-def _day_month(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _day_month(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     month, day = MONTHS[match["m"]], int(match["d"])
     if match["y"]:
         return _day_of(_written_year(match["y"], today), month, day) or IMPOSSIBLE
     return _next_such(today, month, day) or IMPOSSIBLE
 
 
-def _holiday(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _holiday(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     years = [int(match["y"])] if match["y"] else [today.year, today.year + 1, today.year + 2]
     return next((day for year in years if (day := holiday(match["name"], year)) and day >= today), None)
 
 
-def _weekday(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _weekday(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     if (match["next"] or "").strip() == "next":
-        asked.add(NEXT_WEEKDAY)
+        unsettled.add(NEXT_WEEKDAY)
         return weekday_after(today, WEEKDAYS[match["w"]], choices.get(NEXT_WEEKDAY, 0))
     return weekday_after(today, WEEKDAYS[match["w"]])
 
 
-def _near(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _near(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return today + timedelta(days=1) if match[0] == "tomorrow" else today
 
 
-def _quarter(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _quarter(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return _part_of_year(match, today, int(match["q"]), 3)
 
 
-def _half(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _half(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return _part_of_year(match, today, int(match["q"]), 6)
 
 
-def _ranked(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _ranked(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     size = 3 if match["part"] == "quarter" else 6
     rank = _RANKS.get(match["rank"], 12 // size)
     return _part_of_year(match, today, rank, size) if rank <= 12 // size else None
@@ -306,7 +306,7 @@ def _part_of_year(match: re.Match[str], today: date, number: int, size: int) -> 
     return part if part.last >= today else months_of(today.year + 1, size * (number - 1) + 1, size)
 
 
-def _month(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _month(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     month = MONTHS[match["m"]]
     if match["y"]:
         return months_of(_written_year(match["y"], today), month)
@@ -314,34 +314,34 @@ def _month(match: re.Match[str], today: date, choices: Choices, asked: set[str])
     return part if part.last >= today else months_of(today.year + 1, month)
 
 
-def _year(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return months_of(int(match["y"]), 1, 12)
 
 
-def _this_or_next(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _this_or_next(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return period_of(today, match["unit"], _SHIFT[match["which"]])
 
 
-def _rest(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _rest(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     unit = match["unit"]
     end = period_of(today, unit).last if unit in ("week", "month", "quarter", "half", "year") else months_of(int(unit), 1, 12).last  # fmt: skip
     return Period(first=today, last=end) if end >= today else None
 
 
-def _end_of_unit(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _end_of_unit(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     unit = {"y": "year", "m": "month", "q": "quarter", "w": "week"}[match["unit"][0]]
     return period_of(today, unit).last
 
 
-def _over(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _over(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return period_of(today, match["unit"] or "year").last
 
 
-def _last_quarter(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _last_quarter(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return months_of(today.year, 10, 3)
 
 
-def _year_turn(match: re.Match[str], today: date, choices: Choices, asked: set[str]) -> Found:
+def _year_turn(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return date(_written_year(match["y"], today), 12, 31)
 
 
@@ -385,19 +385,19 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
 
 def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) -> str:
     """Join days and periods with the words before and after them."""
-    edges = sorted(days, key=lambda each: each.at)
+    edges = sorted(days, key=lambda each: each.span)
 
     def value(match: re.Match[str], name: str) -> _Day:
-        return next(each for each in edges if each.at[0] == match.start(name))
+        return next(each for each in edges if each.span[0] == match.start(name))
 
     # "end of P", "P's close", "start of P", "mid-P"
     def edge(match: re.Match[str]) -> str:
-        found = value(match, "p")
-        period = found.period or Period(first=found.day, last=found.day)
+        matched = value(match, "p")
+        period = matched.period or Period(first=matched.day, last=matched.day)
         word = match["word"] or "end"
         middle = period.first + (period.last - period.first) / 2
         day = period.first if word in ("start", "beginning") else period.last
-        notes = found.notes
+        notes = matched.notes
         if word.startswith("mid"):
             day = middle if (period.last - period.first).days < 200 else date(period.first.year, 6, 30)
             notes = (*notes, f"the middle is read as {day}")
@@ -406,10 +406,10 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
 
     # "on election day, November 4th": the second says which day the first is.
     plain = re.sub(r"D+(,? ?\(?)(?=D)(?!DD*D-)", lambda m: "z" * 0 + " " * len(m[0]) if m[1] else m[0], plain)
-    one = r"(?P<p>[DP]+)"
-    plain = re.sub(rf"(?:the )?(?P<word>end|close|start|beginning|middle|(?:last|final)(?: trading)? day)(?: of|[- ])(?: the)? ?{one}", edge, plain)  # fmt: skip
-    plain = re.sub(rf"(?P<word>mid)[- ]?{one}", edge, plain)
-    plain = re.sub(rf"{one}(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)", edge, plain)
+    day_pattern = r"(?P<p>[DP]+)"
+    plain = re.sub(rf"(?:the )?(?P<word>end|close|start|beginning|middle|(?:last|final)(?: trading)? day)(?: of|[- ])(?: the)? ?{day_pattern}", edge, plain)  # fmt: skip
+    plain = re.sub(rf"(?P<word>mid)[- ]?{day_pattern}", edge, plain)
+    plain = re.sub(rf"{day_pattern}(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)", edge, plain)
     plain = re.sub(r"(?P<p>P+) (?:year|quarter|month)-?end\b(?P<word>)", edge, plain)
 
     def span(match: re.Match[str]) -> str:
@@ -422,16 +422,18 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
     plain = re.sub(r"\b(?:from|between) " + two.format(r" ?(?:to|and|until|through|till|-) "), span, plain)
 
     def base(match: re.Match[str]) -> str:
-        found = value(match, "q" if match.groupdict().get("q") else "p")
-        return take(match, kind="since", end=found.day, notes=found.notes)
+        matched = value(match, "q" if match.groupdict().get("q") else "p")
+        return take(match, kind="since", end=matched.day, notes=matched.notes)
 
-    plain = re.sub(rf"\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the))* {one}(?:'s)?(?: close| level| value)?", base, plain)  # fmt: skip
-    plain = re.sub(rf"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) {one}|\b(?:its|their|the) {one.replace('<p>', '<q>')}(?:'s)? (?:close|level|value)", base, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the))* {day_pattern}(?:'s)?(?: close| level| value)?", base, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) {day_pattern}|\b(?:its|their|the) {day_pattern.replace('<p>', '<q>')}(?:'s)? (?:close|level|value)", base, plain)  # fmt: skip
 
     def with_word(match: re.Match[str]) -> str:
-        found = value(match, "p")
+        matched = value(match, "p")
         return take(
-            match, **_meaning(match["word"].strip(), found, whole[slice(*found.at)]), notes=found.notes
+            match,
+            **_meaning(match["word"].strip(), matched, whole[slice(*matched.span)]),
+            notes=matched.notes,
         )
 
     words = (
@@ -439,56 +441,56 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
         r"by the time|all through|by or before|on or before|no later than|not later than|prior to|ahead of|before|by|through to|through|until|till|up to|up until|"
         r"within|during|throughout|over the course of|over|in the course of|in|for|on|as of|at|come|this|all|all of|for all of"
     )
-    plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* ?(?<= ){one}(?:'s close)?", with_word, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* ?(?<= ){day_pattern}(?:'s close)?", with_word, plain)  # fmt: skip
 
     def closing(match: re.Match[str]) -> str:
-        found = value(match, "p")
+        matched = value(match, "p")
         # Only the words of the day: the verb stays for who reads relations.
         take_at = (match.start("p"), match.end("p"))
-        take(_Part(match, take_at), kind="on", end=found.day, start=found.period.before if found.period else None, notes=found.notes)  # fmt: skip
+        take(_Part(match, take_at), kind="on", end=matched.day, start=matched.period.before if matched.period else None, notes=matched.notes)  # fmt: skip
         return match[0][: take_at[0] - match.start()] + "W" * (take_at[1] - take_at[0])
 
-    plain = re.sub(rf"\b(?:closes?|ends?|finish(?:es)?|settles?|closing|ending|finishing)(?: off| out)? {one}", closing, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?:closes?|ends?|finish(?:es)?|settles?|closing|ending|finishing)(?: off| out)? {day_pattern}", closing, plain)  # fmt: skip
 
     def bare(match: re.Match[str]) -> str:
-        found = value(match, "p")
-        return take(match, **_meaning("in" if found.period else "on", found, ""), notes=found.notes)
+        matched = value(match, "p")
+        return take(match, **_meaning("in" if matched.period else "on", matched, ""), notes=matched.notes)
 
-    return re.sub(one, bare, plain)
+    return re.sub(day_pattern, bare, plain)
 
 
 class _Part:
     """A part of a match, with the two things of a match that `take` reads."""
 
-    def __init__(self, match: re.Match[str], at: tuple[int, int]) -> None:
-        self._at, self._text = at, match.string[slice(*at)]
+    def __init__(self, match: re.Match[str], span: tuple[int, int]) -> None:
+        self._place, self._text = span, match.string[slice(*span)]
 
     def span(self) -> tuple[int, int]:
-        return self._at
+        return self._place
 
     def __getitem__(self, group: int) -> str:
         return self._text
 
 
-def _meaning(word: str, found: _Day, written: str) -> dict[str, object]:
+def _meaning(word: str, matched: _Day, written: str) -> dict[str, object]:
     """Kind, end and start that a preposition gives a day or a period."""
-    period = found.period
+    period = matched.period
     if re.search(r"end|eo[ymqw]\b|\bye\b|close|over|out|last", written) and not period:
         word = (
             "by" if re.search("before|prior|ahead", word) else word
         )  # before the end of a year its last day counts
     if re.search("before|prior|ahead", word) and word not in ("by or before", "on or before"):
-        day = period.first if period else found.day
+        day = period.first if period else matched.day
         return {"kind": "by", "end": day - timedelta(days=1), "period": period is not None}
     until = word in (
         "by", "by or before", "on or before", "no later than", "not later than", "through", "through to", "until", "till", "up to", "up until", "within", "come",
     ) and not (word == "within" and period)  # fmt: skip
     if until or re.search("any|some|once", word):
         start = period.before if period and re.search("in$|during$", word) else None
-        return {"kind": "by", "end": found.day, "start": start, "period": period is not None}
+        return {"kind": "by", "end": matched.day, "start": start, "period": period is not None}
     if period:
         return {"kind": "during", "start": period.before, "end": period.last, "period": True}
-    return {"kind": "on", "end": found.day} if word not in ("throughout", "during", "over") else {"kind": "during", "end": found.day}  # fmt: skip
+    return {"kind": "on", "end": matched.day} if word not in ("throughout", "during", "over") else {"kind": "during", "end": matched.day}  # fmt: skip
 
 
 def monthly_steps(start: date, end: date) -> Iterator[date]:

@@ -41,19 +41,19 @@ Choices = Mapping[str, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
-    """What one pass over a text came to; ``asked`` are the choices that its words left open, with how many ways each has."""
+    """What one pass over a text came to; ``unsettled`` are the choices that its words left open, with how many ways each has."""
 
     readings: tuple[SlotReading, ...] = ()
     missing: tuple[Slot, ...] = ()
     leftover: tuple[str, ...] = ()
-    found: Mapping[str, str] | None = None
-    asked: Mapping[str, int] | None = None
+    matched: Mapping[str, str] | None = None
+    unsettled: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
 
 
 def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices) -> Draft:
     """Read a text once, each of its open choices taken as ``choices`` say."""
-    asked: dict[str, int] = {}
+    unsettled: dict[str, int] = {}
     notes: list[str] = [f"{typed!r} is read as {word!r}" for typed, word in text.mended]
     plain = text.plain.rstrip(".?! ")
     frame = _FRAME.match(plain)
@@ -63,29 +63,29 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked, now = measured_from_now(masked)
     counts |= {"now": 1} if now else {}
     masked, events_found = events(masked, today)
-    masked, names, places = _names_written(masked, sources, choices, asked, notes)
+    masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
     masked, days, dates_asked = windows(masked, today, choices)
-    asked |= dict.fromkeys(dates_asked, 2)
+    unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
     if not names and events_found:
         # "Above 2 % on the next core CPI release": the release names the series.
-        _, names, _ = _names_written(plain[slice(*events_found[0].at)], sources, choices, asked, notes)
+        _, names, _ = _names_written(plain[slice(*events_found[0].span)], sources, choices, unsettled, notes)
     masked, numbers = amounts(masked)
     if "times" in steps:
         counts = {**counts, "times": int(steps["times"]), "row": int(steps.get("row", 0))}
         if "of" in steps:
             unit = {"trading day": "session", "close": "session", "day": "session", "meeting": "month", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
-            days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), at=(0, 0)))
+            days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), span=(0, 0)))
     kind = names[0].kind if names else "price"
     before = masked
     masked, stated = relations(masked, numbers, counts, series=len(places), kind=kind)
     unknown = not names
     if unknown and (numbers or any(each.name in ("mean", "new_high", "new_low") for each in stated)):
         masked, names, places = _named_otherwise(text, masked)
-    found = _words_of_slots(text, before, masked, places, numbers, days)
+    matched = _words_of_slots(text, before, masked, places, numbers, days)
     leftover = _leftover(text, masked, names)
-    used = {each.at for relation in stated for each in (relation.level, relation.upper) if each}
-    leftover = (*leftover, *(text.words(*each.at) for each in numbers if each.at not in used and stated))
+    used = {each.span for relation in stated for each in (relation.level, relation.upper) if each}
+    leftover = (*leftover, *(text.words(*each.span) for each in numbers if each.span not in used and stated))
     missing: list[Slot] = []
     if not names:
         missing.append("series")
@@ -93,14 +93,14 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         missing.append("relation")
     recession = names and names[0].ref == "US recession indicator"
     if recession and not stated:
-        stated, missing = (Relation(name="touch", comparison="at_least", level=Amount(value=1, unit="", at=(0, 0))),), []  # fmt: skip
+        stated, missing = (Relation(name="touch", comparison="at_least", level=Amount(value=1, unit="", span=(0, 0))),), []  # fmt: skip
     main = [each for each in days if each.kind != "since"]
     base = next((each for each in days if each.kind == "since"), None)
     if len(main) > 1:
         first, *rest = sorted(main, key=lambda each: each.kind == "during")
         ends = {each.end for each in main}
-        if len(ends) > 1 and not (len(main) == 2 and main[1].at == (0, 0)):
-            leftover = (*leftover, *(text.words(*each.at) for each in rest))
+        if len(ends) > 1 and not (len(main) == 2 and main[1].span == (0, 0)):
+            leftover = (*leftover, *(text.words(*each.span) for each in rest))
         main = [first]
     if not main and base is None:
         missing.append("window")
@@ -110,24 +110,30 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     if leftover or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
             missing.append("window")
-        return Draft(missing=tuple(missing), leftover=leftover, found=found, asked=asked, notes=tuple(notes))
+        return Draft(
+            missing=tuple(missing),
+            leftover=leftover,
+            matched=matched,
+            unsettled=unsettled,
+            notes=tuple(notes),
+        )
     if unknown:
         notes.append(f"no series is known as {names[0].article!r}; it is taken as a name")
-        asked["name"] = 1
+        unsettled["name"] = 1
     elif not all(_usual(each.level, names) and _usual(each.upper, names) for each in stated):
         notes.append("the level is far from any that the series has had")
-        asked["level"] = 1
+        unsettled["level"] = 1
     window = main[0] if main else ClaimWindow(kind="on", end=period_of(today, "year").last)
     if not main:
         notes.append(f"no day is named; {window.end}, the end of the year, is supposed")
-    found_words = dict(found)
+    found_words = dict(matched)
     readings = []
     for relation in stated:
         for placed in _placed(relation, window, base, names, today):
             named = replace(placed, read_from=found_words, notes=tuple(notes) + placed.notes)
             readings.append(completed(named, names))
     if not readings:
-        return Draft(missing=(*missing, "relation"), found=found, asked=asked, notes=tuple(notes))
+        return Draft(missing=(*missing, "relation"), matched=matched, unsettled=unsettled, notes=tuple(notes))
     if not main:
         by = replace(window, kind="by")
         for relation in stated:
@@ -136,8 +142,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     return Draft(
         readings=tuple({each.statement: each for each in readings}.values()),
         missing=tuple(missing),
-        found=found,
-        asked=asked,
+        matched=matched,
+        unsettled=unsettled,
         notes=tuple(notes),
     )
 
@@ -165,7 +171,7 @@ def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
 
 
 def _names_written(
-    masked: str, sources: Sequence[str], choices: Choices, asked: dict[str, int], notes: list[str]
+    masked: str, sources: Sequence[str], choices: Choices, unsettled: dict[str, int], notes: list[str]
 ) -> tuple[str, tuple[SeriesName, ...], tuple[tuple[int, int], ...]]:
     names: list[SeriesName] = []
     places: list[tuple[int, int]] = []
@@ -175,7 +181,7 @@ def _names_written(
         chosen = candidates[0]
         if len(candidates) > 1:
             key = f"series {index}"
-            asked[key] = len(candidates)
+            unsettled[key] = len(candidates)
             chosen = candidates[min(choices.get(key, 0), len(candidates) - 1)]
         elif len(each.candidates) > 1:
             others = ", ".join(other.article for other in each.candidates if other != chosen)
@@ -184,8 +190,8 @@ def _names_written(
         places.append((each.start, each.end))
     if len(names) > 1:
         # A series that is named again is the same one.
-        kept = [i for i, name in enumerate(names) if name not in names[:i]]
-        names = [names[i] for i in kept]
+        distinct = [i for i, name in enumerate(names) if name not in names[:i]]
+        names = [names[i] for i in distinct]
     for start, end in places:
         masked = masked[:start] + "S" * (end - start) + masked[end:]
     return masked, tuple(names), tuple(places)
@@ -240,18 +246,18 @@ def _words_of_slots(
     numbers: Sequence[Amount],
     days: Sequence[ClaimWindow],
 ) -> dict[str, str]:
-    found: dict[str, str] = {}
+    matched: dict[str, str] = {}
     if places:
-        found["series"] = ", ".join(text.words(*each) for each in places)
+        matched["series"] = ", ".join(text.words(*each) for each in places)
     said = [match.span() for match in re.finditer("R+(?: R+)*", masked) if "R" in masked[slice(*match.span())] and before[slice(*match.span())] != masked[slice(*match.span())]]  # fmt: skip
     if said:
-        found["relation"] = " ... ".join(text.words(*each) for each in said)
+        matched["relation"] = " ... ".join(text.words(*each) for each in said)
     if numbers:
-        found["level"] = ", ".join(text.words(*each.at) for each in numbers)
-    stated = [each.at for each in days if each.at != (0, 0)]
+        matched["level"] = ", ".join(text.words(*each.span) for each in numbers)
+    stated = [each.span for each in days if each.span != (0, 0)]
     if stated:
-        found["window"] = ", ".join(text.words(*each) for each in stated)
-    return found
+        matched["window"] = ", ".join(text.words(*each) for each in stated)
+    return matched
 
 
 def _placed(

@@ -149,7 +149,7 @@ _AS_THEY_ARE = words(
     bull bear tear fear near year half calf call tall ball will wall well sell tell tech test text best rest
     past post most lost lose loss long song wins line mine nine fine find fund five four fours hour tour
     lover love close-up cover covers fails fail prints tents brake brakes beads beaks claim lower's feels
-    fills holes hold hole staff state stats night eight least lease leave dropped lasts list late ours years
+    fills holes hold hole staff state stats eight least lease leave dropped lasts list late ours years
     cent cents peaks speaks weak dated deal deals real rate cuts hike apply stack shore share spike yielded
     grain gains trader traded raises rising race races then than them thing thin later layer letter latter
     ending sending lending bending wider rider cider order border father further other mother another nether

@@ -48,33 +48,35 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     try:
         claim = read_claim(text)
     except ClaimRefused:
-        return _asked(text, first, [draft(plain, cutoff, sources, choice) for choice in _choices(first)])
-    best = reading_of_claim(claim, first.found or {})
-    return Readings(text=text, best=best, found=best.read_from, notes=claim.notes)
+        return _joined_drafts(
+            text, first, [draft(plain, cutoff, sources, choice) for choice in _choices(first)]
+        )
+    best = reading_of_claim(claim, first.matched or {})
+    return Readings(text=text, best=best, matched=best.read_from, notes=claim.notes)
 
 
 def _choices(first: Draft) -> Iterable[dict[str, int]]:
     """Every way to settle what the words left open, but the first."""
-    asked = first.asked or {}
-    ways = product(*(range(count) for count in asked.values()))
-    return islice((dict(zip(asked, way, strict=True)) for way in ways if any(way)), 5)
+    unsettled = first.unsettled or {}
+    ways = product(*(range(count) for count in unsettled.values()))
+    return islice((dict(zip(unsettled, way, strict=True)) for way in ways if any(way)), 5)
 
 
-def _asked(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
+def _joined_drafts(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
     drafts = [first, *rest]
     # Each way's own first reading before the second of any.
     rows = [each.readings for each in drafts]
     longest = max(map(len, rows), default=0)
     readings = {each.statement: each for i in range(longest) for row in rows for each in row[i : i + 1]}
     offered = tuple(islice(readings.values(), MOST))
-    one = len(offered) == 1 and not first.missing and not {"name", "level"} & {*(first.asked or {})}
+    single = len(offered) == 1 and not first.missing and not {"name", "level"} & {*(first.unsettled or {})}
     return Readings(
         text=text,
-        best=offered[0] if one else None,
-        others=() if one else offered,
+        best=offered[0] if single else None,
+        others=() if single else offered,
         missing=first.missing,
         leftover=first.leftover,
-        found=first.found or {},
+        matched=first.matched or {},
         notes=first.notes,
     )
 
@@ -82,7 +84,7 @@ def _asked(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
 _RELATIONS = {"average": "average_gap", "range": "level", "relative": "beats"}
 
 
-def reading_of_claim(claim: Claim, found: dict[str, str] | object = None) -> SlotReading:
+def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> SlotReading:
     """Return a claim of the grammar as a reading; its statement is the claim's own."""
     names = [embedded_name(each) for each in (claim.series, claim.other) if each]
     strict = {("above", True): "above", ("above", False): "at_least", ("below", True): "below", ("below", False): "at_most"}  # fmt: skip
@@ -105,7 +107,7 @@ def reading_of_claim(claim: Claim, found: dict[str, str] | object = None) -> Slo
         end=claim.end,
         lag=200 if claim.pattern == "average" else None,
         never=never,
-        read_from=dict(found) if isinstance(found, dict) else {},
+        read_from=dict(matched) if isinstance(matched, dict) else {},
         notes=claim.notes,
     )  # fmt: skip
     return replace(completed(reading, tuple(names)), claim=claim, statement=claim.statement)

@@ -119,11 +119,11 @@ class _Text:
 def measured_from_now(text: str) -> tuple[str, bool]:
     """Return the text without "from here", "than where it stands today", and whether they were in it; before days are read."""
     part = _Text(text)
-    found = part.word(
+    matched = part.word(
         r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|it (?:is|does|was|stands)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
         r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
     )
-    return part.text, found is not None
+    return part.text, matched is not None
 
 
 def special_counts(text: str) -> tuple[str, dict[str, int]]:
@@ -193,10 +193,10 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
     )
     if match and not re.search(r"(?:next|within|in|over|coming|following|past|last|the) $", plain[: match.start("n")]) and (match["more"] or match["row1"] or match["row"] or re.match("(?:on|for)", match[0])):  # fmt: skip
         more = (match["more"] or "").startswith("more")
-        found: dict[str, str | int] = {"times": value(match["n"]) + more, "step": match["step"]}
+        matched: dict[str, str | int] = {"times": value(match["n"]) + more, "step": match["step"]}
         if match["row1"] or match["row"]:
-            found["row"] = 1
-        return part.text, found
+            matched["row"] = 1
+        return part.text, matched
     return plain, {}
 
 
@@ -233,7 +233,7 @@ def relations(
         return amounts[index] if len(amounts) > index else None
 
     if part.word(
-        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leaves?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|holds?(?= R| S| W)"
+        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|holds?(?= R| S| W)"
     ):
         return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
     base = Relation(name="", now=now, never=negated)
@@ -288,7 +288,7 @@ def relations(
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
         amount = level()
         if amount is None and standard is not None:
-            amount = Amount(value=standard, unit="%", at=peak.span())
+            amount = Amount(value=standard, unit="%", span=peak.span())
         rises = re.search("low|trough|bottom", peak[0]) is not None
         way = _way_moved(part)
         compared = _comparison(part)
@@ -303,8 +303,8 @@ def relations(
         closing = part.word(_END) is not None
         compared = _comparison(part) or _word_way(part) or way
         part.word("straight|consecutive|in a row")
-        found = replace(base, name="streak" if counts.get("row") else "count", statistic="steps", comparison=compared, level=level(), times=counts["times"], closing=closing, never=negated and not stay)  # fmt: skip
-        return part.text, (found,) if compared else ()
+        matched = replace(base, name="streak" if counts.get("row") else "count", statistic="steps", comparison=compared, level=level(), times=counts["times"], closing=closing, never=negated and not stay)  # fmt: skip
+        return part.text, (matched,) if compared else ()
 
     first = part.word(r"(?:is |be )?(?:first|before)(?= (?:(?:it |hitting |reaching |touching |falling to |rising to |it (?:hits|reaches|touches|falls to|drops to) )?\$?A))") if len(amounts) > 1 else None  # fmt: skip
     between = _between(part)
@@ -327,14 +327,14 @@ def relations(
     moved = way or worded
     statistic = "highest" if high else "lowest" if low else "mean" if mean else ""
     amount = level()
-    found = replace(
+    matched = replace(
         base, comparison=compared, level=amount, growth=said, way=moved, closing=closing, sudden=crash
     )
 
     if volatility:
-        return part.text, (replace(found, name="volatility", comparison=compared or {"up": "above", "down": "below"}.get(moved, "")),) if amount else ()  # fmt: skip
+        return part.text, (replace(matched, name="volatility", comparison=compared or {"up": "above", "down": "below"}.get(moved, "")),) if amount else ()  # fmt: skip
     if first and len(amounts) > 1:
-        return part.text, (replace(found, name="first", upper=amounts[1]),)
+        return part.text, (replace(matched, name="first", upper=amounts[1]),)
     if between and len(amounts) > 1:
         low_end, high_end = sorted(amounts[:2], key=lambda each: each.value)
         if low_end.unit == "" != high_end.unit:
@@ -342,12 +342,14 @@ def relations(
         if 0 < low_end.value < high_end.value / 200 and high_end.value >= 1000:
             low_end = replace(low_end, value=low_end.value * 1000)
         name = "stay" if stay or throughout else "mean" if mean else "level"
-        return part.text, (replace(found, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
+        return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
     if each_step and (reach or not moved):
         sometime = True
     elif each_step:
         compared = compared if compared in ("at_least", "at_most") else "above"
-        return part.text, (replace(found, name="any_step", comparison=compared),) if amount and moved else ()
+        return part.text, (
+            replace(matched, name="any_step", comparison=compared),
+        ) if amount and moved else ()
     sign = (
         None
         if amount or (kind == "price" and not said)
@@ -356,10 +358,10 @@ def relations(
         )
     )
     if sign:
-        zero = Amount(value=0.0, unit="", at=(0, 0))
+        zero = Amount(value=0.0, unit="", span=(0, 0))
         return part.text, (
             replace(
-                found,
+                matched,
                 name="level",
                 comparison="above" if sign and "positive" in sign[0] else "below",
                 level=zero,
@@ -369,21 +371,21 @@ def relations(
     if amount is None and part.word(
         "inverts?|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
     ):
-        zero = Amount(value=0.0, unit="", at=(0, 0))
-        return part.text, (replace(found, name="touch", comparison="below", level=zero),)
+        zero = Amount(value=0.0, unit="", span=(0, 0))
+        return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
     multiple = part.word("doubles|double|doubling|halves|halve|triples|triple|quadruples")
     if multiple and amount is None:
         percent = {"d": 100.0, "h": -50.0, "t": 200.0, "q": 300.0}[multiple[0][0]]
-        amount = Amount(value=abs(percent), unit="%", at=multiple.span())
-        return part.text, (replace(found, name="change", comparison="at_least", level=amount, way="down" if percent < 0 else "up"),)  # fmt: skip
+        amount = Amount(value=abs(percent), unit="%", span=multiple.span())
+        return part.text, (replace(matched, name="change", comparison="at_least", level=amount, way="down" if percent < 0 else "up"),)  # fmt: skip
     if statistic and amount:
         side = compared or {"up": "above", "down": "below"}.get(moved, "") or ("at_least" if reach else "")
-        return part.text, (replace(found, name="mean" if mean else "maximum" if high else "minimum", comparison=side, statistic=statistic),) if side else ()  # fmt: skip
+        return part.text, (replace(matched, name="mean" if mean else "maximum" if high else "minimum", comparison=side, statistic=statistic),) if side else ()  # fmt: skip
     if crash:
-        supposed = Amount(value=20.0, unit="%", at=(0, 0))
-        return part.text, (replace(found, name="drawdown", comparison="at_least", level=supposed),)
+        supposed = Amount(value=20.0, unit="%", span=(0, 0))
+        return part.text, (replace(matched, name="drawdown", comparison="at_least", level=supposed),)
     if amount is None and series == 2 and compared:
-        return part.text, (replace(found, name="level", level=Amount(value=0.0, unit="", at=(0, 0))),)
+        return part.text, (replace(matched, name="level", level=Amount(value=0.0, unit="", span=(0, 0))),)
     if amount is None:
         if not moved and not compared:
             return part.text, ()
@@ -392,9 +394,9 @@ def relations(
         if compared and not moved:
             moved = "up" if compared in ("above", "at_least") else "down"
         weak = {"at_least": "at_least", "at_most": "at_most"}.get(compared, "")
-        return part.text, (replace(found, name="compare", comparison=weak or ("above" if moved == "up" else "below"), way=moved),)  # fmt: skip
+        return part.text, (replace(matched, name="compare", comparison=weak or ("above" if moved == "up" else "below"), way=moved),)  # fmt: skip
     moves_by = _moves_by(
-        found,
+        matched,
         amount,
         to=_moves_to is not None,
         by=by is not None,
@@ -404,22 +406,22 @@ def relations(
     )
     if moves_by and moved:
         sides = {"at_least": "at_least", "at_most": "at_most", "below": "below"}
-        return part.text, (replace(found, name="change", comparison=sides.get(compared, "above") if compared else "at_least"),)  # fmt: skip
+        return part.text, (replace(matched, name="change", comparison=sides.get(compared, "above") if compared else "at_least"),)  # fmt: skip
     if amount.signed and not compared and amount.unit in ("%", "bp", "pp"):
-        return part.text, (replace(found, name="change", comparison="at_least", way="up" if amount.value > 0 else "down", level=replace(amount, value=abs(amount.value))),)  # fmt: skip
+        return part.text, (replace(matched, name="change", comparison="at_least", way="up" if amount.value > 0 else "down", level=replace(amount, value=abs(amount.value))),)  # fmt: skip
     if stay or throughout:
         if not compared:
             return part.text, ()
-        return part.text, (replace(found, name="stay"),)
+        return part.text, (replace(matched, name="stay"),)
     reached = reach is not None or cross is not None
     toward = not compared and not moved
     side = compared or {"up": "at_least", "down": "at_most"}.get(moved, "")
     if reached or for_first or sometime:
-        return part.text, (replace(found, name="touch", comparison=side or "toward"),)
+        return part.text, (replace(matched, name="touch", comparison=side or "toward"),)
     if toward:
         # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
-        return part.text, (replace(found, name="bare", comparison="toward"),)
-    return part.text, (replace(found, name="level", comparison=side),)
+        return part.text, (replace(matched, name="bare", comparison="toward"),)
+    return part.text, (replace(matched, name="level", comparison=side),)
 
 
 def _compared(part: _Text) -> bool:

@@ -126,7 +126,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:german |10-?year )*bunds?(?: yields?)?", (_other("German 10-year yield", "rate"),)),
     (rf"(?:(?:us |average )?30{_Y} (?:fixed )?)?(?:fixed )?mortgage rates?|(?:average )?30{_Y}(?: fixed)? mortgages?(?: rates?)?", (_other("30-year mortgage rate", "rate"),)),
     (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|\bffr\b", (_other("federal funds rate", "rate"),)),
-    (r"(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not )?(?:cuts?|hikes?|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leaves?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate"),)),
+    (r"(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not )?(?:cuts?|hikes?|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leave[s]?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate"),)),
     (r"(?:us |a |the )*recession", (_other("US recession indicator", "count", monthly=True),)),
     (r"interest rates|the (?:policy )?rate", (_other("federal funds rate", "rate"), _other("10-year Treasury yield", "rate"))),
     (r"ecb(?:'?s)? (?:deposit |main |policy )?(?:rates?|facility)", (_other("ECB deposit rate", "rate"),)),
@@ -215,13 +215,13 @@ def mentions(plain: str) -> tuple[SeriesMention, ...]:
     >>> [each.candidates[0].ref for each in mentions("nasdaq beats sp500 in h2 2018")]
     ['embedded:NASDAQ', 'embedded:SP500']
     """
-    found: list[SeriesMention] = []
+    matched: list[SeriesMention] = []
     for pattern, candidates in _PATTERNS:
         for match in pattern.finditer(plain):
-            if all(match.end() <= each.start or match.start() >= each.end for each in found):
+            if all(match.end() <= each.start or match.start() >= each.end for each in matched):
                 named = candidates or (SeriesName(ref=match[0].upper(), article=match[0].upper()),)
-                found.append(SeriesMention(start=match.start(), end=match.end(), candidates=named))
-    return tuple(sorted(found, key=lambda each: each.start))
+                matched.append(SeriesMention(start=match.start(), end=match.end(), candidates=named))
+    return tuple(sorted(matched, key=lambda each: each.start))
 
 
 def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple[SeriesName, ...]:

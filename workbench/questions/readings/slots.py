@@ -106,7 +106,7 @@ class Readings:
         Slots that nothing in the text fills.
     leftover : tuple of str
         Words that belong to no slot; while there are any, nothing is taken for read.
-    found : mapping
+    matched : mapping
         Of each slot that was read the words it was read from.
     notes : tuple of str
         What was supposed on the way, for the person.
@@ -117,7 +117,7 @@ class Readings:
     others: tuple[SlotReading, ...] = ()
     missing: tuple[Slot, ...] = ()
     leftover: tuple[str, ...] = ()
-    found: Mapping[str, str] = field(default_factory=dict)
+    matched: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
     @property
@@ -133,6 +133,6 @@ class Readings:
             "others": [each.document() for each in self.others],
             "missing": list(self.missing),
             "leftover": list(self.leftover),
-            "found": dict(self.found),
+            "found": dict(self.matched),
             "notes": list(self.notes),
         }
