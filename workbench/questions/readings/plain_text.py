@@ -41,7 +41,7 @@ SHORTHAND = {
     "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
     "yld": "yield", "ylds": "yields", "sprd": "spread", "sprds": "spreads", "yr": "year", "yrs": "years", "btw": "between", "avg": "average",
     "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
-    "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", "bukcs": "bucks", "septmber": "september", "guage": "gauge",
+    "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", 
     "fri": "friday", "thurs": "thursday", "thu": "thursday", "tue": "tuesday", "tues": "tuesday", "mon": "monday", "then": "then",
 }  # fmt: skip
 _NUMBERS = {word: str(value) for value, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)} | {"twelve": "12", "twenty": "20", "thirty": "30"}  # fmt: skip

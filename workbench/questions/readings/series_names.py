@@ -95,11 +95,11 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"shanghai(?: composite)?(?: index)?|csi ?300", (_other("Shanghai Composite"),)),
     # energy and other goods
     (r"brent(?: crude)?(?: oil)?(?: futures)?(?: prices?)?", (_other("Brent crude oil"),)),
-    (r"\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: prices?)?|west texas(?: intermediate)?(?: crude)?(?: oil)?|(?:nymex|light sweet) crude|\bcl(?: ?1)?\b|(?:crude )?oil in new york \(wti\)", (_EMBEDDED["WTI"],)),
+    (r"\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: prices?)?|west texas(?: intermediate)?(?: crude)?(?: oil)?|(?:nymex|light sweet) crude|\bcl(?: ?1)?\b", (_EMBEDDED["WTI"],)),
     (r"(?:us )?(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil"))),
     (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas"),)),
     (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price"),)),
-    (r"(?:spot )?(?:gold|glod)(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold"),)),
+    (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold"),)),
     (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver"),)),
     (r"copper(?: prices?)?|\bhg\b", (_other("copper"),)),
     (r"(?:chicago )?wheat(?: futures)?(?: prices?)?", (_other("wheat"),)),
