@@ -1,11 +1,11 @@
-"""What the forecaster of series and offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
+"""What the root of the key-free tree and offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
 
 Run: ``python -m benchmarks.offline_backtest [--first 2003-03-31] [--every 3] [--ahead 3m|7d] [--resamples 5000]``
 
 Claims on the S&P 500, WTI, VIX and the BAA-AAA spread go through the product's own grammar, see only what the broker
-shows at the cutoff, and are resolved from the full series. No kernel runs: a test holds the notebooks' numbers equal to
-these models. Beside the forecasts stand always-0.5, a walk without drift, and the base rate known at the cutoff. Intervals are by a block
-bootstrap over cutoffs (blocks of a year): claims of one cutoff, and windows that overlap, are not independent. What is scored are leaves, claims on one series, not the root of a tree.
+shows at the cutoff, and are resolved from the full series. The root is the forecast of the paths, as a test holds it; so no kernel runs.
+Beside it stand always-0.5, a walk without drift, and the base rate known at the cutoff. Intervals are by a block
+bootstrap over cutoffs (blocks of a year): claims of one cutoff, and windows that overlap, are not independent.
 """
 
 import argparse
@@ -22,15 +22,11 @@ from benchmarks.arguments import parse
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.ledger import Address, MemoryLedger
-from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.reading import chance
-from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series_paths import Calendar, Paths
-from workbench.questions.claims import Claim
-from workbench.questions.decision import appraise, check, resolve, settle, value_series
+from workbench.backtests.walk_forward import driftless_chance
+from workbench.questions.decision import appraise, check, resolve
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.bootstrap import index_means, opposite_share
 from workbench.science.comparing.paired import holm
@@ -43,7 +39,7 @@ SOURCES = ("SP500", "WTI", "VIX", "BAA", "AAA")
 class Answer:
     family: str
     cutoff: date
-    forecast: float
+    root: float
     models: float
     base: float
     walk: float
@@ -52,12 +48,14 @@ class Answer:
     @property
     def chances(self) -> tuple[float, ...]:
         """In the order of `METHODS`."""
-        return self.forecast, self.models, self.base, self.walk, 0.5
+        return self.root, self.models, self.base, self.walk, 0.5
 
 
-METHODS = ("forecaster", "leaf models", "base rate", "walk", "always 0.5")
-#: What the forecaster is compared with, by place in `METHODS`.
+METHODS = ("root", "leaf models", "base rate", "walk", "always 0.5")
+#: What the root is compared with, by place in `METHODS`.
 RIVALS = (2, 1, 3)
+#: Lines over several families; the base rate is a straw man for the 200-day average, whose state decides.
+ALL, WITHOUT_AVERAGE = "all", "all but the 200-day average"
 
 
 def claims(rows: Mapping[str, Rows], cutoff: date, end: date) -> dict[str, str]:
@@ -107,37 +105,8 @@ class Window:
         return {name: part for name, part in found.items() if part}
 
 
-class Forecasts:
-    """Paths of each series at a cutoff, drawn once for all claims on it."""
-
-    def __init__(self) -> None:
-        # One ensemble a series, so that past cutoffs are scored once; the implied volatility comes with the index alone.
-        self._scores: dict[tuple[str, bool], dict[str, FloatArray]] = {}
-        self._paths: dict[tuple[str, date, date, bool], Paths] = {}
-
-    def chance(self, claim: Claim, rows: Mapping[str, Rows], cutoff: date, *, walk: bool = False) -> float:
-        """p of a settled claim, from the paths of its series; bounded, since no count of paths shows that nothing else can come."""
-        key = (claim.series, cutoff, claim.end, walk)
-        if key not in self._paths:
-            implied = history(rows, "VIX") if claim.series == "SP500" and rows.get("VIX") else None
-            scores = self._scores.setdefault((claim.series, implied is not None), {})
-            ensemble = (
-                Ensemble(members=("walk",), learned=False)
-                if walk
-                else Ensemble(implied=implied, scores=scores)
-            )
-            calendar = Calendar(frequency="month" if claim.about.monthly else "session")
-            self._paths[key] = ensemble.paths(history(rows, claim.series), claim.end, calendar)
-        return float(np.clip(chance(claim_reading(claim), self._paths[key]).p, 0.01, 0.99))
-
-
-def history(rows: Mapping[str, Rows], name: str) -> History:
-    series = value_series(name, rows)
-    return History.of(series.index.to_numpy(), series.to_numpy())
-
-
 async def answers(first: date, every: int, span: str) -> tuple[list[Answer], dict[str, int]]:
-    window, forecasts = Window(), Forecasts()
+    window, forecasts = Window(), ClaimPaths()
     everything = await window.rows("live")
     result: list[Answer] = []
     refused: dict[str, int] = defaultdict(int)
@@ -155,22 +124,22 @@ async def answers(first: date, every: int, span: str) -> tuple[list[Answer], dic
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue
-            p, walk = (
-                forecasts.chance(settle(claim, visible), visible, cutoff, walk=walk) for walk in (False, True)
-            )
-            result.append(Answer(family, cutoff, p, estimate.p, estimate.base_rate, walk, float(outcome)))
+            root, walk = forecasts.chance(claim, visible), driftless_chance(claim, visible)
+            result.append(Answer(family, cutoff, root, estimate.p, estimate.base_rate, walk, float(outcome)))
         cutoff = later(cutoff, every)
     await window.broker.aclose()
     return result, refused
 
 
 def table(result: list[Answer], *, block: int, resamples: int, seed: int = 20261121) -> list[list[str]]:
-    """Brier Index of each method, per family and over all, and the forecaster's paired differences."""
+    """Brier Index of each method, per family and over all, and the root's paired differences."""
     cutoffs = sorted({a.cutoff for a in result})
     place = {cutoff: i for i, cutoff in enumerate(cutoffs)}
     lines = []
-    for family in [*dict.fromkeys(a.family for a in result), "all"]:
-        part = [a for a in result if family in (a.family, "all")]
+    families = list(dict.fromkeys(a.family for a in result))
+    totals = {ALL: set(families), WITHOUT_AVERAGE: {each for each in families if "average" not in each}}
+    for family in [*families, *totals]:
+        part = [a for a in result if a.family in totals.get(family, {family})]
         position = np.array([place[a.cutoff] for a in part])
         o = np.array([a.outcome for a in part])
         briers = (np.array([a.chances for a in part]) - o[:, None]) ** 2
@@ -204,8 +173,8 @@ def difference(gap: float, drawn: FloatArray) -> str:
 
 
 def below_base_rate(lines: list[list[str]]) -> list[str]:
-    """Families in which the forecaster is below the base rate after Holm's correction for their number."""
-    cells = {line[0]: line[3 + len(METHODS)] for line in lines if line[0] != "all"}
+    """Families in which the root is below the base rate after Holm's correction for their number."""
+    cells = {line[0]: line[3 + len(METHODS)] for line in lines if line[0] not in (ALL, WITHOUT_AVERAGE)}
     p = holm({family: float(cell.rpartition(" ")[2]) for family, cell in cells.items()})
     return [family for family, cell in cells.items() if cell.startswith("-") and p[family] < 0.05]
 

@@ -254,20 +254,20 @@ class IsolationReport:
 def _readable(output: Mapping[str, Any]) -> str:
     kind = output.get("output_type")
     if kind == "stream":
-        return _joined(output.get("text", "")).rstrip("\n")
+        return _one_text(output.get("text", "")).rstrip("\n")
     if kind == "error":
         frames = "\n".join(output.get("traceback", ()))
         return frames or f"{output.get('ename')}: {output.get('evalue')}"
     data: Mapping[str, Any] = output.get("data", {})
-    lines = [_joined(data["text/plain"])] if "text/plain" in data else []
+    lines = [_one_text(data["text/plain"])] if "text/plain" in data else []
     for mime, content in data.items():
         if mime.startswith("image/"):
             # base64 writes 3 bytes as 4 characters
-            lines.append(f"[{mime}, {max(1, len(_joined(content)) * 3 // 4 // 1000)} kB]")
+            lines.append(f"[{mime}, {max(1, len(_one_text(content)) * 3 // 4 // 1000)} kB]")
     return "\n".join(lines)
 
 
-def _joined(text: str | Sequence[str]) -> str:
+def _one_text(text: str | Sequence[str]) -> str:
     return text if isinstance(text, str) else "".join(text)
 
 

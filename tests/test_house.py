@@ -67,18 +67,7 @@ GERUNDS = {
 
 #: Names of private functions that more than two files had when this was first counted, with the number of files: a third of another
 #: name is refused, and of these there may only be fewer. Give a helper a name that says what it makes, or use the one that is there.
-REPEATED = {
-    "_adapter": 3, "_alone": 3, "_answers": 3, "_bare": 3, "_below": 3, "_call": 4, "_cell": 8,
-    "_change": 3, "_checked": 5, "_closing": 3, "_code": 3, "_compare": 3, "_complaint": 3, "_cut": 3, "_day": 5,
-    "_days": 7, "_differences": 3, "_empty": 3, "_environment": 6, "_escaped": 3, "_evidence": 3, "_fault": 3,
-    "_fenced": 3, "_instant": 4, "_joined": 9, "_kalshi": 3, "_key": 3, "_key_factor": 3, "_kind": 3, "_known": 3,
-    "_level": 3, "_list": 4, "_listed": 3, "_market": 3, "_name": 7, "_open": 3,
-    "_parsed": 4, "_part": 3, "_place": 3, "_plain": 3, "_points": 3, "_print": 3, "_question": 6,
-    "_read": 7, "_report": 5, "_returns": 3, "_rows": 6, "_said": 4, "_series": 3,
-    "_share": 6, "_show": 4, "_shown": 7, "_spread": 3, "_steps": 3, "_table": 4, "_template": 3, "_text_of": 3,
-    "_together": 3, "_tree": 3, "_value": 5, "_values": 3, "_wanted": 3, "_weights": 3, "_words": 6,
-    "_work": 3,
-}  # fmt: skip
+REPEATED: dict[str, int] = {}
 
 
 def files(root: Path) -> dict[str, str]:

@@ -47,7 +47,7 @@ def _parser(name: str) -> _Parser:
     return _Parser(prog=name, add_help=False, exit_on_error=False, allow_abbrev=False)
 
 
-def _parsed(parser: _Parser, line: str) -> dict[str, Any]:
+def _parsed_line(parser: _Parser, line: str) -> dict[str, Any]:
     try:
         words = shlex.split(line)
     except ValueError as error:
@@ -100,7 +100,7 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis if isinstance(analysis, Analysis) else open_run("last")
 
     def proposition(line: str, cell: str) -> "Analysis":
-        options = _parsed(proposition_parser(), line)
+        options = _parsed_line(proposition_parser(), line)
         options = merged(options, read_settings(options.pop("named")))
         # A claim that is wrapped over several lines of the cell is one statement.
         analysis: Analysis = run_blocking(analyze(" ".join(cell.split()), **options))
@@ -108,12 +108,12 @@ def load_ipython_extension(shell: Any) -> None:
         return analysis
 
     def what_if(line: str) -> "WhatIfView":
-        return present().what_if_of(WhatIfRequest.typed(**_parsed(what_if_parser(), line)))
+        return present().what_if_of(WhatIfRequest.typed(**_parsed_line(what_if_parser(), line)))
 
     def proof(line: str) -> "Proof":
         parser = _parser("%proof")
         parser.add_argument("node")
-        return present().proof(_parsed(parser, line)["node"])
+        return present().proof(_parsed_line(parser, line)["node"])
 
     def run_of(line: str) -> "Analysis":
         analysis = open_run(line.strip() or "last")

@@ -34,7 +34,7 @@ class AmbiguousPlugin(UsageError):
 
 def plugin_names(group: str) -> tuple[str, ...]:
     """Return the names of all parts in a group, sorted; used by messages that list what there is."""
-    return tuple(sorted(_points(group, tuple(sys.path))))
+    return tuple(sorted(_points_of_group(group, tuple(sys.path))))
 
 
 def load_plugin(group: str, name: str, *, package: str | None = None) -> Any:
@@ -56,7 +56,7 @@ def load_plugin(group: str, name: str, *, package: str | None = None) -> Any:
     AmbiguousPlugin
         Two packages register the same name; neither is taken, because the choice would depend on the order of folders.
     """
-    points = _points(group, tuple(sys.path)).get(name, ())
+    points = _points_of_group(group, tuple(sys.path)).get(name, ())
     own = [point for point, package, _ in points if package == OWN_PACKAGE]
     if own:  # a stranger cannot replace a part that ships with the workbench
         return own[0].load()
@@ -64,7 +64,9 @@ def load_plugin(group: str, name: str, *, package: str | None = None) -> Any:
         raise UnknownPlugin(_unknown(group, name, package))
     if len(points) > 1:
         packages = " and ".join(sorted(part.package or "an unnamed package" for part in points))
-        raise AmbiguousPlugin(f"{_kind(group)} {name!r} is brought by {packages}: uninstall one of them")
+        raise AmbiguousPlugin(
+            f"{_kind_of_group(group)} {name!r} is brought by {packages}: uninstall one of them"
+        )
     return points[0].point.load()
 
 
@@ -73,18 +75,18 @@ def package_of(group: str, name: str) -> str | None:
 
     Recorded with a run, so that a workbench without the package can say what is missing.
     """
-    points = _points(group, tuple(sys.path)).get(name, ())
+    points = _points_of_group(group, tuple(sys.path)).get(name, ())
     if any(part.package == OWN_PACKAGE for part in points):  # `load_plugin` takes ours
         return None
     return next((f"{part.package} {part.version}" for part in points if part.package is not None), None)
 
 
 def _unknown(group: str, name: str, package: str | None) -> str:
-    line = f"no {_kind(group)} named {name!r}; there are {', '.join(plugin_names(group))}"
+    line = f"no {_kind_of_group(group)} named {name!r}; there are {', '.join(plugin_names(group))}"
     return f"{line}; it came with the package {package}, which is not installed here" if package else line
 
 
-def _kind(group: str) -> str:
+def _kind_of_group(group: str) -> str:
     return group.rpartition(".")[2].removesuffix("s")
 
 
@@ -100,7 +102,7 @@ class _Part(NamedTuple):
 # installed packages (20 ms with two hundred of them). Names and versions are read here as well: each look at them parses
 # the package's METADATA anew (1.5 ms), which a run of a thousand leaves did three thousand times.
 @lru_cache(maxsize=64)
-def _points(group: str, path: tuple[str, ...]) -> dict[str, tuple[_Part, ...]]:
+def _points_of_group(group: str, path: tuple[str, ...]) -> dict[str, tuple[_Part, ...]]:
     points: dict[str, dict[str | None, _Part]] = {}
     for point in entry_points(group=group):
         package, version = (point.dist.name, point.dist.version) if point.dist is not None else (None, None)

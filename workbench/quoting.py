@@ -69,10 +69,10 @@ def seen(text: str) -> str:
         for char in clean
         if char in "\n\t " or unicodedata.category(char) not in ("Cc", "Cs", "Co", "Cn")
     )
-    return _JOINERS.sub(_joined, clean)
+    return _JOINERS.sub(_joiners_in_place, clean)
 
 
-def _joined(match: re.Match[str]) -> str:
+def _joiners_in_place(match: re.Match[str]) -> str:
     """The joiners that are in their place: one between letters or signs of a script that is written with them, or of a picture."""
     joiners, text = match[0], match.string
     before, after = text[match.start() - 1 : match.start()], text[match.end() : match.end() + 1]

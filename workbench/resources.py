@@ -31,15 +31,15 @@ def cores() -> int:
 
 def is_resource_error(error: BaseException) -> bool:
     """Whether an error, or what it came from, says that the machine gives no more."""
-    return _words(error) is not None
+    return _shortage_words(error) is not None
 
 
 def resource_line(error: BaseException) -> str:
     """Return the sentence that says what ran out."""
-    return f"{_words(error)}: mend that"
+    return f"{_shortage_words(error)}: mend that"
 
 
-def _words(error: BaseException) -> str | None:
+def _shortage_words(error: BaseException) -> str | None:
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:

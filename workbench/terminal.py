@@ -62,13 +62,13 @@ def json_printable(text: str) -> str:
     """
     if text.replace("\n", "").isprintable():
         return text
-    return "".join(char if char.isprintable() or char == "\n" else _escaped(char) for char in text)
+    return "".join(char if char.isprintable() or char == "\n" else _escape_sequence(char) for char in text)
 
 
 def _is_wide_space(char: str) -> bool:
     return char.isspace() and not char < " "
 
 
-def _escaped(char: str) -> str:
+def _escape_sequence(char: str) -> str:
     units = char.encode("utf-16-be", "surrogatepass")
     return "".join(f"\\u{units[i]:02x}{units[i + 1]:02x}" for i in range(0, len(units), 2))

@@ -50,7 +50,7 @@ def share_scaler(request: ApiRequest, factor: float | None, values: Any) -> Call
     def change(row: Any) -> Any:
         if not isinstance(row, dict):
             return row
-        value = _value(row) if own else by_day.get(str(row.get("date"))[:10])
+        value = _market_value(row) if own else by_day.get(str(row.get("date"))[:10])
         count = next((row[name] for name in as_of.share_counts if is_number(row.get(name))), None)
         chosen = divisor_of_count(value, count, factor)
         out = {name: item for name, item in row.items() if name not in named}
@@ -122,13 +122,13 @@ def _by_day(values: Any) -> dict[str, MarketValue]:
     """The values of both lookups (annual and quarterly), or of one, by the day of the period's end."""
     by_day: dict[str, MarketValue] = {}
     for row in values if isinstance(values, list) else ():
-        value = _value(row) if isinstance(row, dict) else None
+        value = _market_value(row) if isinstance(row, dict) else None
         if value is not None:
             by_day[str(row.get("date"))[:10]] = value
     return by_day
 
 
-def _value(row: Mapping[str, Any]) -> MarketValue | None:
+def _market_value(row: Mapping[str, Any]) -> MarketValue | None:
     parts = [row.get(name) for name in ("stockPrice", "numberOfShares", "marketCapitalization")]
     if not all(is_number(part) and part > 0 for part in parts):
         return None

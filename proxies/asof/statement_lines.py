@@ -127,7 +127,7 @@ class _Periods:
     def __init__(self, worth: Any, closes: Any) -> None:
         self._lines: dict[tuple[str, date], float] = {}
         self._currencies: dict[date, str] = {}
-        for line, row in _rows(worth):
+        for line, row in _statement_rows(worth):
             day, raw = parse_day(str(row.get("asOfDate"))), _raw(row)
             if day is not None and raw is not None:
                 self._lines[line, day] = raw
@@ -157,7 +157,7 @@ class _Periods:
         return MarketValue(price=price, shares=worth / price, worth=worth)
 
 
-def _rows(payload: Any) -> Iterator[tuple[str, dict[str, Any]]]:
+def _statement_rows(payload: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     results = (payload.get("timeseries") or {}).get("result") if isinstance(payload, dict) else None
     for result in results if isinstance(results, list) else ():
         for line, values in result.items() if isinstance(result, dict) else ():

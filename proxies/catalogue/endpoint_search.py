@@ -371,7 +371,7 @@ _SHARES = _Item(about="Daily prices of this ticker.", text="", places=())
 _ELSE = _Item(about="", text="", places=())
 
 
-def _read(name: str, form: Any) -> Any:
+def _topic_file(name: str, form: Any) -> Any:
     text = resources.files("proxies.catalogue.topics").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     try:
         return TypeAdapter(form).validate_python(parse_yaml(text))
@@ -386,12 +386,12 @@ def _topics() -> _Topics:
         entries=tuple(
             (entry, further)
             for name, further in _ENTRIES.items()
-            for entry in _read(name, tuple[_Entry, ...])
+            for entry in _topic_file(name, tuple[_Entry, ...])
         ),
-        places=_read("places", _PlacesRow),
-        words=_Vocabulary(_read("words", _WordsRow)),
-        endpoints=_read("endpoints", dict[str, str]),
-        companies=_read("companies", dict[str, str | _Company]),
+        places=_topic_file("places", _PlacesRow),
+        words=_Vocabulary(_topic_file("words", _WordsRow)),
+        endpoints=_topic_file("endpoints", dict[str, str]),
+        companies=_topic_file("companies", dict[str, str | _Company]),
     )
 
 

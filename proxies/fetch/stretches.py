@@ -86,8 +86,8 @@ class Stretches:
     _left_out: bool = False
 
     def __post_init__(self) -> None:
-        start, last = self.params.get(self.start), _day(self.params[self.end])
-        first = _day(start) if start else None
+        start, last = self.params.get(self.start), _bound_day(self.params[self.end])
+        first = _bound_day(start) if start else None
         self._holds_a_day = None if self.minutes else True
         if self.own_day != last:
             self.own_day = None
@@ -222,7 +222,7 @@ def _weekday(first: date, end: date) -> bool:
     return length > 2 or any((first + n * _DAY).weekday() < 5 for n in range(length))
 
 
-def _day(text: Any) -> date:
+def _bound_day(text: Any) -> date:
     day = parse_day(str(text))
     assert day is not None, "bounds are checked days"
     return day

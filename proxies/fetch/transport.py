@@ -130,7 +130,7 @@ class HttpxTransport:
         except httpx.TimeoutException:
             raise TransportError("no answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise TransportError(_plain(error)) from None
+            raise TransportError(_plain_error(error)) from None
 
     async def _opened(self) -> httpx.AsyncClient:
         """Return the one client, made at the first call."""
@@ -194,7 +194,7 @@ def _gunzip(body: bytes) -> bytes:
     return plain
 
 
-def _plain(error: Exception) -> str:
+def _plain_error(error: Exception) -> str:
     names = {
         "ConnectError": "no connection",
         "RemoteProtocolError": "the connection broke",

@@ -156,7 +156,7 @@ def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
     key = (files[0], state.st_mtime_ns, state.st_size, item.id)
     if key not in _FRAMES:
         try:
-            _FRAMES[key] = _read(files[0], item)
+            _FRAMES[key] = _embedded_rows(files[0], item)
         except (OSError, ValueError, KeyError) as error:
             raise SourceUnavailable(
                 f"the embedded series {series_id} cannot be read ({type(error).__name__})"
@@ -164,7 +164,7 @@ def series_rows(root: Path | None, series_id: str) -> list[dict[str, Any]]:
     return _FRAMES[key]
 
 
-def _read(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
+def _embedded_rows(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8", newline="") as lines:
         rows = [row for line in csv.DictReader(lines) if (row := _row(line, item)) is not None]
     return sorted(rows, key=lambda row: str(row["date"]))
@@ -173,7 +173,7 @@ def _read(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
 def _row(line: Mapping[str, str], item: EmbeddedSeries) -> dict[str, Any] | None:
     """One row; days without a value are left out, as the sources leave out holidays."""
     value = _number(line.get(item.column))
-    day = _day(line["Date"])
+    day = _day_of_cell(line["Date"])
     if value is None:
         return None
     row: dict[str, Any] = {"date": day.isoformat(), "value": value}
@@ -194,7 +194,7 @@ def _number(text: str | None) -> float | int | None:
     return int(number) if number.is_integer() and abs(number) > 1e6 else number
 
 
-def _day(text: str) -> date:
+def _day_of_cell(text: str) -> date:
     if "/" in text:
         month, day, year = text.split("/")
         return date(int(year), int(month), int(day))

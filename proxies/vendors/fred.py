@@ -94,7 +94,7 @@ class FredSource(HttpSource):
             raise SourceRejected("fred holds more vintages in this window than can be asked for: shorten it")
         if not payload:
             raise self._no_vintage()
-        joined = _joined(rows, frozenset(starts))
+        joined = _joined_windows(rows, frozenset(starts))
         joined.sort(
             key=lambda row: (row["date"], row["realtime_start"]), reverse=params.get("sort_order") == "desc"
         )
@@ -129,7 +129,7 @@ class FredSource(HttpSource):
         return problem
 
 
-def _joined(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[dict[str, Any]]:
+def _joined_windows(rows: list[dict[str, Any]], starts: frozenset[str]) -> list[dict[str, Any]]:
     """Rows of several windows: a value that stood over the cut between two of them is one row again."""
     by_period: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in sorted(rows, key=lambda row: str(row["realtime_start"])):

@@ -101,7 +101,7 @@ class KalshiSource(HttpSource):
         enough = int(wanted) + _PAGE[key] if key == "trades" else None
         if key == "events":
             events = await self._pages(endpoint, params, endpoint.url, key)
-            old = await self._pages(endpoint, _series(params), _MARKETS, "markets")
+            old = await self._pages(endpoint, _series_params(params), _MARKETS, "markets")
             return {"events": _with_markets(events, old, str(params["series_ticker"]))}
         # the exchange knows when a market was created: an hourly series has fifty pages of later ones in a year. Lists that
         # are chosen by event or ticker are short, and are not asked by time beside it
@@ -210,7 +210,7 @@ def _ticker(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _series(params: Mapping[str, Any]) -> dict[str, Any]:
+def _series_params(params: Mapping[str, Any]) -> dict[str, Any]:
     return {"series_ticker": params["series_ticker"]}
 
 

@@ -90,7 +90,7 @@ class SecSource(HttpSource):
             )
             columns.append(_columns_of(older))
         forms = set(params.get("forms") or ())
-        rows = {row["accessionNumber"]: row for part in columns for row in _rows(part)}
+        rows = {row["accessionNumber"]: row for part in columns for row in _filing_rows(part)}
         return [
             row
             for row in rows.values()
@@ -105,7 +105,7 @@ def _columns_of(payload: Any) -> Any:
     return columns if isinstance(columns, dict) and isinstance(columns.get("accessionNumber"), list) else None
 
 
-def _rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _filing_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     count = len(columns["accessionNumber"])
     # every row has every field: which of EDGAR's files a filing stands in follows from how many were filed since
     unknown = [None] * count

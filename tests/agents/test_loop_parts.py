@@ -327,7 +327,7 @@ def test_words_in_a_proof_are_no_html_no_link_and_no_picture() -> None:
     assert shown.startswith("\\# Conclusion") and "[S1.1]" in shown
     html = mistune.html(shown)
     assert isinstance(html, str) and not any(tag in html for tag in ("<img", "<a ", "<h1"))
-    assert mistune.html(trace_notebook._cell("![p](https://evil.example) ` <b>")) == (
+    assert mistune.html(trace_notebook._table_cell("![p](https://evil.example) ` <b>")) == (
         "<p><code>![p](https://evil.example) ' &lt;b&gt;</code></p>\n"
     )
 

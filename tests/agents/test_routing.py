@@ -264,7 +264,7 @@ async def test_a_grounder_of_another_package_is_the_one_that_was_asked_for(
     ("options", "words"),
     [
         ({"ground_with": {"P1": "oracle"}}, "no grounder is called oracle"),
-        ({"ground_with": ["P1"]}, "a mapping from leaf"),
+        ({"ground_with": ["P1"]}, "a mapping from driver"),
         ({"among": []}, "names no grounder"),
         ({"statistical": {"method": "best"}}, "method is one of"),
         ({"record": {"search": {"n": 3}}}, "record holds"),

@@ -16,7 +16,6 @@ import pytest
 from tests.backtests.test_claim_record import open_base_rate
 from tests.command_line import cli_environment, run_cli
 from tests.offline.embedded import full_rows
-from tests.offline.inprocess import analyze
 from workbench.backtests import claim_backtest
 from workbench.backtests.claim_backtest import (
     AskedClaim,
@@ -28,13 +27,12 @@ from workbench.backtests.claim_backtest import (
 )
 from workbench.backtests.claim_record import OwnForecaster, known_rows
 from workbench.backtests.claim_templates import ClaimTemplate, Span, read_templates
-from workbench.backtests.key_free_root import RootForecaster
-from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.backtests.known_rows import KnownRows
 from workbench.backtests.walk_forward import Forecast
 from workbench.errors import UsageError
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, value_series
-from workbench.questions.grammar import read_claim
+from workbench.questions.errors import LookAhead
 
 pytestmark = pytest.mark.long
 
@@ -100,15 +98,6 @@ def test_a_file_of_claims_names_its_bad_line(tmp_path: Path) -> None:
     file.write_text("claim,family,horizon\nThe VIX closes above {median} on {end},fear,1w\n")
     (template,) = read_templates(str(file), THREE_MONTHS)
     assert (template.family, template.horizon) == ("fear", Span(days=7))
-
-
-async def test_the_root_is_the_one_of_a_run() -> None:
-    """Without kernels, and to the last digit what agents, notebooks and synthesis give."""
-    statement, last_day = "VIX above 20 on 2018-07-27", date(2018, 6, 29)
-    run = await analyze(statement, "2018-06-30")
-    rows = known_rows(COMPANIONS, "2018-06-30", None).as_of(last_day)
-    root = RootForecaster().forecast(read_claim(statement), rows, last_day)
-    assert run.tree.root.p == pytest.approx(root.p, abs=2e-6)
 
 
 @pytest.mark.usefixtures("cheap")

@@ -63,8 +63,8 @@ def test_the_root_can_be_recomputed_by_hand(demo: FinishedRun) -> None:
 
 
 def test_the_answer_is_where_the_measured_design_puts_it(demo: FinishedRun) -> None:
-    """OFFLINE_ANALYST: p about 0.69 against a base rate of 0.68."""
-    assert demo.document["root"]["p"] == pytest.approx(0.69, abs=0.05)
+    """The forecast of the paths: below the base rate, since a drift that was seen for twenty years is drawn to none."""
+    assert demo.document["root"]["p"] == pytest.approx(0.63, abs=0.03)
     assert demo.document["base_rate"] == pytest.approx(0.68, abs=0.03)
 
 
@@ -79,7 +79,8 @@ def test_every_leaf_has_an_executed_notebook_with_a_plot(demo: FinishedRun) -> N
         assert images, leaf["id"]
         source = code_of(leaf["notebook"])
         assert "CALL_API(" in source
-        for word in ("title(", "set_ylabel(", "threshold", "cutoff (last seen"):
+        # What the figure says is held by tests/forecasts/test_proof_figure.py.
+        for word in ("proof_figure(", "title=", "unit=", "last_day="):
             assert word in source, (leaf["id"], word)
 
 

@@ -39,7 +39,7 @@ def walked() -> Iterator[list[str]]:
     calls: list[str] = []
 
     def watch(frame: FrameType, event: str, _argument: object) -> None:
-        if event == "call" and frame.f_code.co_name in ("_days", "stored_bodies", "dated_before_cutoff"):
+        if event == "call" and frame.f_code.co_name in ("_row_days", "stored_bodies", "dated_before_cutoff"):
             calls.append(frame.f_code.co_name)
 
     before = sys.getprofile()
@@ -68,7 +68,7 @@ def change(home: Path, *statements: str) -> None:
 def test_the_second_opening_walks_no_answer_and_says_when_they_were_walked(home: Path) -> None:
     with walked() as first:
         shown = badges(home)
-    assert first.count("_days") == 2  # the answers of the run
+    assert first.count("_row_days") == 2  # the answers of the run
     with walked() as second:
         again = badges(home)
     assert second == [] and again == shown
@@ -167,7 +167,7 @@ def test_results_of_other_checks_do_not_count(home: Path) -> None:
     path.write_text(json.dumps(stored))
     with walked() as calls:
         badges(home)
-    assert "_days" in calls
+    assert "_row_days" in calls
 
 
 def test_no_package_carries_results_and_one_that_does_is_refused(home: Path, tmp_path: Path) -> None:
@@ -203,5 +203,5 @@ def test_a_home_that_takes_no_writes_is_audited_at_each_opening(home: Path) -> N
     for _ in range(2):
         with walked() as calls:
             assert set(badges(home)) == {"Verified", "Leak audit", "Coherence"}
-        assert "_days" in calls
+        assert "_row_days" in calls
     assert os.listdir(folder / "checks.json") == []

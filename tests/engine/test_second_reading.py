@@ -226,7 +226,7 @@ def test_reports_are_judged_at_temperature_0_and_compared_to_a_person(
     [
         ("node,sources\nP1,4\n", "line 2"),
         ("node,sources,evidence,combination,uncertainty,mapping\nP1,4,4,4,4,9\n", "outside 1 to 5"),
-        ("node,sources,evidence,combination,uncertainty,mapping\nP9,4,4,4,4,4\n", "other propositions"),
+        ("node,sources,evidence,combination,uncertainty,mapping\nP9,4,4,4,4,4\n", "other drivers"),
     ],
 )
 def test_a_bad_file_of_scores_is_one_line(text: str, words: str, server: Upstream, tmp_path: Path) -> None:

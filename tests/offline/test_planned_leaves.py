@@ -68,7 +68,7 @@ def planned(claim_text: str, last_day: date) -> int:
     ],
 )
 def test_every_planned_leaf_estimates(text: str, last_day: date, days: int) -> None:
-    assert planned(text.format(end=last_day + timedelta(days=days)), last_day) > 2
+    assert planned(text.format(end=last_day + timedelta(days=days)), last_day) > 1
 
 
 def test_a_leaf_whose_models_have_too_little_to_go_by_is_passed_over() -> None:
@@ -82,7 +82,7 @@ def test_a_leaf_whose_models_have_too_little_to_go_by_is_passed_over() -> None:
     with pytest.raises(ClaimRefused):
         treat(claim, rows, last_day)
     plan = planner.plan(read_claim("WTI closes higher on 1999-04-06 than on 1999-03-22"))
-    assert len(leaves(plan)) > 2
+    assert len(leaves(plan)) > 1
     assert "SP500" not in {leaf.claim.series for leaf in leaves(plan)}
 
 

@@ -1,6 +1,7 @@
 """Weights from past outcomes, and the linear rule that a synthesis request is answered with."""
 
 import json
+import re
 from datetime import date
 
 import numpy as np
@@ -10,14 +11,15 @@ from hypothesis import strategies as st
 
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_linear
 from workbench.models.base import NodeRef
+from workbench.offline.driver_weights import CONSTANT_MAX, divide
 from workbench.offline.offline_synthesis import (
+    Combination,
     combine,
-    estimate_weights,
     linear_reply,
     read_children,
     vanilla_reply,
 )
-from workbench.offline.report_records import common_windows, read_records, write_record
+from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
 from workbench.questions.errors import ClaimRefused
 
 RNG = np.random.default_rng(5)
@@ -69,43 +71,91 @@ NOISE = RNG.integers(0, 2, N)
 OUTCOME = np.where(RNG.random(N) < 0.9, CAUSE, 1 - CAUSE)
 
 
-def test_the_child_that_goes_with_the_parent_gets_the_weight() -> None:
-    fit = estimate_weights(OUTCOME, np.column_stack([CAUSE, NOISE]), 5)
+def parent_record(p: float, bits: np.ndarray = OUTCOME) -> OutcomeRecord:
+    (record,) = read_records(line(PARENT.statement, p, bits, kind="inner"))
+    return record
+
+
+def table(*columns: np.ndarray) -> np.ndarray:
+    return np.column_stack(columns)
+
+
+shares = st.floats(0.02, 0.98)
+
+
+@given(p=shares, base=shares, drivers=st.lists(st.tuples(shares, shares), min_size=1, max_size=6), weeks=st.integers(0, 300),
+       horizon=st.sampled_from([5, 21, 126]), seed=st.integers(0, 99))  # fmt: skip
+def test_the_division_gives_the_answer_whatever_the_past_was(
+    p: float, base: float, drivers: list[tuple[float, float]], weeks: int, horizon: int, seed: int
+) -> None:
+    outcomes = np.random.default_rng(seed).integers(0, 2, (weeks, 1 + len(drivers)))
+    found = divide(p, base, drivers, outcomes, horizon)
+    today = [each for each, _ in drivers]
+    assert found.value(today) == pytest.approx(p, abs=1e-9)
+    # from the base rate to the answer, by hand
+    steps = [w * (now - usual) for w, (now, usual) in zip(found.weights, drivers, strict=True)]
+    assert base + sum(steps) + found.rest == pytest.approx(p, abs=1e-9)
+    # whatever a driver is set to, the rule gives a probability, and more of a driver never makes the claim less likely
+    assert found.constant >= 0 and min(found.weights) >= 0
+    assert found.constant + sum(found.weights) <= 1 + 1e-9
+    bounded = divide(p, base, drivers, outcomes, horizon, constant_max=CONSTANT_MAX)
+    assert bounded.constant <= CONSTANT_MAX and bounded.constant + sum(bounded.weights) <= 1 + 1e-9
+    if found.constant <= CONSTANT_MAX:
+        assert bounded == found
+
+
+def test_a_constant_is_above_its_bound_only_where_no_weights_give_the_answer() -> None:
+    outcomes = table(OUTCOME, CAUSE, NOISE)
+    assert divide(0.6, 0.5, [(0.5, 0.5), (0.58, 0.5)], outcomes, 5).constant <= CONSTANT_MAX
+    far = divide(0.9, 0.5, [(0.5, 0.5), (0.58, 0.5)], outcomes, 5)
+    assert far.constant > CONSTANT_MAX and far.value([0.5, 0.58]) == pytest.approx(0.9)
+    held = divide(0.9, 0.5, [(0.5, 0.5), (0.58, 0.5)], outcomes, 5, constant_max=CONSTANT_MAX)
+    assert held.value([0.5, 0.58]) < 0.9
+
+
+def test_the_driver_that_goes_with_the_claim_gets_the_weight() -> None:
+    fit = divide(0.5, 0.5, [(0.5, 0.5), (0.5, 0.5)], table(OUTCOME, CAUSE, NOISE), 5)
     assert fit.estimated
     assert fit.weights[0] > 0.7
     assert fit.weights[1] < 0.1
-    assert min(fit.weights) >= 0 and sum(fit.weights) + max(fit.intercept, 0) <= 1 + 1e-12
-    assert abs(fit.intercept) <= 0.1
 
 
-def test_a_child_that_goes_against_the_parent_gets_nothing_rather_than_a_negative_weight() -> None:
-    fit = estimate_weights(OUTCOME, np.column_stack([1 - CAUSE, NOISE]), 5)
-    assert fit.weights[0] == pytest.approx(0, abs=1e-9)
+def test_a_driver_that_goes_against_the_claim_gets_nothing_rather_than_a_negative_weight() -> None:
+    fit = divide(0.5, 0.5, [(0.5, 0.5), (0.9, 0.5)], table(OUTCOME, 1 - CAUSE, NOISE), 5)
+    assert fit.weights[0] == pytest.approx(0, abs=1e-6)
 
 
 def test_long_windows_count_less_and_pull_the_weights_together() -> None:
-    short = estimate_weights(OUTCOME, np.column_stack([CAUSE, NOISE]), 5).weights
-    long = estimate_weights(OUTCOME, np.column_stack([CAUSE, NOISE]), 200).weights
+    short, long = (
+        divide(0.5, 0.5, [(0.5, 0.5), (0.5, 0.5)], table(OUTCOME, CAUSE, NOISE), days).weights
+        for days in (5, 200)
+    )
     assert abs(long[0] - long[1]) < abs(short[0] - short[1])
 
 
-def test_under_twelve_effective_windows_the_weights_are_equal() -> None:
-    fit = estimate_weights(OUTCOME[:200], np.column_stack([CAUSE, NOISE])[:200], 100)
-    assert fit.effective_windows == 10
-    assert (fit.estimated, fit.intercept, fit.weights) == (False, 0.0, (0.5, 0.5))
+def test_under_twelve_effective_windows_the_weights_begin_equal() -> None:
+    fit = divide(0.5, 0.5, [(0.5, 0.5), (0.5, 0.5)], table(OUTCOME, CAUSE, NOISE)[:200], 100)
+    assert (fit.effective_windows, fit.estimated) == (10, False)
+    assert fit.weights == pytest.approx((0.5, 0.5), abs=1e-4)
 
 
 def test_the_fit_minimises_what_it_says() -> None:
-    children = np.column_stack([CAUSE, NOISE])
-    fit = estimate_weights(OUTCOME, children, 60)
+    today, p, days = np.array([0.55, 0.6]), 0.58, 60
+    outcomes = table(OUTCOME, CAUSE, NOISE)
+    fit = divide(p, 0.5, [(0.55, 0.5), (0.6, 0.5)], outcomes, days)
+    centred = outcomes - outcomes.mean(axis=0)
 
-    def loss(b0: float, w: np.ndarray) -> float:
-        return 5 / 60 * float(np.sum((OUTCOME - b0 - children @ w) ** 2)) + 20 * float(np.sum((w - 0.5) ** 2))
+    def loss(w: np.ndarray) -> float:
+        return 5 / days * float(np.sum((centred[:, 0] - centred[:, 1:] @ w) ** 2)) + 20 * float(
+            np.sum((w - 0.5) ** 2)
+        )
 
-    best = loss(fit.intercept, np.array(fit.weights))
-    for step in RNG.normal(0, 0.02, (300, 3)):
-        w = np.clip(np.array(fit.weights) + step[1:], 0, 1)
-        assert loss(float(np.clip(fit.intercept + step[0], -0.1, 0.1)), w) >= best - 1e-9
+    best = loss(np.array(fit.weights))
+    for step in RNG.normal(0, 0.02, (300, 2)):
+        w = np.clip(np.array(fit.weights) + step, 0, 1)
+        constant = p - float(w @ today)
+        if 0 <= constant <= 0.1 - 2e-5 and w.sum() + constant <= 1 - 1e-5:
+            assert loss(w) >= best - 1e-3
 
 
 def test_windows_are_matched_by_their_days() -> None:
@@ -125,41 +175,73 @@ def test_unknown_outcomes_and_broken_lines_are_left_out() -> None:
     assert len(common_windows([record])) == 2
 
 
-def test_the_rule_is_half_reference_and_half_tree() -> None:
+def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
     text = message(
-        block(REF, 0.6, line(REF.statement, 0.6, OUTCOME, kind="reference")),
         block(ONE, 0.7, line(ONE.statement, 0.7, CAUSE)),
         block(TWO, 0.4, line(TWO.statement, 0.4, NOISE)),
     )
-    children = read_children(text, [REF, ONE, TWO])
-    reply = parse_linear(linear_reply(PARENT, children))
-    fit = estimate_weights(OUTCOME, np.column_stack([CAUSE, NOISE]), 20)
-    assert reply.weights["P1"] == 0.5
-    assert reply.weights["P2"] == pytest.approx(fit.weights[0] / 2, abs=2e-6)
-    expected = reply.intercept + 0.5 * 0.6 + reply.weights["P2"] * 0.7 + reply.weights["P3"] * 0.4
-    assert reply.conclusion.p == pytest.approx(expected, abs=1e-9)
-    (record,) = read_records(reply.conclusion.report)
-    assert (record.kind, record.statement) == ("inner", "It happens")
+    result = combine(parent_record(0.62), read_children(text, [ONE, TWO]))
+    reply = linear_reply(PARENT, result)
+    parsed = parse_linear(reply)
+    by_hand = parsed.intercept + parsed.weights["P2"] * 0.7 + parsed.weights["P3"] * 0.4
+    assert parsed.conclusion.p == pytest.approx(by_hand, abs=1e-9) == pytest.approx(0.62, abs=1e-9)
+    assert "difference 0" in reply and "rest, of which no driver knows" in reply
+    (record,) = read_records(parsed.conclusion.report)
+    assert (record.kind, record.statement, record.forecast) == ("inner", "It happens", 0.62)
     assert record.outcomes.tolist() == OUTCOME.tolist()
-    assert record.data["tree_only_p"] == pytest.approx(
-        fit.intercept + fit.weights[0] * 0.7 + fit.weights[1] * 0.4, abs=1e-5
-    )
-    assert parse_conclusion(vanilla_reply(PARENT, children)).p == reply.conclusion.p
+    assert parse_conclusion(vanilla_reply(PARENT, result)).p == parsed.conclusion.p
+    steps = [
+        float(number)
+        for number in re.findall(r"^- (?:base rate|P\d|rest, [a-z ]+:) ([+-]?[0-9.]+)", reply, re.MULTILINE)
+    ]
+    assert sum(steps[:4]) == pytest.approx(62.0, abs=0.03)
 
 
-def test_an_edited_probability_is_taken_from_the_message_not_from_the_record() -> None:
-    text = message(
-        block(REF, 0.6, line(REF.statement, 0.6, OUTCOME, kind="reference")),
-        block(ONE, 0.0, line(ONE.statement, 0.7, CAUSE)),
+def test_what_no_rule_can_give_is_printed() -> None:
+    text = message(block(ONE, 0.5, line(ONE.statement, 0.5, CAUSE)))
+    children = read_children(text, [ONE])
+    held = combine(parent_record(0.9), children, constant_max=CONSTANT_MAX)
+    assert held.p == held.forecast < 0.6
+    assert f"a difference of {held.p - 0.9:+.6f}" in linear_reply(PARENT, held)
+    free = combine(parent_record(0.9), children)
+    assert free.p == pytest.approx(0.9) and free.intercept > CONSTANT_MAX
+
+
+def test_an_edited_driver_moves_the_answer_by_its_weight() -> None:
+    """Its p is taken from the message, and what its report found from its record."""
+
+    def result(p: float) -> Combination:
+        text = message(
+            block(ONE, p, line(ONE.statement, 0.7, CAUSE)), block(TWO, 0.5, line(TWO.statement, 0.5, NOISE))
+        )
+        return combine(parent_record(0.6), read_children(text, [ONE, TWO]))
+
+    before, after = result(0.7), result(0.2)
+    assert (before.weights, before.intercept, before.forecast) == (
+        after.weights,
+        after.intercept,
+        after.forecast,
     )
-    children = read_children(text, [REF, ONE])
-    assert [child.p for child in children] == [0.6, 0.0]
-    assert parse_linear(linear_reply(PARENT, children)).conclusion.p < 0.4
+    assert before.p - after.p == pytest.approx(0.5 * before.weights["P2"]) and before.weights["P2"] > 0.3
+    assert "Drivers were changed since" in linear_reply(PARENT, after)
+    # one level up, an edit below counts as one: the record of the node says what it was
+    above = NodeRef(id="P1", statement=PARENT.statement)
+    report = parse_linear(linear_reply(PARENT, after)).conclusion.report
+    (child,) = read_children(message(block(above, after.p, report)), [above])
+    assert child.p == after.p and child.forecast == pytest.approx(0.6, abs=1e-9)
+
+
+def test_a_driver_that_speaks_against_is_weighed_through_its_negation() -> None:
+    text = message(block(ONE, 0.3, line(ONE.statement, 0.3, 1 - CAUSE), "Negative"))
+    parsed = parse_linear(linear_reply(PARENT, combine(parent_record(0.65), read_children(text, [ONE]))))
+    assert parsed.weights["P2"] < -0.5 and parsed.intercept + parsed.weights["P2"] * 0.3 == pytest.approx(
+        0.65
+    )
 
 
 def test_children_of_others_share_the_weight_equally_and_it_is_said() -> None:
     text = message(block(ONE, 0.9, "someone's report"), block(TWO, 0.3, "another's"))
-    reply = linear_reply(PARENT, read_children(text, [ONE, TWO]))
+    reply = linear_reply(PARENT, combine(parent_record(0.5), read_children(text, [ONE, TWO])))
     parsed = parse_linear(reply)
     assert dict(parsed.weights) == {"P2": 0.5, "P3": 0.5}
     assert parsed.conclusion.p == pytest.approx(0.6)
@@ -176,7 +258,7 @@ def test_a_child_that_speaks_against_counts_through_its_negation(children: list[
             for node, p, (_, negative) in zip(nodes, values, children, strict=True)
         )
     )
-    parsed = parse_linear(linear_reply(PARENT, read_children(text, nodes)))
+    parsed = parse_linear(linear_reply(PARENT, combine(None, read_children(text, nodes))))
     speaks = [1 - p if negative else p for p, (_, negative) in zip(values, children, strict=True)]
     assert parsed.conclusion.p == pytest.approx(sum(speaks) / len(speaks), abs=2e-5)
     raw = parsed.intercept + sum(parsed.weights[node.id] * p for node, p in zip(nodes, values, strict=True))
@@ -190,15 +272,9 @@ def test_a_child_that_speaks_against_counts_through_its_negation(children: list[
 def test_threats_alone_leave_what_they_do_not_take() -> None:
     """Paper A's example in the analyst's equal weights: two threats at 5 % leave 95 %."""
     text = message(block(ONE, 0.05, "r", "Negative"), block(TWO, 0.05, "r", "Negative"))
-    parsed = parse_linear(linear_reply(PARENT, read_children(text, [ONE, TWO])))
+    parsed = parse_linear(linear_reply(PARENT, combine(parent_record(0.5), read_children(text, [ONE, TWO]))))
     assert (parsed.intercept, dict(parsed.weights)) == (1.0, {"P2": -0.5, "P3": -0.5})
     assert parsed.conclusion.p == pytest.approx(0.95)
-
-
-def test_a_single_reference_child_is_passed_on() -> None:
-    text = message(block(REF, 0.61, line(REF.statement, 0.61, OUTCOME, kind="reference")))
-    result = combine(read_children(text, [REF]))
-    assert (result.p, result.weights) == (0.61, {"P1": 1.0})
 
 
 def test_a_child_that_is_not_shown_is_named() -> None:
@@ -215,7 +291,17 @@ def test_ids_that_begin_alike_are_told_apart() -> None:
 
 def test_the_record_line_is_one_json_object_on_a_line_of_its_own() -> None:
     text = message(block(REF, 0.6, line(REF.statement, 0.6, OUTCOME, kind="reference")), block(ONE, 0.7, "r"))
-    reply = linear_reply(PARENT, read_children(text, [REF, ONE]))
+    reply = linear_reply(PARENT, combine(parent_record(0.6), read_children(text, [REF, ONE])))
     lines = [row for row in reply.splitlines() if row.startswith("{") and "base_rate" in row]
     assert len(lines) == 1
     assert json.loads(lines[0])["base_rate"] == pytest.approx(OUTCOME.mean(), abs=1e-6)
+
+
+def test_a_tree_of_before_with_a_reference_class_is_combined_too() -> None:
+    """Trees on record have the claim itself as a first leaf; a run that was stopped then is finished now."""
+    text = message(
+        block(REF, 0.66, line(REF.statement, 0.66, OUTCOME, kind="reference")),
+        block(ONE, 0.7, line(ONE.statement, 0.7, NOISE)),
+    )
+    result = combine(parent_record(0.62), read_children(text, [REF, ONE]))
+    assert result.p == pytest.approx(0.62, abs=1e-9) and result.weights["P1"] > result.weights["P2"]

@@ -140,7 +140,8 @@ class Changes:
             return value
         out: dict[str, Any] = {}
         for name, item in value.items():
-            if name in TOTALS and type(item) is int:
+            # How many contracts a trade moved is no total.
+            if name in TOTALS and type(item) is int and "trade_id" not in value:
                 out[name] = item + self.totals
             elif name in texts and isinstance(item, str):
                 out[name] = f"{item}\nUpdate {self.later:%Y-%m-%d}: it was resolved."

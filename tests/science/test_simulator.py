@@ -82,7 +82,7 @@ def test_noise_moves_logic_more_but_a_linear_reading_pays_only_under_strong_nois
 
 def test_more_leaves_lower_variance_but_correlated_siblings_set_a_floor(studies: dict[str, Study]) -> None:
     found = verdicts(studies["leaves"])
-    assert found["correlation 0: 64 leaves give a lower variance than 4"] == "supported"
+    assert found["correlation 0: 64 drivers give a lower variance than 4"] == "supported"
     assert [v for claim, v in found.items() if "in proportion" in claim] == ["contradicted"]
     floor = 0.3 * 0.15**2
     assert all(row.low > floor * 0.95 for row in studies["leaves"].estimates if "0.3" in row.setting)
@@ -133,7 +133,7 @@ def test_an_exam_scores_the_truth_best_and_repeats_itself() -> None:
     ("make", "says"),
     [
         (lambda: make_world("round"), "linear, logic, mixed"),  # type: ignore[arg-type]
-        (lambda: make_world("linear", branching=1), "at least 2 children"),
+        (lambda: make_world("linear", branching=1), "branches at least into 2"),
         (lambda: GrounderErrors(sd=-1), "sd is at least 0"),
         (lambda: GrounderErrors(noise="loud"), "noise is one of"),  # type: ignore[arg-type]
         (lambda: simulate_exam(questions=0), "1 to 100,000"),

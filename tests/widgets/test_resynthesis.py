@@ -57,7 +57,11 @@ def test_nothing_is_asked_before_its_price_was_shown_and_nothing_counts_before_i
     assert visible(form.ask, form.keep, form.drop) == [False, True, True]
     assert board.session.now is before and "2 model calls" in form.line.value
     shown = form.compared.value
-    for piece in ('data-weight="P2.1"', "wider spreads count against", "share the whole weight"):
+    for piece in (
+        'data-weight="P2.1"',
+        "wider spreads count against",
+        "that is association in past windows, not cause",
+    ):
         assert piece in shown, piece
     assert 'data-value="0.8"' in shown and "data-side-of" in shown
     form.drop.click()

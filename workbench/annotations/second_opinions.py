@@ -133,7 +133,7 @@ def kept_texts(state: RunState, rows: Iterable[LedgerRow]) -> list[KeptText]:
 def _texts_in(data: Any) -> Iterator[str]:
     """The words of every hit in an answer, of whatever shape."""
     if isinstance(data, Mapping):
-        parts = [_joined(data[name]) for name in _WORDS if name in data]
+        parts = [_source_text(data[name]) for name in _WORDS if name in data]
         text = "\n".join(part for part in parts if part)
         if len(text) >= _SHORTEST:
             yield text
@@ -145,7 +145,7 @@ def _texts_in(data: Any) -> Iterator[str]:
             yield from _texts_in(item)
 
 
-def _joined(value: Any) -> str:
+def _source_text(value: Any) -> str:
     if isinstance(value, list):
         return "\n".join(item for item in value if isinstance(item, str))
     return value if isinstance(value, str) else ""

@@ -196,7 +196,7 @@ def dated_before_cutoff(records: Records) -> list[Answer]:
     seen = 0
     for row in records.rows:
         # Only a warning below: what was announced before the cutoff may well be dated after it.
-        for day in _days(row.answer.data if row.answer else None):
+        for day in _row_days(row.answer.data if row.answer else None):
             seen += 1
             if day > last:
                 late[row.path] += 1
@@ -211,7 +211,7 @@ def dated_before_cutoff(records: Records) -> list[Answer]:
     return [("ok", f"{seen} dated rows, none after {last}")]
 
 
-def _days(value: Any) -> list[date]:
+def _row_days(value: Any) -> list[date]:
     """The days in the ``date`` fields of an answer's rows."""
     days, pending = [], [value]
     while pending:

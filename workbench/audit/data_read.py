@@ -42,11 +42,13 @@ def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
             words[leaf] = "its value was set by a person or came from a file, and nothing was read for it"
             continue
         unread = [
-            (number, trial) for number, trial in concluded if not any(_rows(calls, leaf, number, trial))
+            (number, trial)
+            for number, trial in concluded
+            if not any(_brought_rows(calls, leaf, number, trial))
         ]
         if unread:
             number, trial = unread[0]
-            what = _instead(state, trial, has_calls=bool(_rows(calls, leaf, number, trial)))
+            what = _instead(state, trial, has_calls=bool(_brought_rows(calls, leaf, number, trial)))
             some = ", ".join(str(each) for each, _ in unread)
             words[leaf] = what if len(unread) == len(concluded) else f"trial {some}: {what}"
     return words
@@ -77,7 +79,7 @@ def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
     return "no data call of its is on record"
 
 
-def _rows(
+def _brought_rows(
     calls: Mapping[tuple[NodeId, int, int], list[bool]], leaf: NodeId, number: int, trial: TrialState
 ) -> list[bool]:
     """Whether each call brought rows: those of the attempt that concluded, and of the rejected ones that it goes on from."""

@@ -59,7 +59,7 @@ def drift(state: RunState, checks: Sequence[ProofCheck], *, rerun: bool) -> dict
         assert belief is not None, "only concluded trials are checked"
         p = rerun_probability(check.outcome.printed)
         # A model may round what its cells printed: only a re-run that printed something else than before has drifted.
-        moved = p is not None and any(item.check == "rerun" for item in _differences(check))
+        moved = p is not None and any(item.check == "rerun" for item in _all_differences(check))
         again.setdefault(check.node, {})[check.trial] = p if moved and p is not None else belief.p
     values = {
         node: state.settings.aggregation.combine(
@@ -88,5 +88,5 @@ def _dead(state: RunState, node: NodeId) -> int:
     return sum(trial.belief is None for (leaf, _), trial in state.trials.items() if leaf == node)
 
 
-def _differences(check: ProofCheck) -> tuple[Any, ...]:
+def _all_differences(check: ProofCheck) -> tuple[Any, ...]:
     return (*check.outcome.differing, *check.outcome.advisory)

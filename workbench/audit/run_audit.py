@@ -109,12 +109,12 @@ def _check_anew(records: Records) -> KeptChecks:
     """Make the checks and keep what they found for the next page."""
     store, state = records.store, records.state
     key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
-    result = KeptChecks(checks=_answers(records), checked_utc=utc_now())
+    result = KeptChecks(checks=_answers_checks(records), checked_utc=utc_now())
     keep_checks(store, state.run_id, key, result)
     return result
 
 
-def _answers(records: Records) -> list[Check]:
+def _answers_checks(records: Records) -> list[Check]:
     bodies = _BODIES.answers(records)
     if _damaged(bodies):
         return bodies

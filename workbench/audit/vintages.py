@@ -33,7 +33,7 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
     """
     known: dict[date, list[tuple[date, float]]] = {}
     for row in rows or ():
-        vintage = _read(row)
+        vintage = _vintage_row(row)
         if vintage is not None:
             period, published, value = vintage
             known.setdefault(period, []).append((published, value))
@@ -49,7 +49,7 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
     return tuple(periods)
 
 
-def _read(row: Any) -> tuple[date, date, float] | None:
+def _vintage_row(row: Any) -> tuple[date, date, float] | None:
     if not isinstance(row, dict):
         return None
     try:

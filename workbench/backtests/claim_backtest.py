@@ -13,7 +13,6 @@ import orjson
 from workbench.backtests.claim_record import known_rows, open_own, open_paths, past_table
 from workbench.backtests.claim_templates import ClaimTemplate, Span, series_of_templates
 from workbench.backtests.kept_records import code_hash
-from workbench.backtests.key_free_root import open_root
 from workbench.backtests.known_rows import KnownRows
 from workbench.backtests.parallel import run_jobs
 from workbench.backtests.past_claims import months_later
@@ -28,10 +27,8 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import DATA_END
 from workbench.science.documents.record_documents import record_document, record_documents
 
-#: Who may forecast, by name: the root of the key-free tree, the claim by its own series alone, or the ensemble's paths of it.
-FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_root, "series": open_own, "paths": open_paths}
-#: Series that a tree's other leaves are about.
-_COMPANIONS = ("AAA", "BAA", "SP500", "VIX", "WTI")
+#: Who may forecast, by name: the root of the key-free tree, which is the forecast of the paths, or the leaf models of before.
+FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_paths, "paths": open_paths, "series": open_own}
 _EVERY = {"week": Span(days=7), "month": Span(months=1), "quarter": Span(months=3)}
 #: Header of the table of all forecasts.
 COLUMNS = ("family", "statement", "series", "cutoff", "end", "p", "base_rate", "driftless_walk", "outcome")
@@ -105,7 +102,7 @@ class AskedClaim:
 
 def _rows_of_all(templates: Sequence[ClaimTemplate]) -> KnownRows:
     # Also the outcomes: all that the embedded data hold.
-    return known_rows(tuple(sorted({*_COMPANIONS, *series_of_templates(list(templates))})), "now", None)
+    return known_rows(series_of_templates(list(templates)), "now", None)
 
 
 def perform(job: BacktestJob) -> list[AskedClaim]:

@@ -32,9 +32,9 @@ from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTa
 
 
 class OwnForecaster:
-    """The key-free forecast of a claim from its own series: what the reference class of its tree is given."""
+    """The mean of the leaf models of a claim's series, as the key-free analyst answered before; a rival in back-tests."""
 
-    name = "key-free forecast"
+    name = "models of one claim"
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
         """Return the forecast; see `ClaimForecaster`."""
@@ -45,7 +45,7 @@ class OwnForecaster:
 class PathsForecaster:
     """Forecasts a claim as the share of the ensemble's paths on which it comes true: the root of the key-free tree."""
 
-    name = "ensemble of paths"
+    name = "key-free forecast"
 
     def __init__(self) -> None:
         # What the members said at one cutoff serves the next.
@@ -62,7 +62,7 @@ def open_paths(known: KnownRows) -> PathsForecaster:
 
 
 def open_own(known: KnownRows) -> OwnForecaster:
-    """Return the key-free forecaster; the rows of each cutoff are all it needs."""
+    """Return the forecaster by leaf models; the rows of each cutoff are all it needs."""
     return OwnForecaster()
 
 
@@ -125,7 +125,7 @@ def claim_record(
     statement: str,
     cutoff: Cutoff,
     *,
-    open_forecaster: OpenForecaster = open_own,
+    open_forecaster: OpenForecaster = open_paths,
     most: int = MOST,
     root: Path | None = None,
     processes: int = 1,

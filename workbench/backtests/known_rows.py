@@ -14,13 +14,9 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
 from proxies.vendors.embedded import series_rows
-from workbench.errors import WorkbenchError
 from workbench.offline.visible_past import Observe, broker_history
 from workbench.questions.decision import Rows
-
-
-class LookAhead(WorkbenchError):
-    """A past forecast saw, or rests on, something of after its cutoff: a back-test with it would flatter."""
+from workbench.questions.errors import LookAhead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

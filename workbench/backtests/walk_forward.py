@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple, Protocol
 
-from workbench.backtests.known_rows import KnownRows, LookAhead
+from workbench.backtests.known_rows import KnownRows
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.reading import chance
 from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, check, claim_history, resolve, settle
-from workbench.questions.errors import ClaimRefused
+from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.science.errors import ScienceError
 

@@ -70,7 +70,7 @@ def load_keys(path: Path, environ: MutableMapping[str, str]) -> list[str]:
                 environ[name] = value
         else:
             ignored.append(name)
-    return [_complaint(path, ignored)] if ignored else []
+    return [_refused_names(path, ignored)] if ignored else []
 
 
 def _read(path: Path) -> str:
@@ -102,7 +102,7 @@ def _assignments(text: str) -> Iterator[tuple[str, str]]:
     yield from ((name, value) for name, value in values.items() if value is not None)
 
 
-def _complaint(path: Path, names: list[str]) -> str:
+def _refused_names(path: Path, names: list[str]) -> str:
     # a quoted name may hold what moves a terminal's cursor
     shown = [name if name.isprintable() and len(name) <= 60 else ascii(name[:60]) for name in names]
     more = f" and {len(shown) - _MOST_NAMES} more" if len(shown) > _MOST_NAMES else ""

@@ -257,11 +257,11 @@ def _note(decision: ev.ApprovalGiven, source: str) -> str:
     """The text cell of the proof that says what a person did; the same for the same decision, so that it is known again."""
     if decision.verdict == "edit":
         why = f": {decision.reason}" if decision.reason else ""
-        return f"**The next cell was changed by {decision.author} before it ran{why}.** The agent had written:\n\n{_fenced(source)}"
-    return f"**{_rejection(decision)}**\n\n{_fenced(source)}"
+        return f"**The next cell was changed by {decision.author} before it ran{why}.** The agent had written:\n\n{_fenced_code(source)}"
+    return f"**{_rejection(decision)}**\n\n{_fenced_code(source)}"
 
 
-def _fenced(source: str) -> str:
+def _fenced_code(source: str) -> str:
     fence = "```"
     while fence in source:
         fence += "`"

@@ -86,7 +86,7 @@ def read_settings(pairs: Sequence[str], *, option: str = "--set") -> dict[str, A
             name if head != AGGREGATION else f"{head}.{key.replace('-', '_')}", option, pair
         )
         place = values.setdefault(AGGREGATION, {}) if head == AGGREGATION else values
-        put_setting(place, each.name, _value(each, text, option, pair), name)
+        put_setting(place, each.name, _setting_value(each, text, option, pair), name)
     return values
 
 
@@ -129,7 +129,7 @@ def _setting_named(name: str, option: str, pair: str) -> RequestField:
     return setting
 
 
-def _value(each: RequestField, text: str, option: str, pair: str) -> Any:
+def _setting_value(each: RequestField, text: str, option: str, pair: str) -> Any:
     from pydantic import TypeAdapter, ValidationError
 
     value: Any = text

@@ -71,7 +71,7 @@ def own_folder(folder: Path, *, what: str, hint: str = "") -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunInWork(f"{what} is in work: {_read(descriptor).line()}{hint}") from None
+            raise RunInWork(f"{what} is in work: {_owner_in(descriptor).line()}{hint}") from None
         facts = {"pid": os.getpid(), "since_utc": utc_now(), "host": socket.gethostname()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, orjson.dumps(facts), 0)
@@ -94,7 +94,7 @@ def owner_of(folder: Path) -> Owner | None:
         # Shared: two who ask at once must not take each other for an owner.
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return _read(descriptor)
+        return _owner_in(descriptor)
     finally:
         os.close(descriptor)
     return None
@@ -108,7 +108,7 @@ def phase_here(phase: str, folder: Path) -> str:
     return "stopped" if phase in ("running", "waiting") and owner_of(folder) is None else phase
 
 
-def _read(descriptor: int) -> Owner:
+def _owner_in(descriptor: int) -> Owner:
     try:
         return Owner(**orjson.loads(os.pread(descriptor, 4096, 0)))
     except (ValueError, TypeError):  # between its lock and its write

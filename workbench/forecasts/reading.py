@@ -177,8 +177,8 @@ def chance(reading: Reading, paths: Paths) -> Chance:
     shares = {}
     for index, name in enumerate(paths.members):
         weights = np.where(paths.drawn_by == index, paths.weights, 0.0)
-        shares[name] = _share(weights, true) if weights.any() else float("nan")
-    return Chance(p=_share(paths.weights, true), decided=None, by_member=shares)
+        shares[name] = _share_of_weight(weights, true) if weights.any() else float("nan")
+    return Chance(p=_share_of_weight(paths.weights, true), decided=None, by_member=shares)
 
 
 def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | None:
@@ -364,7 +364,7 @@ def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.nd
     return ends[0] & ends[1], (high >= reading.level - nudge) & (low <= (reading.upper or 0.0) + nudge)
 
 
-def _share(weights: FloatArray, true: np.ndarray) -> float:
+def _share_of_weight(weights: FloatArray, true: np.ndarray) -> float:
     """Weight of what is true among all; exactly 0 and 1 where none or all is."""
     total, part = float(weights.sum()), float(weights[true].sum())
     return 1.0 if true[weights > 0].all() else part / total

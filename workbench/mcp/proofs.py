@@ -54,11 +54,11 @@ def proof_document(store: Store, state: RunState, node: NodeId, trial: int = 1) 
         "key_factor": belief.key_factor,
         "report": _cut(belief.report),
         "verified": concluded.verified,
-        "cells": [_cell(cell) for cell in book.cells],
+        "cells": [_proof_cell(cell) for cell in book.cells],
     }
 
 
-def _cell(cell: Any) -> dict[str, Any]:
+def _proof_cell(cell: Any) -> dict[str, Any]:
     shown: dict[str, Any] = {"kind": cell.cell_type, "source": _cut(cell.source)}
     if cell.cell_type == "code":
         shown["output"] = _cut("".join(map(_output_text, cell.get("outputs", []))))

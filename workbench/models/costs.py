@@ -88,8 +88,10 @@ def with_sound_usage(
         notes = (*reply.notes, CACHED_IN_FULL) if full else reply.notes
         return replace(reply, usage=usage, cost_usd=cost, notes=notes)
     usage = Usage(
-        input_tokens=usage.input_tokens if good_input else count_tokens(reply.model, _text_of(request)),
-        output_tokens=usage.output_tokens if good_output else max(1, count_tokens(reply.model, _said(reply))),
+        input_tokens=usage.input_tokens if good_input else count_tokens(reply.model, _request_text(request)),
+        output_tokens=usage.output_tokens
+        if good_output
+        else max(1, count_tokens(reply.model, _reply_text(reply))),
     )
     return replace(
         reply,
@@ -99,11 +101,11 @@ def with_sound_usage(
     )
 
 
-def _text_of(request: ModelRequest) -> str:
+def _request_text(request: ModelRequest) -> str:
     return "\n".join(message.content for message in request.messages)
 
 
-def _said(reply: ModelReply) -> str:
+def _reply_text(reply: ModelReply) -> str:
     return reply.text + "".join(str(call.arguments) for call in reply.tool_calls)
 
 

@@ -1,24 +1,36 @@
-"""Which propositions bear on a claim: a reference class and supporting claims, two levels deep, handed over one level a round.
+"""Which propositions explain a claim: its drivers, two levels deep, handed over one level a round.
 
-Every child supports its parent: were it known to be true, the parent would be the more likely. Thresholds are
-chosen so that a child has come true about as often as its parent (within 0.1 of its base rate) in the history that
-is visible at the cutoff; otherwise an average of children would move the level of the parent for no reason.
+Drivers are the state, trend and volatility of the claim's series, series that have moved with it, and releases within its window.
+Every driver supports its parent: in the past it came true more often where the driver did; which direction of it does is read
+from the windows known at the cutoff, and so is which series are related. Thresholds are chosen so that a driver has come true about as often as its
+parent (within 0.1 of its base rate), so that its p can be compared with the parent's. No driver says its parent over again.
 """
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
+from workbench.forecasts.series.series_history import History
 from workbench.models.base import Message, NodeRef
-from workbench.offline.supporting_claims import SupportingClaims
+from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
+from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
+from workbench.offline.driver_candidates import DriverCandidates, DriverKind
+from workbench.offline.driver_weights import FEWEST_WINDOWS
+from workbench.offline.report_records import OutcomeRecord
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, check
+from workbench.questions.decision import Rows, appraise, check, claim_history, value_series
 from workbench.questions.errors import ClaimRefused
 
 NEAR = 0.1
+#: What the changes of another series need to have in common with the claim's: a correlation, and so many standard errors of none.
+_CORRELATED, _BEYOND_CHANCE = 0.15, 3.0
+#: Standard errors at which past outcomes tell the direction of a driver on the claim's own series; how many related series may be named; how far base rates may lie apart.
+_TELLING, _MOST_RELATED, _COMPARABLE = 1.2, 2, 0.3
+#: Above this correlation a driver is its parent in other words.
+_THE_SAME = 0.98
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,105 +49,149 @@ class Planner:
     Parameters
     ----------
     rows : mapping of embedded identifier to rows
-        Visible rows of every series that a child may be about.
+        Visible rows of every series that a driver may be about.
     last_day : date
         Last day visible at the cutoff.
+
+    Raises
+    ------
+    LookAhead
+        A row is of after that day.
     """
 
     def __init__(self, rows: Mapping[str, Rows], last_day: date) -> None:
+        refuse_later_rows(rows, last_day)
         self.rows = rows
         self.last_day = last_day
-        self._bases: dict[Claim, float | None] = {}
+        self._records: dict[Claim, OutcomeRecord | None] = {}
+        self._correlations: dict[tuple[str | None, ...], tuple[float, int]] = {}
         self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
-        """Return the claim with its children and grandchildren; no two statements are equal."""
-        # In full, since the claim's own record is its first leaf.
+        """Return the claim with its drivers and theirs; no two statements are equal."""
         base = treat(claim, self.rows, self.last_day).base_rate
         self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
-        if claim.reference:
-            return root
-        return replace(root, children=self._children(claim, base))
+        drivers = DriverCandidates(claim, self.rows, self.last_day)
+        own = [branch for kind in drivers.own() if (branch := self._pick(kind, claim)) is not None]
+        grown = [self._grown(branch, claim) for branch in own]
+        # A series that stands below a driver already is not named beside it.
+        named = {below.claim.series for branch in grown for below in branch.children}
+        related = self._moved_with(drivers.related(), claim, named)[:_MOST_RELATED]
+        released = self._moved_with(drivers.releases(), claim, named)[:1]
+        others = [branch for kind in related + released if (branch := self._pick(kind, claim)) is not None]
+        if grown == own and others:
+            others[0] = self._grown(others[0], claim)
+        return replace(root, children=(*grown, *others))
 
     def base_rate(self, claim: Claim) -> float | None:
-        """Return the base rate of a claim, or None if it cannot be decided at this cutoff; computed once per claim."""
-        if claim not in self._bases:
+        """Return the base rate of a claim, or None if it cannot be decided at this cutoff."""
+        record = self._record(claim)
+        return None if record is None else record.base_rate
+
+    def _record(self, claim: Claim) -> OutcomeRecord | None:
+        """Past outcomes of a claim, computed once; None if it cannot be decided at this cutoff."""
+        if claim not in self._records:
             try:
                 check(claim, self.last_day)
-                appraisal = appraise(claim, self.rows, self.last_day, only_base=True)
-                self._bases[claim] = appraisal.base_rate
+                self._records[claim] = past_outcomes(claim, self.rows, self.last_day)
             except ClaimRefused:
                 # A candidate out of reach (a series not yet published, a window past the data) is passed over, not an error
                 # of the plan.
-                self._bases[claim] = None
-        return self._bases[claim]
+                self._records[claim] = None
+        return self._records[claim]
 
-    # --- the two levels --------------------------------------------------------------------------------------
+    def _together(self, claim: Claim, candidate: Claim) -> CoMovement | None:
+        parent, driver = self._record(claim), self._record(candidate)
+        return None if parent is None or driver is None else co_movement(parent, driver)
 
-    def _children(self, claim: Claim, base: float) -> tuple[Branch, ...]:
-        rungs = SupportingClaims(claim, self.rows, self.last_day)
-        reference = claim.as_reference()
-        self._used.add(reference.statement)
-        branches = [
-            Branch(claim=reference, why="the same event, judged by its own record alone", base_rate=base)
-        ]
-        picked: list[tuple[Branch, list[tuple[str, list[Claim]]]]] = []
-        for child in rungs.children():
-            branch = self._pick(child.why, child.candidates, base)
-            if branch is not None:
-                picked.append((branch, child.below))
-        # Only after all children are picked, so that no grandchild takes a statement that the upper level would have used.
-        branches += [self._grown(branch, below) for branch, below in picked]
-        return tuple(branches)
+    # --- choosing --------------------------------------------------------------------------------------------
 
-    def _grown(self, branch: Branch, below: list[tuple[str, list[Claim]]]) -> Branch:
-        if not below:
+    def _moved_with(
+        self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]
+    ) -> list[DriverKind]:
+        """Return those that have moved with a claim's series, the most alike first, without those on series that are named already."""
+        candidates = []
+        for kind in kinds:
+            correlation, changes = self._changes_together(claim, kind)
+            beyond_chance = abs(correlation) * changes**0.5 >= _BEYOND_CHANCE
+            if kind.series not in named and abs(correlation) >= _CORRELATED and beyond_chance:
+                candidates.append((abs(correlation), kind))
+        return [kind for _, kind in sorted(candidates, key=lambda each: -each[0])]
+
+    def _changes_together(self, claim: Claim, kind: DriverKind) -> tuple[float, int]:
+        pair = (claim.series, claim.other, kind.series)
+        if pair not in self._correlations:
+            try:
+                other = value_series(kind.series, self.rows)
+                second = History.of(other.index.to_numpy(), other.to_numpy())
+                self._correlations[pair] = weekly_correlation(claim_history(claim, self.rows), second)
+            except ClaimRefused:
+                self._correlations[pair] = (0.0, 0)
+        return self._correlations[pair]
+
+    def _direction(self, kind: DriverKind, claim: Claim) -> bool:
+        """The direction that goes with a claim: by past outcomes, where they tell, else by changes, else by nature."""
+        for candidate in kind.candidates(True):
+            if candidate.statement not in self._used and (together := self._together(claim, candidate)):
+                least = _TELLING if kind.own else 0.0
+                if together.separate >= FEWEST_WINDOWS and abs(together.strength) >= least:
+                    return together.strength > 0
+                break
+        if kind.own:
+            return kind.up
+        correlation, _ = self._changes_together(claim, kind)
+        return (correlation > 0) == ((claim.side == "above") != claim.never)
+
+    def _grown(self, branch: Branch, root: Claim) -> Branch:
+        """The branch with drivers of its own, where it speaks of the root's whole window; one alone would say too little."""
+        if branch.claim.end != root.end:
             return branch
         used_before = set(self._used)
-        reference = branch.claim.as_reference()
-        self._used.add(reference.statement)
-        inner = [
-            Branch(
-                claim=reference,
-                why="the same event, judged by its own record alone",
-                base_rate=branch.base_rate,
-            )
-        ]
-        for why, candidates in below:
-            picked = self._pick(why, candidates, branch.base_rate)
-            if picked is not None:
-                inner.append(picked)
-        if len(inner) < 3:  # a reference and one more say too little to be worth a level
+        kinds = DriverCandidates(branch.claim, self.rows, self.last_day).below()
+        inner = [each for each in (self._pick(kind, branch.claim) for kind in kinds) if each is not None]
+        if len(inner) < 2:
             self._used = used_before
             return branch
         return replace(branch, children=tuple(inner))
 
-    def _pick(self, why: str, candidates: Iterable[Claim], parent_base: float) -> Branch | None:
+    def _pick(self, kind: DriverKind, parent: Claim) -> Branch | None:
         """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked.
 
         What is picked has been through all that its notebook will compute: a base rate alone does not show that the models
         have enough to go by, and a leaf that fails cannot be chosen anew.
         """
-        best: Branch | None = None
-        for claim in candidates:
-            if claim.statement in self._used:
+        own = self.base_rate(parent)
+        best: tuple[Claim, float, CoMovement] | None = None
+        for claim in kind.candidates(self._direction(kind, parent)):
+            base, together = self.base_rate(claim), self._together(parent, claim)
+            if claim.statement in self._used or base is None or own is None or together is None:
                 continue
-            base = self.base_rate(claim)
-            if base is None or (
-                best is not None and _gap(base, parent_base) >= _gap(best.base_rate, parent_base)
+            if together.correlation > _THE_SAME or (
+                best is not None and abs(base - own) >= abs(best[1] - own)
             ):
                 continue
             try:
                 treat(claim, self.rows, self.last_day)
             except ClaimRefused:
                 break  # the others differ in their threshold alone, and have no longer a history
-            best = Branch(claim=claim, why=why, base_rate=base)
-            if _gap(base, parent_base) <= NEAR:
+            best = (claim, base, together)
+            if abs(base - own) <= NEAR:
                 break
-        if best is not None:
-            self._used.add(best.claim.statement)
-        return best
+        if best is None or own is None:
+            return None
+        claim, base, together = best
+        if (not kind.own and together.strength < 0) or abs(base - own) > _COMPARABLE:
+            return None
+        self._used.add(claim.statement)
+        return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base)
+
+
+def _reason_of(kind: DriverKind, together: CoMovement) -> str:
+    return (
+        f"{kind.role}: the claim came true in {together.with_driver:.0%} of the past windows in which this did, and in "
+        f"{together.without_driver:.0%} of the others"
+    )
 
 
 def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimate:
@@ -148,10 +204,6 @@ def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimat
     """
     check(claim, last_day)
     return appraise(claim, rows, last_day, simulated=False)
-
-
-def _gap(base: float, parent_base: float) -> float:
-    return abs(base - parent_base)
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:
@@ -177,7 +229,7 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
     """
     tree = {node.id: node.statement for node in nodes}
     root = nodes[0].id
-    wanted = _wanted(messages)
+    wanted = _wanted_children(messages)
     groups = []
     leaves = sum(1 for node in tree if not _children(tree, node))
     for node, branch in _inner(plan, tree, root):
@@ -189,19 +241,19 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
     if not groups:
         return f"Every leaf can be decided from one series by its own notebook.\n\n{END}"
     words = (
-        _words(plan)
+        _plan_words(plan)
         if len(tree) == 1
         else "The propositions that rest on others themselves are split once more."
     )
     return f"{words}\n\n```json\n{json.dumps(groups, indent=2, ensure_ascii=False)}\n```"
 
 
-def _words(plan: Branch) -> str:
+def _plan_words(plan: Branch) -> str:
     notes = "".join(f" Note: {note}." for note in plan.claim.notes)
     return (
         f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {plan.base_rate:.1%}. "
-        "The first child is the reference class; the others are claims of other kinds that support it, each with a "
-        "threshold that has come true about as often."
+        "Its drivers are the state, trend and volatility of its series, series that have moved with it, and releases within its "
+        "window, each with a threshold that has come true about as often, in the direction that went with the claim."
     )
 
 
@@ -238,7 +290,7 @@ def _group(node: str, branches: Sequence[Branch]) -> dict[str, object]:
     }
 
 
-def _wanted(messages: Sequence[Message]) -> int | None:
+def _wanted_children(messages: Sequence[Message]) -> int | None:
     for message in reversed(messages):
         match = _WANTED.search(message.content) if message.role == "user" else None
         if match:

@@ -19,15 +19,19 @@ from workbench.models.base import ModelReply, ModelRequest, NodeRef, Usage
 from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
 from workbench.models.model_options import ModelOptions
 from workbench.models.registry import unknown_model
+from workbench.offline.claim_forecast import forecast_claim
 from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves, treat
+from workbench.offline.driver_weights import CONSTANT_MAX
 from workbench.offline.leaf_stages import conclusion_reply, debug_reply, step_reply
 from workbench.offline.notebook_cells import PlannedCell, notebook
-from workbench.offline.offline_synthesis import linear_reply, read_children, vanilla_reply
+from workbench.offline.offline_synthesis import combine, linear_reply, read_children, vanilla_reply
+from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.claims import Claim
 from workbench.questions.decision import check, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import DATA_END
 
 if TYPE_CHECKING:
@@ -35,7 +39,7 @@ if TYPE_CHECKING:
 
 NAME = "offline/analyst"
 RULES = ("linear", "vanilla")
-_COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA")
+_COMPANIONS = ("SP500", "VIX", "WTI", "AAA", "BAA", "CORE_CPI")
 
 
 class OfflineAnalyst:
@@ -50,6 +54,7 @@ class OfflineAnalyst:
     def __init__(self, observe: Observe) -> None:
         self._observe = observe
         self._plans: dict[str, Branch] = {}
+        self._paths = ClaimPaths()
         # Claims that have come through, by statement and cutoff: a leaf makes five requests, and its rows take a while to read.
         self._treated: dict[tuple[str, str], Claim] = {}
 
@@ -102,7 +107,7 @@ class OfflineAnalyst:
         if request.stage in ("step", "debug", "conclude"):
             return await self._ground(request)
         if request.stage in RULES:
-            return _synthesize(request)
+            return await self._synthesize(request)
         raise ClaimRefused(_no_stage(request.stage))
 
     async def _analyze(self, request: ModelRequest) -> str:
@@ -132,6 +137,32 @@ class OfflineAnalyst:
         steps = self._steps(node, claim, request.cutoff, last_day)
         reply: Callable[..., str] = step_reply if request.stage == "step" else debug_reply
         return reply(steps, request.messages)
+
+    async def _synthesize(self, request: ModelRequest) -> str:
+        parent, *nodes = request.nodes
+        if not nodes:
+            raise ClaimRefused(f"the request shows no child of {parent.id}, so there is nothing to combine")
+        questions = [message.content for message in request.messages if message.role == "user"]
+        children = read_children(questions[0] if questions else "", nodes)
+        # A constant above its bound is shown once more to whoever may stand by it; a second time it was refused.
+        refused = sum(message.role == "assistant" for message in request.messages) > 1
+        result = combine(
+            await self._forecast(parent, request.cutoff),
+            children,
+            constant_max=CONSTANT_MAX if refused else 1.0,
+        )
+        return linear_reply(parent, result) if request.stage == "linear" else vanilla_reply(parent, result)
+
+    async def _forecast(self, node: NodeRef, cutoff_text: str) -> OutcomeRecord | None:
+        """The forecast of a proposition; None where it is no claim of the grammar, as in trees that someone else made."""
+        try:
+            claim, last_day, cutoff = claim_at(node.statement, cutoff_text)
+            rows = await visible(self._observe, claim.sources, cutoff)
+            return await asyncio.to_thread(
+                forecast_claim, claim, rows, last_day, self._paths, statement=node.statement
+            )
+        except ClaimRefused:
+            return None
 
     async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
         """The claim, settled by the visible rows, once all that its notebook computes has come through."""
@@ -182,15 +213,6 @@ def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
     last_day = cutoff.last_moment_day
     check(claim, last_day)
     return claim, last_day, cutoff
-
-
-def _synthesize(request: ModelRequest) -> str:
-    parent, *nodes = request.nodes
-    if not nodes:
-        raise ClaimRefused(f"the request shows no child of {parent.id}, so there is nothing to combine")
-    questions = [message.content for message in request.messages if message.role == "user"]
-    children = read_children(questions[0] if questions else "", nodes)
-    return linear_reply(parent, children) if request.stage == "linear" else vanilla_reply(parent, children)
 
 
 def _digest(value: Any) -> str:

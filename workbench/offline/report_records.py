@@ -33,6 +33,11 @@ class OutcomeRecord:
     outcomes: npt.NDArray[np.int64]
     data: Mapping[str, Any]
 
+    @property
+    def forecast(self) -> float:
+        """What it was before anybody changed a driver below it; of a leaf, its p."""
+        return float(self.data.get("forecast", self.p))
+
 
 def read_records(text: str) -> list[OutcomeRecord]:
     """Return every record in a text, in order; a line that is cut off or altered is left out."""
@@ -40,13 +45,14 @@ def read_records(text: str) -> list[OutcomeRecord]:
     for match in _BEGIN.finditer(text):
         try:
             data, _ = json.JSONDecoder().raw_decode(text, match.start())
-            records.append(_record(data))
+            records.append(record_of(data))
         except (ValueError, KeyError, TypeError):
             continue  # half a line is no record; the caller says that there is none
     return records
 
 
-def _record(data: Mapping[str, Any]) -> OutcomeRecord:
+def record_of(data: Mapping[str, Any]) -> OutcomeRecord:
+    """Return the record that a line's data make; raises ValueError, KeyError or TypeError where they make none."""
     bits = str(data["bits"])
     if not re.fullmatch(r"[01x]+", bits):
         raise ValueError("outcomes are written with 0, 1 and x")

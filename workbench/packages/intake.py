@@ -78,7 +78,7 @@ def copy_run(source: Path, store: Store) -> tuple[str, list[IntakeFault]]:
 
 def _check_row(table: str, values: dict[str, Any]) -> None:
     """Raise ``PackageRefused`` for a row that says what no row of ours says; its types were checked by the store."""
-    _instant(values["at_utc"], table)
+    _check_instant(values["at_utc"], table)
     if values["node"] is not None and not is_id(values["node"]):
         raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no driver's id")
     if (values["trial"] or 0) > MAX_NUMBER:
@@ -145,7 +145,7 @@ def _event(values: dict[str, Any]) -> None:
         if max(read.depth, read.trials, read.concurrency, read.max_proof_retries) > MAX_NUMBER:
             raise PackageRefused(f"a setting of the run is above {MAX_NUMBER}")
         for instant in (event.cutoff_instant,):
-            _instant(instant, "cutoff")
+            _check_instant(instant, "cutoff")
 
 
 def _api_call(values: dict[str, Any]) -> None:
@@ -365,7 +365,7 @@ def _depth(content: Any, what: str) -> None:
         pending = below
 
 
-def _instant(text: str, what: str) -> None:
+def _check_instant(text: str, what: str) -> None:
     try:
         good = datetime.fromisoformat(text.replace("Z", "+00:00")).tzinfo is not None and len(text) <= 40
     except ValueError:

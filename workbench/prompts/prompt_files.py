@@ -108,13 +108,13 @@ def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Pr
 
 
 @cache
-def _environment() -> "jinja2.Environment":
+def _prompt_environment() -> "jinja2.Environment":
     return text_environment("workbench.prompts")
 
 
 @cache
 def _compiled(body: str) -> "jinja2.Template":
-    return _environment().from_string(body)
+    return _prompt_environment().from_string(body)
 
 
 @cache
@@ -171,7 +171,7 @@ def _holes(name: str, body: str) -> set[str]:
     from jinja2 import TemplateSyntaxError, nodes
 
     try:
-        statements = _environment().parse(body).body
+        statements = _prompt_environment().parse(body).body
     except TemplateSyntaxError as error:
         raise _left_over(name, str(error.message)) from error
     holes: set[str] = set()

@@ -115,11 +115,11 @@ def _complaint(error: ValidationError, what: str) -> UsageError:
             line = f"{f'{owner} of {what}' if owner else what} has unknown keys: {field}"
         case _:
             belongs = first["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-            line = f"{of} must be {belongs}, not {_shown(value)}"
+            line = f"{of} must be {belongs}, not {_kind_of_value(value)}"
     return TreeFormatError(single_line(line))
 
 
-def _shown(value: object) -> str:
+def _kind_of_value(value: object) -> str:
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list):

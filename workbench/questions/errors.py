@@ -1,12 +1,18 @@
-"""What can be wrong with a question.
+"""What can be wrong with a question, or with what is known of its series.
 
 UsageError (workbench.errors)
 └── ClaimRefused    the claim is not one that a rule can decide; one sentence says why and what can be asked
+WorkbenchError (workbench.errors)
+└── LookAhead       something rests on what became known after its cutoff
 """
 
-from workbench.errors import ClaimRefused
+from workbench.errors import ClaimRefused, WorkbenchError
 
-__all__ = ["ANOTHER_MODEL", "ClaimRefused"]
+__all__ = ["ANOTHER_MODEL", "ClaimRefused", "LookAhead"]
 
 #: What a refusal advises on the command line; a page puts its own words in the place of these.
 ANOTHER_MODEL = "set a real model with --model PROVIDER/NAME (--api-base URL)"
+
+
+class LookAhead(WorkbenchError):
+    """A forecast, or what is chosen for it, saw or rests on something of after its cutoff: a back-test with it would flatter."""

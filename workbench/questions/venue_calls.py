@@ -41,14 +41,16 @@ async def fetch_events(
     """
     if venue not in VENUES:
         raise QuestionError(f"a venue is one of {', '.join(VENUES)}, not {venue!r:.40}")
-    pages: Callable[..., Awaitable[list[Mapping[str, Any]]]] = _kalshi if venue == "kalshi" else _polymarket
+    pages: Callable[..., Awaitable[list[Mapping[str, Any]]]] = (
+        _kalshi_events if venue == "kalshi" else _polymarket
+    )
     events: list[Mapping[str, Any]] = []
     for name in series or (None,):
         events += await pages(call, name, limit)
     return venues.read_kalshi(events) if venue == "kalshi" else venues.read_polymarket(events)
 
 
-async def _kalshi(call: BrokerCall, series: str | None, limit: int) -> list[Mapping[str, Any]]:
+async def _kalshi_events(call: BrokerCall, series: str | None, limit: int) -> list[Mapping[str, Any]]:
     events: list[Mapping[str, Any]] = []
     cursor = ""
     for _ in range(_MOST_PAGES):

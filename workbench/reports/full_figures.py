@@ -54,21 +54,21 @@ def full_figures(
             rows.append((assumed, _effect(moves[assumed])))
     if scenarios is not None:
         rows += [
-            (f"scenario {row['name']}", _listed({"claim": row["root"], "held": row["probability"]}))
+            (f"scenario {row['name']}", _named_values({"claim": row["root"], "held": row["probability"]}))
             for row in scenarios["scenarios"]
         ]
         if scenarios["mix"] is not None:
-            rows.append(("scenarios mixed", _listed({"claim": scenarios["mix"]["root"]})))
+            rows.append(("scenarios mixed", _named_values({"claim": scenarios["mix"]["root"]})))
     return rows
 
 
 def _proposition(tree: Tree, node: NodeId, move: Mapping[str, Any] | None, trials: Sequence[float]) -> str:
     rule = tree[node].rule
-    parts = [_listed({"p": tree[node].p})] if move is None else [_effect(move)]
+    parts = [_named_values({"p": tree[node].p})] if move is None else [_effect(move)]
     if len(trials) > 1:
         parts.append(f"trials {', '.join(map(repr, trials))}")
     if rule is not None and rule.numeric:
-        parts.append(f"rule {_listed(rule.to_json())}")
+        parts.append(f"rule {_named_values(rule.to_json())}")
     return "; ".join(parts)
 
 
@@ -81,15 +81,15 @@ def _effect(row: Mapping[str, Any]) -> str:
         "path weight": row["path_weight"],
         "contribution": row["contribution"],
     }
-    return _listed(named)
+    return _named_values(named)
 
 
-def _listed(values: Mapping[str, Any]) -> str:
+def _named_values(values: Mapping[str, Any]) -> str:
     """Return names and values with all digits; what has no value, and a rule's name among words, as it stands."""
     parts = []
     for name, value in values.items():
         if isinstance(value, Mapping):
-            parts.append(f"{name} ({_listed(value)})")
+            parts.append(f"{name} ({_named_values(value)})")
         elif isinstance(value, Real) and not isinstance(value, bool):
             parts.append(f"{name} {value!r}")
         elif value is not None and not isinstance(value, bool):

@@ -207,7 +207,8 @@ def note_of(store: Store, state: RunState) -> Note:
     shown_leaves = _leaves_by_effect(tree, drivers)
     without_data = leaves_without_data(store, state)
     evidence = [
-        _evidence(store, state, leaf, without_data.get(leaf, "")) for leaf in shown_leaves[:MOST_EVIDENCE]
+        _leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
+        for leaf in shown_leaves[:MOST_EVIDENCE]
     ]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
     audit = audit_run(store, state.run_id, state)
@@ -375,7 +376,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
     )
 
 
-def _evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> NoteEvidence:
+def _leaf_evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> NoteEvidence:
     proposition = state.tree[leaf]
     belief = proposition.belief
     values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]

@@ -37,7 +37,7 @@ _WIDTH = 17.0  # cm of text on a page of A4
 
 def note_docx(note: Note) -> bytes:
     """Return the note as the bytes of a .docx file."""
-    document = _empty(note)
+    document = _empty_document(note)
     _headline(document, note)
     _fan(document, note)
     _tree(document, note)
@@ -69,7 +69,7 @@ def _xml_text(text: str) -> str:
     return printable(text, keep="").strip()
 
 
-def _empty(note: Note) -> "Document":
+def _empty_document(note: Note) -> "Document":
     document = docx.Document()
     section = document.sections[0]
     section.page_width, section.page_height = Cm(21.0), Cm(29.7)
@@ -286,7 +286,7 @@ def _evidence(document: "Document", note: Note) -> None:
             _soft(document, leaf.spread)
         if leaf.key_factor:
             document.add_paragraph().add_run(_xml_text(leaf.key_factor)).bold = True
-        _report(document, leaf.report)
+        _add_report(document, leaf.report)
         for plot in leaf.plots:
             _picture(document, plot, note.mark, captioned=True)
     if note.evidence_left_out:
@@ -296,7 +296,7 @@ def _evidence(document: "Document", note: Note) -> None:
         )
 
 
-def _report(document: "Document", text: str) -> None:
+def _add_report(document: "Document", text: str) -> None:
     """Add a report's paragraphs and list items; of its Markdown bold alone is drawn, all else stands as it was written."""
     for block in re.split(r"\n\s*\n", text):
         lines = [line for line in block.splitlines() if line.strip()]

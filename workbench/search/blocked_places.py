@@ -109,9 +109,9 @@ class Blocking:
         return any(is_below(host, site) for site in self.sites)
 
     def _own_page(self, url: str) -> str:
-        plain = _bare(unquote(unquote(url)))
+        plain = _bare_address(unquote(unquote(url)))
         for page in self.pages:
-            bare = _bare(page)
+            bare = _bare_address(page)
             # anywhere in the address, so that an archive's copy or a redirect to it counts too
             if re.search(rf"(?<![\w.-]){re.escape(bare)}(?![\w-])", plain):
                 return "an address that the question names"
@@ -168,7 +168,7 @@ def is_archive(url: str) -> bool:
     return any(is_below(host_of(url), site) for site in (*ARCHIVES, *OPAQUE))
 
 
-def _bare(url: str) -> str:
+def _bare_address(url: str) -> str:
     return re.sub(r"^https?:/{1,2}|(?<![\w.-])www\.", "", url, flags=re.IGNORECASE).lower()
 
 

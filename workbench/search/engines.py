@@ -93,40 +93,40 @@ def _hit(url: Any, title: Any, published: Any, *texts: Any) -> Hit:
     )
 
 
-def _rows(data: Any, *keys: str) -> Iterable[Mapping[str, Any]]:
+def _result_rows(data: Any, *keys: str) -> Iterable[Mapping[str, Any]]:
     for key in keys:
         data = data.get(key) if isinstance(data, dict) else None
     return [row for row in data if isinstance(row, dict)] if isinstance(data, list) else []
 
 
 def _exa(data: Any) -> Iterator[Hit]:
-    for row in _rows(data, "results"):
+    for row in _result_rows(data, "results"):
         yield _hit(row.get("url"), row.get("title"), row.get("publishedDate"), row.get("text") or row.get("highlights"))  # fmt: skip
 
 
 def _brave(data: Any) -> Iterator[Hit]:
-    for row in _rows(data, "web", "results"):
+    for row in _result_rows(data, "web", "results"):
         yield _hit(row.get("url"), row.get("title"), row.get("page_age"), row.get("description"), row.get("extra_snippets"))  # fmt: skip
 
 
 def _brave_news(data: Any) -> Iterator[Hit]:
-    for row in _rows(data, "results"):
+    for row in _result_rows(data, "results"):
         yield _hit(row.get("url"), row.get("title"), row.get("page_age"), row.get("description"), row.get("extra_snippets"))  # fmt: skip
 
 
 def _wikipedia(data: Any) -> Iterator[Hit]:
-    for row in _rows(data, "search"):
+    for row in _result_rows(data, "search"):
         title = row.get("title")
         if isinstance(title, str):
             yield _hit(wikipedia_url(title), title, "")
 
 
 def _gdelt(data: Any) -> Iterator[Hit]:
-    for row in _rows(data, "articles"):
-        yield _hit(row.get("url"), row.get("title"), _spread(row.get("seendate")))
+    for row in _result_rows(data, "articles"):
+        yield _hit(row.get("url"), row.get("title"), _spread_stamp(row.get("seendate")))
 
 
-def _spread(digits: Any) -> str:
+def _spread_stamp(digits: Any) -> str:
     match = (
         re.fullmatch(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z", digits) if isinstance(digits, str) else None
     )
@@ -150,7 +150,9 @@ def _sec(data: Any) -> Iterator[Hit]:
 
 def _named(content: str, published: str) -> Callable[[Any], Iterator[Hit]]:
     def read(data: Any) -> Iterator[Hit]:
-        rows = _rows(data, "results") if isinstance(data, dict) else _rows({"rows": data}, "rows")
+        rows = (
+            _result_rows(data, "results") if isinstance(data, dict) else _result_rows({"rows": data}, "rows")
+        )
         for row in rows:
             yield _hit(row.get("url"), row.get("title"), row.get(published), row.get(content))
 

@@ -43,11 +43,11 @@ def merged(hits: Iterable[Hit]) -> list[Hit]:
         key = page if page in by_page else by_title.get(title, page)
         by_title.setdefault(title, key)
         other = by_page.get(key)
-        by_page[key] = hit if other is None else _joined(other, hit)
+        by_page[key] = hit if other is None else _merged_hit(other, hit)
     return list(by_page.values())
 
 
-def _joined(first: Hit, other: Hit) -> Hit:
+def _merged_hit(first: Hit, other: Hit) -> Hit:
     longer = max(first, other, key=lambda hit: len(hit.text))
     return replace(
         first,

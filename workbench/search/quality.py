@@ -52,14 +52,14 @@ def quality_of(url: str) -> Quality:
     """
     host = host_of(url)
     # a paper's own blog is a blog
-    if _below(host, _BLOG) or _BLOG_PATH.match(url):
+    if _is_below_any(host, _BLOG) or _BLOG_PATH.match(url):
         return "blog"
-    if _OFFICIAL.search(host) or _below(host, _PRIMARY):
+    if _OFFICIAL.search(host) or _is_below_any(host, _PRIMARY):
         return "primary"
-    if _below(host, _WIRE):
+    if _is_below_any(host, _WIRE):
         return "wire"
-    return "press" if _below(host, _PRESS) else "unknown"
+    return "press" if _is_below_any(host, _PRESS) else "unknown"
 
 
-def _below(host: str, sites: tuple[str, ...]) -> bool:
+def _is_below_any(host: str, sites: tuple[str, ...]) -> bool:
     return any(is_below(host, site) for site in sites)

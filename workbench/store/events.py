@@ -219,10 +219,10 @@ def parse_event(data: dict[str, Any]) -> Event:
     try:
         return cast(Event, _MODELS[data["kind"]].model_validate(data))
     except (KeyError, TypeError, ValidationError):
-        return _adapter().validate_python(data)  # it refuses too, in words that name the kind
+        return _event_adapter().validate_python(data)  # it refuses too, in words that name the kind
 
 
 @cache
-def _adapter() -> TypeAdapter[Event]:
+def _event_adapter() -> TypeAdapter[Event]:
     """The schema of all kinds in one, which takes longer to build than most commands to run."""
     return TypeAdapter(Event)

@@ -22,7 +22,7 @@ _SAME_ADDRESS = (
 )
 
 
-def _key(address: Address) -> tuple[object, ...]:
+def _address_key(address: Address) -> tuple[object, ...]:
     return (
         address.run,
         address.node,
@@ -43,13 +43,13 @@ class ModelLedger:
     def holds(self, address: Address) -> bool:
         """Whether any reply is recorded at this address, to whatever request."""
         query = f"SELECT 1 FROM model_calls WHERE {_SAME_ADDRESS} LIMIT 1"
-        return bool(self._store.query(query, _key(address)))
+        return bool(self._store.query(query, _address_key(address)))
 
     def recall(self, address: Address, request_hash: str) -> ModelReply | None:
         """Return the reply recorded at this address for this very request, or None."""
         rows = self._store.query(
             f"SELECT reply FROM model_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
-            (*_key(address), request_hash),
+            (*_address_key(address), request_hash),
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
 
@@ -63,7 +63,7 @@ class ModelLedger:
         """
         rows = self._store.query(
             f"SELECT request, request_hash, reply FROM model_calls WHERE {_SAME_ADDRESS} ORDER BY id DESC",
-            _key(address),
+            _address_key(address),
         )
         for row in rows:
             asked_with = orjson.loads(self._store.body(row["request"]))
@@ -96,7 +96,7 @@ class ModelLedger:
                 db,
                 "model_calls",
                 (
-                    *_key(address),
+                    *_address_key(address),
                     utc_now(),
                     request_hash,
                     request_body,
@@ -136,7 +136,7 @@ class ModelLedger:
         rows = self._store.query(
             "SELECT reply FROM model_calls WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ?"
             " ORDER BY id DESC LIMIT 1",
-            _key(place)[:5],
+            _address_key(place)[:5],
         )
         return reply_from_json(orjson.loads(self._store.body(rows[0]["reply"]))) if rows else None
 
@@ -173,7 +173,7 @@ class ModelLedger:
         rows = self._store.query(
             "SELECT stage, step, retry, request, reply FROM model_calls"
             " WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ? ORDER BY id",
-            _key(place)[:4],
+            _address_key(place)[:4],
         )
         messages: dict[str, dict[str, Any]] = {}
 
@@ -199,7 +199,7 @@ class ModelLedger:
         rows = self._store.query(
             "SELECT reply FROM model_calls WHERE run_id = ? AND node = ? AND trial = ? AND attempt = ?"
             f" AND id >= (SELECT min(id) FROM model_calls WHERE {_SAME_ADDRESS}) ORDER BY id",
-            (*_key(address)[:4], *_key(address)),
+            (*_address_key(address)[:4], *_address_key(address)),
         )
         return [reply_from_json(orjson.loads(self._store.body(row["reply"]))) for row in rows]
 
@@ -325,7 +325,7 @@ class ApiLedger:
         """Return the row recorded at this address for this very request, or None."""
         rows = self._store.query(
             f"SELECT * FROM api_calls WHERE {_SAME_ADDRESS} AND request_hash = ? ORDER BY id DESC LIMIT 1",
-            (*_key(address), request_hash),
+            (*_address_key(address), request_hash),
         )
         return self._row(rows[0]) if rows else None
 
@@ -341,7 +341,7 @@ class ApiLedger:
                 db,
                 "api_calls",
                 (
-                    *_key(row.address),
+                    *_address_key(row.address),
                     row.at_utc,
                     row.path,
                     orjson.dumps(row.asked, default=str).decode(),

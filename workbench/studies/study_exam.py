@@ -82,13 +82,13 @@ def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
             own = JointQuestion(
                 id=f"{question.id}@{horizon}" if horizon else question.id,
                 title=question.title + (f" (by {horizon})" if horizon else ""),
-                names={event.id: _name(question, event.part) for event in events},
+                names={event.id: _part_name(question, event.part) for event in events},
             )
             joint |= dict.fromkeys(own.names, own)
     return joint
 
 
-def _name(question: Question, part: str) -> str:
+def _part_name(question: Question, part: str) -> str:
     match question.kind:
         case "threshold" | "numeric":
             return f"{question.side} {part}" + (f" {question.unit}" if question.unit else "")
@@ -196,7 +196,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     if len(parts) > 1 and spec.cutoffs == "one":
         dues = [frozenset(_cutoffs(part.events).values()) for part in parts]
         if len(set(dues)) > 1:
-            shown = " and ".join(_days(each) for each in dues)
+            shown = " and ".join(_span_of_days(each) for each in dues)
             problems.append(
                 f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
             )
@@ -205,7 +205,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     if twice:
         problems.append(f"exam: event {twice[0]!r} is there twice ({len(twice)} of them in all)")
         return None, problems
-    events = parts[0].events if len(parts) == 1 else _joined([part.events for part in parts])
+    events = parts[0].events if len(parts) == 1 else _joined_events([part.events for part in parts])
     events = _sized(events, spec)
     unresolved = np.flatnonzero(np.isnan(events.outcome))
     left_out: tuple[str, ...] = ()
@@ -322,7 +322,7 @@ def _sized(events: Events, spec: StudySpec) -> Events:
     return events.take(rows)
 
 
-def _joined(parts: list[Events]) -> Events:
+def _joined_events(parts: list[Events]) -> Events:
     frame = pd.concat([part.frame for part in parts], ignore_index=True)
     return replace(
         parts[0],
@@ -342,7 +342,7 @@ def _cutoffs(events: Events) -> dict[str, str]:
     return {event: day for event, day in zip(events.event_id.tolist(), days, strict=True) if day}
 
 
-def _days(days: frozenset[str]) -> str:
+def _span_of_days(days: frozenset[str]) -> str:
     ordered = sorted(days)
     return ordered[0] if len(ordered) == 1 else f"{ordered[0]} to {ordered[-1]}" if ordered else "none"
 

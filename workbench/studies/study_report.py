@@ -73,7 +73,7 @@ def rule_weights(store: Store, state: StudyState) -> dict[str, list[float]]:
 
 
 @cache
-def _environment() -> "Environment":
+def _report_environment() -> "Environment":
     return html_environment("workbench.studies", number=decimals, share=_share)
 
 
@@ -87,7 +87,7 @@ def page(results: Mapping[str, Any], figures: Mapping[str, tuple[str, bytes]]) -
         {"name": name, "caption": caption, "data": base64.b64encode(png).decode()}
         for name, (caption, png) in figures.items()
     ]
-    return _environment().get_template("report.html.j2").render(results=results, pictures=pictures)
+    return _report_environment().get_template("report.html.j2").render(results=results, pictures=pictures)
 
 
 _CELLS = (

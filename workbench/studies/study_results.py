@@ -127,7 +127,7 @@ def _arm(
     }
     entry["by_type"] = scorecard(q, rows, exam.events, ["brier", "brier_index", "metaculus_baseline"])
     entry |= _utility(q, o)
-    entry |= _returns(p, exam)
+    entry |= _betting_returns(p, exam)
     return entry
 
 
@@ -144,7 +144,7 @@ def _utility(p: FloatArray, o: FloatArray) -> dict[str, Any]:
     return {"soft": per_task.soft, "hard": per_task.hard}
 
 
-def _returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
+def _betting_returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
     """Average return and Sharpe ratio of betting against the crowd's price; None where there is none."""
     empty: dict[str, Any] = {"average_return": None, "sharpe": None, "bets": 0}
     if "crowd" not in exam.events.frame.columns:

@@ -115,7 +115,7 @@ def exam_mix_problems(settings: Mapping[str, Any], exam: "StudyExam") -> list[st
         try:
             rebalance(exam.events.text(column), mix, seed=0)
         except ScienceError as error:
-            problems.append(f"rebalance: {_name(mix)}: {' '.join(str(error).split())}")
+            problems.append(f"rebalance: {_mix_words(mix)}: {' '.join(str(error).split())}")
     return problems
 
 
@@ -134,13 +134,13 @@ def mix_scores(
     names, counts = np.unique(labels, return_counts=True)
     shares = {str(name): float(count) / len(labels) for name, count in zip(names, counts, strict=True)}
     whole = {arm: np.array([np.nanmean(each)]) for arm, each in scores.items()}
-    rows = [_mix_row("as it is: " + _name(shares), len(labels), whole, whole)]
+    rows = [_mix_row("as it is: " + _mix_words(shares), len(labels), whole, whole)]
     for mix in _mixes(settings):
         subsets = [
             rebalance(labels, mix, seed=seed) for seed in range(int(settings.get("draws", REBALANCE_DRAWS)))
         ]
         means = {arm: np.array([_mean(each[rows_]) for rows_ in subsets]) for arm, each in scores.items()}
-        rows.append(_mix_row(_name(mix), len(subsets[0]), means, whole))
+        rows.append(_mix_row(_mix_words(mix), len(subsets[0]), means, whole))
     return {"column": column, "mixes": rows}
 
 
@@ -149,7 +149,7 @@ def _mixes(settings: Mapping[str, Any]) -> list[Mapping[str, float]]:
     return list(mixes) if isinstance(mixes, list | tuple) else [mixes]
 
 
-def _name(mix: Mapping[str, float]) -> str:
+def _mix_words(mix: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {100 * share:.0f} %" for name, share in mix.items())
 
 
@@ -211,10 +211,10 @@ def step_statistics(store: "Store", exam: "StudyExam", state: "StudyState") -> d
                 # trials and seeds of one event are one leaf: their mean belief is scored
                 trial = LoopTrial(run_id=cell.event, node=node, arm=cell.arm, trace=trace, outcome=scored)
                 arms.setdefault(cell.arm, []).append(trial)
-    return {arm: _steps(trials) for arm, trials in arms.items()}
+    return {arm: _step_scores(trials) for arm, trials in arms.items()}
 
 
-def _steps(trials: list[LoopTrial]) -> dict[str, Any]:
+def _step_scores(trials: list[LoopTrial]) -> dict[str, Any]:
     submissions = [trial.trace.submission for trial in trials if trial.trace.submission is not None]
     gaps = [submission.gap for submission in submissions if submission.gap is not None]
     curve = brier_by_step([trial for trial in trials if any(p is not None for p in trial.beliefs)], PLAIN)

@@ -70,11 +70,11 @@ def fold(name: str, events: Iterable[Any]) -> StudyState:
             case ev.StudyOpened(study=study, manifest=manifest):
                 state.study, state.manifest = study, manifest
             case ev.ForecastBegun() as event:
-                state.begun[_cell(event)] = event.run
+                state.begun[_study_cell(event)] = event.run
             case ev.ForecastMade() as event:
-                state.forecasts[_cell(event)] = event
+                state.forecasts[_study_cell(event)] = event
             case ev.ForecastMissing() as event:
-                state.missing[_cell(event)] = event
+                state.missing[_study_cell(event)] = event
             case ev.ReasoningJudged(run=run, node=node, model=model) as event:
                 state.judged[run, node, model] = event
             case ev.StudyAudited() as event:
@@ -82,5 +82,5 @@ def fold(name: str, events: Iterable[Any]) -> StudyState:
     return state
 
 
-def _cell(event: ev.ForecastBegun | ev.ForecastMade | ev.ForecastMissing) -> StudyCell:
+def _study_cell(event: ev.ForecastBegun | ev.ForecastMade | ev.ForecastMissing) -> StudyCell:
     return StudyCell(arm=event.arm, event=event.node, seed=event.seed, trial=event.trial)

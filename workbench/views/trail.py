@@ -166,7 +166,7 @@ def evidence_trail(store: Store, state: RunState, node: NodeId, trial: int = 1) 
     ]
     written = _code_cells(store.folder(state.run_id) / "proofs" / notebook_name(node, trial))
     ids = [cell.id for cell in written]
-    calls = tuple(_call(number, row, ids) for number, row in enumerate(rows, 1))
+    calls = tuple(_call_of_row(number, row, ids) for number, row in enumerate(rows, 1))
     cells = tuple(
         replace(cell, calls=tuple(call.number for call in calls if call.cell == cell.id)) for cell in written
     )
@@ -270,7 +270,7 @@ def _spellings(report: str) -> list[str]:
     return [spelling for _, _, spelling in quoted_spans(report)]
 
 
-def _call(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
+def _call_of_row(number: int, row: LedgerRow, cells: Sequence[str]) -> Call:
     meta = row.answer.meta if row.answer is not None else {}
     place = row.address.step
     own = row.address.stage == "cell" and 0 <= place < len(cells)

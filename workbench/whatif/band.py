@@ -101,14 +101,15 @@ def past_windows(tree: Tree, leaves: Iterable[NodeId] | None = None) -> dict[Nod
         records = [
             record
             for match in _BEGIN.finditer(belief.report)
-            if (record := _read(belief.report, match.start(), tree[leaf].statement, belief.p)) is not None
+            if (record := _past_windows_in(belief.report, match.start(), tree[leaf].statement, belief.p))
+            is not None
         ]
         if records:
             windows[leaf] = records[-1]
     return windows
 
 
-def _read(report: str, start: int, statement: str, p: float) -> PastWindows | None:
+def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastWindows | None:
     try:
         data, _ = json.JSONDecoder().raw_decode(report, start)
         if data["statement"] != statement or abs(float(data["p"]) - p) > 1e-9:
@@ -250,7 +251,7 @@ def trials_band(
             f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90 %);"
             " it says how repeatable the answer is, not how sure the event"
         ),
-        together=_together(shared, "Drivers that read the same series are taken to err together"),
+        together=_strongest_pair(shared, "Drivers that read the same series are taken to err together"),
     )
 
 
@@ -281,7 +282,7 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
             " (its central 90 %); it says how well the past is known, not how sure the event"
         ),
         repeats="past windows",
-        together=_together(correlation, "Their errors go together as their past outcomes did"),
+        together=_strongest_pair(correlation, "Their errors go together as their past outcomes did"),
     )
 
 
@@ -300,7 +301,7 @@ def leaf_correlations(store: Store, state: RunState) -> list[dict[str, Any]]:
     return [{"a": first, "b": second, "correlation": rho} for first, second, rho in named]
 
 
-def _together(correlation: Mapping[Pair, float], words: str) -> str:
+def _strongest_pair(correlation: Mapping[Pair, float], words: str) -> str:
     """The strongest pair by name, and how many there are; two decimals, as no reader can use more."""
     if not correlation:
         return ""

@@ -55,11 +55,11 @@ def check_runs(
             raise UsageError(
                 Option("exclusive"), " names the runs of one question, at least two: RUN,RUN,..."
             )
-        if len({_known(states[run_id]) for run_id in group}) > 1:
+        if len({_last_known_day(states[run_id]) for run_id in group}) > 1:
             raise UsageError(f"{', '.join(group)} were made at different cutoffs: they know different things")
     instants: dict[str, list[str]] = {}
     for run_id, state in states.items():
-        instants.setdefault(_known(state), []).append(run_id)
+        instants.setdefault(_last_known_day(state), []).append(run_id)
     if len(instants) > 1:
         left_out.append(f"the runs have {len(instants)} cutoffs: only those of one cutoff are compared")
     findings = []
@@ -78,6 +78,6 @@ def check_runs(
     }
 
 
-def _known(state: RunState) -> str:
+def _last_known_day(state: RunState) -> str:
     """The day up to which a run knows: live runs of one day are compared too."""
     return state.cutoff_instant[:10]

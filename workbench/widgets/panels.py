@@ -101,7 +101,7 @@ def prose(text: str) -> Markup:
 
 
 @cache
-def _environment() -> "Environment":
+def _panel_environment() -> "Environment":
     return html_environment(
         "workbench.widgets",
         age=age,
@@ -113,7 +113,7 @@ def _environment() -> "Environment":
         point_change=point_change,
         points=_points,
         prose=prose,
-        share=_share,
+        share=_share_words,
         sign_off_line=sign_off_line,
         signed=signed,
         short_weight=short_weight,
@@ -124,7 +124,7 @@ def _environment() -> "Environment":
 
 def rendered(template: str, **values: object) -> str:
     """Return a panel's template with these values in it, escaped."""
-    return _environment().get_template(f"{template}.html.j2").render(**values)
+    return _panel_environment().get_template(f"{template}.html.j2").render(**values)
 
 
 def _digits(value: float | None) -> str:
@@ -143,7 +143,7 @@ def _width(share: float) -> str:
     return f"{100 * share:.2f}%"
 
 
-def _share(value: float | None) -> str:
+def _share_words(value: float | None) -> str:
     if value is None:
         return percent(None)
     return f"{MINUS if value < 0 else ''}{percent(abs(value))}"

@@ -48,11 +48,11 @@ def tree_html(tree: Tree | WhatIfSession, without_data: Mapping[NodeId, str] | N
     data; a session knows its own.
     """
     session = tree if isinstance(tree, WhatIfSession) else WhatIfSession(tree, without_data=without_data)
-    shown = _shown(session.rows)
+    shown = _rows_in_reach(session.rows)
     return _template().render(rows=shown, left_out=len(session.rows) - len(shown))
 
 
-def _shown(rows: Mapping[NodeId, Row]) -> list[Row]:
+def _rows_in_reach(rows: Mapping[NodeId, Row]) -> list[Row]:
     """Return the rows of a page that nobody can unfold: all, or as many whole levels as fit, and every edit with its path."""
     if len(rows) <= MOST_ROWS:
         return list(rows.values())

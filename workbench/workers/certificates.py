@@ -49,16 +49,18 @@ def new_certificates(folder: Path) -> None:
         )
     private_folder(folder)
     authority_key = ec.generate_private_key(ec.SECP256R1())
-    name = _name("workbench cluster authority")
+    name = _common_name("workbench cluster authority")
     authority = _signed(name, name, authority_key, authority_key, authority=True)
     for files in (CLIENT, CLUSTER):
         key = ec.generate_private_key(ec.SECP256R1())
-        certificate = _signed(_name(files[0].removesuffix(".pem")), name, key, authority_key, authority=False)
+        certificate = _signed(
+            _common_name(files[0].removesuffix(".pem")), name, key, authority_key, authority=False
+        )
         _write(folder, files, certificate, key)
     _write(folder, (AUTHORITY, None), authority, None)  # last: with it the folder counts as full
 
 
-def _name(text: str) -> "Name":
+def _common_name(text: str) -> "Name":
     from cryptography import x509
     from cryptography.x509.oid import NameOID
 

@@ -315,7 +315,7 @@ async def perform(document: bytes) -> str:
     place.leases[lease.name] = lease
     folder = Path(tempfile.mkdtemp(prefix="workbench-job-"))
     try:
-        lease.work = asyncio.ensure_future(_work(place, lease, order["job"], folder))
+        lease.work = asyncio.ensure_future(_work_on_leaf(place, lease, order["job"], folder))
         await lease.work
     except OwnerGone as gone:
         return str(gone)
@@ -331,7 +331,7 @@ async def perform(document: bytes) -> str:
     return "done"
 
 
-async def _work(place: Workplace, lease: Lease, name: str, folder: Path) -> None:
+async def _work_on_leaf(place: Workplace, lease: Lease, name: str, folder: Path) -> None:
     begun = await lease.call("begin", job=name, inbox=place.inbox_name, worker=place.address)
     job = GroundJob.from_json(begun["content"])
     spec = session_spec(job, folder, "none")  # the paths only

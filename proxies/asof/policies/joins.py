@@ -70,7 +70,7 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     for rows in context.lookups.values():
         for report in rows if isinstance(rows, list) else ():
             known = known_from(get(report, join.field) or get(report, "filingDate"), _PUBLISHED)
-            end = _day(get(report, "date"))
+            end = _joined_day(get(report, "date"))
             if known is None or (end is not None and known <= _end(end)):
                 continue
             key = _key(report, join.on)
@@ -91,7 +91,7 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
             return max(known for gap, known in close if gap == best)
         key = _key(row, join.on)
         hits = published.get(key, []) if key is not None else []
-        own = _day(get(row, "date"))
+        own = _joined_day(get(row, "date"))
         if own is not None:
             # the same label on another period is not a match
             hits = [(end, known) for end, known in hits if end is None or abs((end - own).days) <= 7]
@@ -125,7 +125,7 @@ def _key(row: Any, names: tuple[str, ...]) -> tuple[str, ...] | None:
     return tuple(str(value) for value in values)
 
 
-def _day(value: Any) -> date | None:
+def _joined_day(value: Any) -> date | None:
     return parse_day(value[:10]) if isinstance(value, str) else None
 
 

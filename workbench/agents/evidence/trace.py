@@ -120,7 +120,9 @@ def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, st
         book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     except (ValueError, nbformat.ValidationError) as error:
         return [("notebook", None, f"the proof notebook cannot be read: {error}")]
-    wanted, present = ({cell.get("id"): _shown(cell) for cell in each.cells} for each in (expected, book))
+    wanted, present = (
+        {cell.get("id"): _reader_sees(cell) for cell in each.cells} for each in (expected, book)
+    )
     return [
         ("notebook", cell, "is not what the trace says")
         for cell in dict.fromkeys((*wanted, *present))
@@ -128,7 +130,7 @@ def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, st
     ]
 
 
-def _shown(cell: Any) -> tuple[str, str, list[Any]]:
+def _reader_sees(cell: Any) -> tuple[str, str, list[Any]]:
     """What a reader sees of a cell."""
     outputs = [
         {key: value for key, value in output.items() if key not in ("metadata", "execution_count")}

@@ -89,7 +89,7 @@ def _step_cells(trace: Trace, ran: Mapping[str, Any]) -> list[Any]:
             if call.cell is not None and call.cell in ran:
                 cells.append(ran[call.cell])
             else:
-                cells.append(_markdown(f"trace-{number:03d}-{call.number:02d}", _call(call)))
+                cells.append(_markdown(f"trace-{number:03d}-{call.number:02d}", _call_code(call)))
     return cells
 
 
@@ -172,7 +172,7 @@ def _step(number: int, step: TraceStep) -> str:
     return "\n\n".join(parts)
 
 
-def _call(call: TraceCall) -> str:
+def _call_code(call: TraceCall) -> str:
     arguments = json.dumps(dict(call.arguments), ensure_ascii=False, sort_keys=True)
     lines = [
         f"`{call.tool}`" + (" (brought nothing)" if call.failed else ""),
@@ -196,7 +196,7 @@ def _sources(trace: Trace) -> str:
             for identity in piece.sources:
                 cited.setdefault(identity, []).append(side)
     rows = [
-        f"| {source.id} | {source.published or 'undated'} | {_cell(source.title)} | {_cell(_short(source.origin))} |"
+        f"| {source.id} | {source.published or 'undated'} | {_table_cell(source.title)} | {_table_cell(_short(source.origin))} |"
         f" {', '.join(dict.fromkeys(cited.get(source.id, ())))} |"
         for source in trace.sources
     ]
@@ -250,7 +250,7 @@ def _inert_markdown(text: str) -> str:
     return _HEADING.sub(r"\\\1", text.replace("](", "]\\(").replace("]:", "]\\:").replace("][", "]\\["))
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     """Foreign text in a table: code, and nothing else."""
     return "`" + " ".join(text.replace("`", "'").replace("|", "¦").split()) + "`"
 

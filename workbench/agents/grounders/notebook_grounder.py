@@ -310,7 +310,7 @@ class _Proof:
         fault = ""
         while result.status != "ok":
             self.failed_cells += 1
-            fault = _fault(result)
+            fault = _cell_fault(result)
             if _source_refuses(result):
                 self.refusals += 1
                 self.refused = fault
@@ -448,14 +448,14 @@ def _source_refuses(result: CellResult) -> bool:
     return error is not None and error.ename in _REFUSALS and _NO_WAY.search(error.evalue) is not None
 
 
-def _fault(result: CellResult) -> str:
+def _cell_fault(result: CellResult) -> str:
     if result.error is None:
         return result.status
     return f"{result.error.ename}: {result.error.evalue}"
 
 
 def _error_text(result: CellResult, limit: int) -> str:
-    text = result.text(limit).strip("\n") or _fault(result)
+    text = result.text(limit).strip("\n") or _cell_fault(result)
     if result.status == "timeout":
         return f"{text}\n(The cell ran longer than a cell may, and was stopped. Do less, or do it faster.)"
     if result.status == "died":

@@ -45,7 +45,7 @@ def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """
     masked = _DATE.sub(lambda match: " " * len(match[0]), text)
     for match in _NUMBER.finditer(masked):
-        if not _is_word(_value(match[0]), match[0]):
+        if not _is_word(_number_of(match[0]), match[0]):
             yield match.start(), match.end(), match[0]
 
 
@@ -55,7 +55,7 @@ def printed_by(spelling: str, outputs: Sequence[str], scales: Sequence[float] = 
     >>> printed_by("61.3", ["38 windows", "share 0.6129"])
     1
     """
-    quoted = _value(spelling)
+    quoted = _number_of(spelling)
     for place, text in enumerate(outputs):
         if any(_rounds_to(value, quoted, spelling, scales) for value in _values(text)):
             return place
@@ -83,13 +83,13 @@ def _values(text: str) -> tuple[float, ...]:
     return tuple(value for value, _ in _numbers(text))
 
 
-def _value(spelling: str) -> float:
+def _number_of(spelling: str) -> float:
     return float(spelling.replace(",", "").replace("−", "-"))
 
 
 def _numbers(text: str) -> Iterable[tuple[float, str]]:
     for match in _NUMBER.finditer(_DATE.sub(" ", text)):
-        value = _value(match[0])
+        value = _number_of(match[0])
         if math.isfinite(value):
             yield value, match[0]
 

@@ -108,7 +108,8 @@ class RouterGrounder:
         if named is not None:
             return Route(grounders=named, by="person", reason="named for this leaf")
         route = route_by_rule(
-            Leaf(statement=task.node.statement, series=_series(task), market=_market(task)), self._candidates
+            Leaf(statement=task.node.statement, series=_series(task), market=_market_words(task)),
+            self._candidates,
         )
         if route is not None or not self._candidates.names:
             return route
@@ -216,7 +217,7 @@ def _series(task: LeafTask) -> str:
     return " and ".join(map(str, leaf.refs))
 
 
-def _market(task: LeafTask) -> str:
+def _market_words(task: LeafTask) -> str:
     try:
         return str(market_of(task))
     except ClaimRefused:

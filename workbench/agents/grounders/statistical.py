@@ -79,7 +79,7 @@ class StatisticalGrounder:
         belief = Belief(
             p=numbers.p,
             key_factor=_key_factor(numbers),
-            report=_report(leaf, numbers, task.node.statement, by_paths=self._method == "paths"),
+            report=_series_report(leaf, numbers, task.node.statement, by_paths=self._method == "paths"),
         )
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 
@@ -111,7 +111,7 @@ def _key_factor(numbers: SeriesEstimate) -> str:
     return f"{base}{spread} give {numbers.p:.2f}."
 
 
-def _report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *, by_paths: bool) -> str:
+def _series_report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *, by_paths: bool) -> str:
     names = " and ".join(map(str, leaf.refs))
     listed = ", ".join(f"{name} {value:.3f}" for name, value in numbers.models.items())
     beside = ", ".join(f"{name} {value:.3f}" for name, value in numbers.comparators.items())

@@ -79,7 +79,7 @@ def parse_analysis(text: str, *, require_polarity: bool = True) -> AnalysisReply
         return _analysis(data, require_polarity)
 
     try:
-        analysis, prose = read_json(text, read, what=JSON_BLOCK, merge=_joined)
+        analysis, prose = read_json(text, read, what=JSON_BLOCK, merge=_joined_analyses)
     except MalformedReply as malformed:
         # The end tag counts only in a reply without a block that could be meant; beside one it is ignored.
         if END_OF_ANALYSIS in text and not re.search(r"```[ \t]*json|\"parent\"", text, re.IGNORECASE):
@@ -106,10 +106,10 @@ def _analysis(data: Any, require_polarity: bool) -> AnalysisReply:
         raise MalformedReply("the JSON must be a list with at least one object, one per expanded parent")
     names: dict[str, NodeId] = {}
     expansions = [_expansion(check_form(_GroupShape, item), require_polarity, names) for item in data]
-    return _joined([AnalysisReply(expansions=tuple(expansions))])
+    return _joined_analyses([AnalysisReply(expansions=tuple(expansions))])
 
 
-def _joined(parts: list[AnalysisReply]) -> AnalysisReply:
+def _joined_analyses(parts: list[AnalysisReply]) -> AnalysisReply:
     """One analysis of several blocks, parents before their children; two different ones of one parent are ambiguous."""
     expansions: dict[NodeId, Expansion] = {}
     for expansion in (expansion for part in parts for expansion in part.expansions):

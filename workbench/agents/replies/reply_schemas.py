@@ -28,7 +28,7 @@ def _object(**properties: Any) -> dict[str, Any]:
     }
 
 
-def _list(items: dict[str, Any]) -> dict[str, Any]:
+def _list_schema(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
@@ -36,10 +36,10 @@ def _list(items: dict[str, Any]) -> dict[str, Any]:
 ANALYSIS = ReplySchema(
     name="analysis",
     schema=_object(
-        expansions=_list(
+        expansions=_list_schema(
             _object(
                 parent=_TEXT,
-                children=_list(
+                children=_list_schema(
                     _object(
                         statement=_TEXT,
                         polarity={"type": "string", "enum": ["Positive", "Negative"]},

@@ -66,7 +66,7 @@ def whatif(
     if full:
         result = _full(store, state, played, yes=yes)
         if not as_json:
-            _compare(result)
+            _print_rules(result)
         if scenario is not None and result.asked_again:
             confirm(f"keep this as {scenario}?", yes=yes)
     if scenario is not None:
@@ -141,7 +141,7 @@ def _full(store: Store, state: RunState, edits: tuple[Edit, ...], *, yes: bool) 
     )
 
 
-def _compare(result: WhatIfResult) -> None:
+def _print_rules(result: WhatIfResult) -> None:
     """Print the old and the new rule of each proposition that was asked about, number by number, then both texts."""
     rows = []
     for change in result.asked_again or ():

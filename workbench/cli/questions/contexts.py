@@ -88,7 +88,7 @@ def contexts(
     questions = load_set(store, name)
     if question:
         rows = book.stored_contexts(store, name, questions[question].id)
-        _show(reference, [book.read_context(store, row) for row in rows], as_json=as_json)
+        _show_contexts(reference, [book.read_context(store, row) for row in rows], as_json=as_json)
         return
     options = GatherOptions(
         model=model,
@@ -157,7 +157,7 @@ def _wanted(question: Question, cutoff: str, schedule: HalvingSchedule | None) -
     return [Wanted(question, Cutoff.parse(own, now=now))]
 
 
-def _show(reference: str, entries: list[SharedContext], *, as_json: bool) -> None:
+def _show_contexts(reference: str, entries: list[SharedContext], *, as_json: bool) -> None:
     if as_json:
         emit_json(
             {"question": reference, "contexts": [{**each.to_json(), "text": each.text} for each in entries]}

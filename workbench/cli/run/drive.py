@@ -192,7 +192,7 @@ def drive(
         )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
         return Ended(run_id, stop)
-    if ended.error is not None and _code(ended.error) == BUG:
+    if ended.error is not None and _exit_code(ended.error) == BUG:
         raise ended.error
     return ended
 
@@ -277,7 +277,7 @@ def finish(store: Store, ended: Ended, *, plan_only: bool, as_json: bool) -> str
         fail(error)
     run = view(store, run_id)
     # A run that was stopped can be resumed, so its document so far is a result; after a mistake of the caller there is none.
-    if as_json and (error is None or _code(error) in (STOPPED, PROVIDER)):
+    if as_json and (error is None or _exit_code(error) in (STOPPED, PROVIDER)):
         emit_json(run.document())
     elif error is None:
         waiting = ended.record is not None and run.record() is None
@@ -289,7 +289,7 @@ def finish(store: Store, ended: Ended, *, plan_only: bool, as_json: bool) -> str
             echo("\n".join(record_lines(record)) if record else later_record(run_id))
     if error is not None:
         say(f"workbench: {_ending(error, run_id)}")
-        raise typer.Exit(_code(error))
+        raise typer.Exit(_exit_code(error))
 
     if plan_only:
         say(cost_line(run.state))
@@ -303,10 +303,10 @@ def _ending(error: BaseException, run_id: str) -> str:
     if isinstance(error, KeyboardInterrupt | asyncio.CancelledError):
         return f"stopped by hand; {goes_on}"
     # These messages say themselves how to go on.
-    if _code(error) in (USAGE, ISOLATION) or "resume" in str(error):
+    if _exit_code(error) in (USAGE, ISOLATION) or "resume" in str(error):
         return one_line(error)
     return f"{one_line(error)} ({goes_on})"
 
 
-def _code(error: BaseException) -> int:
+def _exit_code(error: BaseException) -> int:
     return STOPPED if isinstance(error, KeyboardInterrupt | asyncio.CancelledError) else exit_code(error)

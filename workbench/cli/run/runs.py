@@ -109,10 +109,10 @@ def _show(store: Store, state: RunState, named: str, whole: bool, open_note: boo
     if open_note:
         from workbench.reports.note_page import report_html
 
-        _open(report_html(store, state))
+        _open_in_browser(report_html(store, state))
 
 
-def _open(page: str) -> None:
+def _open_in_browser(page: str) -> None:
     """Write a page of ours where nobody else can, and open it in the person's browser."""
     # Not removed: when the browser has read it nobody knows.
     path = Path(tempfile.mkdtemp(prefix="workbench-note-")) / "note.html"
@@ -181,12 +181,12 @@ def list_runs(
     if as_json:
         emit_json(rows)
     else:
-        _print(rows, store.home, chosen=bool(tag or search))
+        _print_runs(rows, store.home, chosen=bool(tag or search))
     if damaged:
         raise typer.Exit(WANTING)
 
 
-def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
+def _print_runs(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
     if not rows and chosen:
         say(f"no run in {home} has these tags and words: `workbench runs` lists all")
         return
@@ -203,7 +203,7 @@ def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
             row["run_id"],
             row["state"] or row["status"],
             percent(row["p"]),
-            *((_change(row),) if moved else ()),
+            *((_point_change(row),) if moved else ()),
             *(_outcome_cells(row["outcome"]) if resolved else ()),
             row["cutoff"],
             row["age"] or NO_VALUE,
@@ -226,7 +226,7 @@ def _print(rows: list[dict[str, Any]], home: Path, *, chosen: bool) -> None:
             echo(f"{row['run_id']}: {row['not_installed']}")
 
 
-def _change(row: dict[str, Any]) -> str:
+def _point_change(row: dict[str, Any]) -> str:
     return NO_VALUE if row["before"] is None else point_change(row["before"]["p"], row["p"])
 
 

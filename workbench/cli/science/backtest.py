@@ -51,7 +51,7 @@ def backtest(
         str,
         typer.Option(
             "--forecaster",
-            help="tree: the answer of the key-free tree; series: the claim by its own series alone; paths: the ensemble's paths of it.",
+            help="tree, or paths: the answer of the key-free tree, which is the forecast of its series' paths; series: the models of one claim, as it answered before.",
             hidden=True,
         ),
     ] = "tree",

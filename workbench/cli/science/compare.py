@@ -89,10 +89,10 @@ def compare(
     if json:
         emit_json(with_exam(document, chosen))
         return
-    _show(document)
+    _show_comparison(document)
 
 
-def _show(document: dict[str, Any]) -> None:
+def _show_comparison(document: dict[str, Any]) -> None:
     scores = next(iter(document["paired_bootstrap"].values()))
     rows = []
     for name, parts in document["paired_test"].items():

@@ -76,7 +76,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     notebook = shipped_notebook("dashboard.ipynb")
     config = Config()
     config.Voila.ip = HOST
-    config.Voila.port = _checked(port) if port is not None else DEFAULT_PORT
+    config.Voila.port = _free_port(port) if port is not None else DEFAULT_PORT
     # A port that was asked for is taken or refused; moving on to the next would leave the person with a dead address.
     config.Voila.port_retries = 0 if port is not None else 100
     config.Voila.token = token
@@ -109,7 +109,7 @@ def shipped_notebook(name: str) -> Path:
     raise UsageError(f"{name} is not installed under {sys.prefix}/share: install analyst-workbench again")
 
 
-def _checked(port: int) -> int:
+def _free_port(port: int) -> int:
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
         # Without it a port counts as taken for about a minute after the last server on it has ended.
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

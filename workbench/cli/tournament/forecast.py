@@ -134,7 +134,7 @@ def forecast(
         except (WorkbenchError, SandboxError, ProxyError) as error:
             say(f"workbench: {one_line(error)}")
             failures.append((set_name, one_line(error), exit_code(error)))
-    _report(done, failures, as_json=as_json, quiet=quiet, plan_only=plan_only)
+    _print_forecasts(done, failures, as_json=as_json, quiet=quiet, plan_only=plan_only)
     if failures:
         raise typer.Exit(failures[0][2])
 
@@ -206,7 +206,7 @@ def _counts(store: Store, name: str) -> dict[str, int]:
     return {"forecasts": len(study.forecasts), "missing": len(study.missing)}
 
 
-def _report(
+def _print_forecasts(
     done: list[dict[str, Any]],
     failures: list[tuple[str, str, int]],
     *,

@@ -191,7 +191,7 @@ class ModelGateway:
         if self.announce is None:
             return False
         names = (name_for(self.model, request), *self.names)
-        places = [_place(address, request.canonical_hash(name)) for name in names]
+        places = [_ledger_place(address, request.canonical_hash(name)) for name in names]
         events = (stored.event for stored in self.announce.events(address.run, kinds=("call.asked",)))
         return any(
             all(getattr(event, key) == value for key, value in place.items())
@@ -279,7 +279,7 @@ class ModelGateway:
         self._append(
             address.run,
             ev.CallAsked(
-                **_place(address, digest),
+                **_ledger_place(address, digest),
                 model=model,
                 worst_usd=worst_usd,
                 worst_tokens=worst_tokens,
@@ -290,7 +290,7 @@ class ModelGateway:
 
     def _unbilled(self, address: Address, digest: str, error: BaseException) -> None:
         if self.announce is not None:
-            event = ev.CallUnbilled(**_place(address, digest), reason=str(error)[:300])
+            event = ev.CallUnbilled(**_ledger_place(address, digest), reason=str(error)[:300])
             self._append(address.run, event)
 
     def _append(self, run_id: str, event: Event) -> None:
@@ -300,7 +300,7 @@ class ModelGateway:
             self.announce.append(run_id, event)
 
 
-def _place(address: Address, digest: str) -> dict[str, object]:
+def _ledger_place(address: Address, digest: str) -> dict[str, object]:
     return {
         "node": address.node,
         "trial": address.trial,

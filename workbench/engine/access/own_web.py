@@ -127,7 +127,9 @@ def own_asker(
     """
     budget = Budget(BudgetLimits(usd=budget_usd), usd=spent_usd)
     if run != RUN:
-        budget.run.name = run.replace(":", " ", 1)  # as the message names whose budget it is
+        # As messages name whose budget it is; "night" is what a round's stream is called.
+        sort, _, stream = run.partition(":")
+        budget.run.name = f"{'round' if sort == 'night' else sort} {stream}".strip()
     gateway = ModelGateway(
         open_models(name, api_base=api_base),
         ModelLedger(store),

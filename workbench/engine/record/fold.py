@@ -110,9 +110,9 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.RunSealed():
             state.isolation = event.isolation
         case ev.TreeExpanded():
-            state.tree = _tree(store, state, event.tree)
+            state.tree = _stored_tree(store, state, event.tree)
         case ev.TreePlanned() | ev.TreeEdited():
-            state.tree, state.planned = _tree(store, state, event.tree), True
+            state.tree, state.planned = _stored_tree(store, state, event.tree), True
         case event if isinstance(event, LEAF_EVENTS):
             apply_to_leaf(store, state, stored)
         case ev.NodeSynthesized():
@@ -214,7 +214,7 @@ def _count_time(state: RunState, stored: StoredEvent) -> None:
     state.last_utc = stored.at_utc
 
 
-def _tree(store: Bodies, state: RunState, digest: str) -> Tree:
+def _stored_tree(store: Bodies, state: RunState, digest: str) -> Tree:
     tree = tree_from_json(orjson.loads(store.body(digest)), missing="keep")
     _note_missing(state, [rule for node in tree.inner() if (rule := tree[node].rule) is not None])
     return tree

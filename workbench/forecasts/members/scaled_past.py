@@ -144,7 +144,7 @@ def _months(days: Days) -> IntArray:
 
 
 def smoothed(values: ArrayLike, share: float) -> FloatArray:
-    """Return the exponential average through each value, which enters with this share; the first value begins it.
+    """Return the exponential average through each value, which enters with this share; the first value begins it; of each column.
 
     By pandas, since scipy's filters load all of its statistics: half a second in every process that reads a series.
 
@@ -153,7 +153,9 @@ def smoothed(values: ArrayLike, share: float) -> FloatArray:
     >>> smoothed([1.0, 3.0, 3.0], 0.5).tolist()
     [1.0, 2.0, 2.5]
     """
-    return np.array(pd.Series(np.asarray(values)).ewm(alpha=share, adjust=False).mean(), dtype=np.float64)
+    table = np.asarray(values)
+    series = pd.Series(table) if table.ndim == 1 else pd.DataFrame(table)
+    return np.array(series.ewm(alpha=share, adjust=False).mean(), dtype=np.float64)
 
 
 def _steps_grow_with_level(values: FloatArray) -> bool:

@@ -266,9 +266,9 @@ class LiteLLMModel:
             wanted["tools"] = [wire_tool(tool) for tool in tools]
             if choice is not None:
                 wanted["tool_choice"] = choice
-        if self._provider in _KEYED_CACHES and self._api_base is None and not _alone(request):
+        if self._provider in _KEYED_CACHES and self._api_base is None and not _is_only_request(request):
             wanted["prompt_cache_key"] = cache_key(request)
-        if self._marks_cache and not _alone(request):
+        if self._marks_cache and not _is_only_request(request):
             mark_for_cache(arguments["messages"], ends=request.choice != "auto")
         if request.reply_schema is not None and abilities.asks_schema(request):
             wanted["response_format"] = wire_schema(request.reply_schema)
@@ -504,7 +504,7 @@ def _asks_for_key(text: str) -> bool:
     )
 
 
-def _alone(request: ModelRequest) -> bool:
+def _is_only_request(request: ModelRequest) -> bool:
     """Whether a request is, but for mishaps, the only one of its dialogue: nothing will be read from a cache again."""
     return request.choice != "auto" and not request.tools
 

@@ -44,7 +44,7 @@ def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
                 continue
             if isinstance(data, dict) and isinstance(data.get("name"), str):
                 arguments = data.get("arguments", data.get("parameters")) or {}
-                calls.append(_parsed(f"text-{number}", data["name"], arguments))
+                calls.append(_tool_call(f"text-{number}", data["name"], arguments))
         if calls:
             return tuple(calls), pattern.sub("", text).strip()
     return (), text
@@ -108,10 +108,10 @@ def _call(call: Any) -> ToolCall:
         arguments = json.loads(text)
     except ValueError:
         arguments = text
-    return _parsed(str(call.id), str(call.function.name), arguments)
+    return _tool_call(str(call.id), str(call.function.name), arguments)
 
 
-def _parsed(identity: str, name: str, arguments: Any) -> ToolCall:
+def _tool_call(identity: str, name: str, arguments: Any) -> ToolCall:
     if not isinstance(arguments, dict):
         arguments = {MALFORMED: arguments if isinstance(arguments, str) else json.dumps(arguments)}
     return ToolCall(id=well_formed(identity), name=well_formed(name), arguments=_well_formed_json(arguments))

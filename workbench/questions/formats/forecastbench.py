@@ -37,14 +37,16 @@ def read_questions(document: Mapping[str, Any]) -> QuestionFile:
     entries = document["questions"]
     if not isinstance(entries, list):
         raise QuestionError("a ForecastBench question set holds a list under 'questions'")
-    return collect(((_name(entry), entry) for entry in entries), lambda entry: _question(entry, due))
+    return collect(
+        ((_entry_name(entry), entry) for entry in entries), lambda entry: _forecastbench_question(entry, due)
+    )
 
 
-def _name(entry: Any) -> str:
+def _entry_name(entry: Any) -> str:
     return f"{entry.get('source')}/{entry.get('id')}"[:120] if isinstance(entry, dict) else str(entry)[:60]
 
 
-def _question(entry: Mapping[str, Any], due: str) -> Question | str:
+def _forecastbench_question(entry: Mapping[str, Any], due: str) -> Question | str:
     if isinstance(entry["id"], list) or entry.get("combination_of") not in (None, "N/A", []):
         return "a combination of two questions, which are in the set themselves"
     source = text_of(entry["source"])

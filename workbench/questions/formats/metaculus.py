@@ -63,7 +63,7 @@ def read_questions(document: Any) -> QuestionFile:
 def _post(post: Mapping[str, Any]) -> list[Question] | str:
     questions, refused = [], []
     for entry, links in _entries(post):
-        result = _question(post, entry, links)
+        result = _metaculus_question(post, entry, links)
         if isinstance(result, str):
             refused.append(f"{entry.get('id')}: {result}")
         else:
@@ -89,7 +89,9 @@ def _entries(post: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], tuple
         yield pair["question_no"], (Link(kind="given-no", to=condition),)
 
 
-def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Link, ...]) -> Question | str:
+def _metaculus_question(
+    post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Link, ...]
+) -> Question | str:
     resolution = entry.get("resolution")
     if resolution in ("annulled", "ambiguous"):
         return f"resolved as {resolution}"
@@ -115,7 +117,7 @@ def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Li
                     for step in range(1, _LEVELS + 1)
                 )
         case "date":
-            shape = {"kind": "date", "days": _days(scaling)}
+            shape = {"kind": "date", "days": _range_days(scaling)}
         case _:
             return f"a question of type {kind!r}, which the workbench does not know"
     projects = (post.get("projects") or {}).get("category") or []
@@ -145,7 +147,7 @@ def _question(post: Mapping[str, Any], entry: Mapping[str, Any], links: tuple[Li
     )
 
 
-def _days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
+def _range_days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
     low, high = day_of(scaling.get("range_min")), day_of(scaling.get("range_max"))
     if not low or not high or low >= high:
         return ()

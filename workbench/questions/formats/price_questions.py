@@ -82,7 +82,7 @@ def read_price_history(
         long, short = (float(values[0]) for values in rule.asset([first], [last], [days]))
         if abs(long - short) < _SAME:
             return f"long and short are both worth {long:.3f}: they cannot be told apart"
-        asset = _question(own[0], begin, end, first, {LONG: long, SHORT: short})
+        asset = _price_question(own[0], begin, end, first, {LONG: long, SHORT: short})
         return _with_measures(asset, own, begin)
 
     return collect(assets.items(), question)
@@ -114,7 +114,7 @@ def _price_on(prices: Sequence[tuple[str, float]], day: date) -> float | None:
     return known[-1][1]
 
 
-def _question(
+def _price_question(
     row: Mapping[str, str], begin: date, end: date, price: float, payoffs: Mapping[str, float]
 ) -> Question:
     symbol = row["symbol"].strip()

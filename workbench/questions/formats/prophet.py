@@ -30,10 +30,10 @@ def read_questions(text: str) -> QuestionFile:
             entries.append(
                 (str(entry.get("task_id", f"line {number}")) if isinstance(entry, dict) else "", entry)
             )
-    return collect(entries, _question)
+    return collect(entries, _prophet_question)
 
 
-def _question(entry: Mapping[str, Any]) -> Question:
+def _prophet_question(entry: Mapping[str, Any]) -> Question:
     outcomes = tuple(text_of(each) for each in entry["outcomes"])
     metadata = entry.get("metadata") or {}
     resolved = entry.get("resolved_outcome") or {}

@@ -126,10 +126,10 @@ def write_questions(questions: Sequence[Question]) -> str:
     """A row per question, with the columns that are used; `read_questions` reads it back into the same questions."""
     table = [question.to_json() for question in questions]
     used = [name for name in _FIELDS if any(name in row for row in table)]
-    return csv_of(used, [[_cell(name, row.get(name)) for name in used] for row in table])
+    return csv_of(used, [[_csv_cell(name, row.get(name)) for name in used] for row in table])
 
 
-def _cell(name: str, value: Any) -> str:
+def _csv_cell(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name in _LISTS and not any(isinstance(each, str) and "|" in each for each in value):

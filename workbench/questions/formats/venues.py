@@ -98,7 +98,9 @@ def _polymarket(event: Mapping[str, Any]) -> Question | str:
     markets = event.get("markets") or []
     if not markets:
         return "an event without markets"
-    other = [m for m in markets if [text.lower() for text in _list(m.get("outcomes"))] != ["yes", "no"]]
+    other = [
+        m for m in markets if [text.lower() for text in _list_in_text(m.get("outcomes"))] != ["yes", "no"]
+    ]
     if other and len(markets) > 1:
         return f"{len(other)} of its {len(markets)} markets are not of Yes and No"
     if other:
@@ -127,8 +129,10 @@ def _polymarket(event: Mapping[str, Any]) -> Question | str:
 
 
 def _own_outcomes(event: Mapping[str, Any], market: Mapping[str, Any]) -> Question:
-    labels = _list(market.get("outcomes"))
-    prices = [number_of(price) for price in _list(market.get("outcomePrices"))] or [None] * len(labels)
+    labels = _list_in_text(market.get("outcomes"))
+    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))] or [None] * len(
+        labels
+    )
     ended = market.get("closed") is True
     return _choice(
         str(event["slug"]),
@@ -152,7 +156,7 @@ def _own_outcomes(event: Mapping[str, Any], market: Mapping[str, Any]) -> Questi
 
 def _polymarket_quote(market: Mapping[str, Any]) -> Quote:
     ask, bid = number_of(market.get("bestAsk")), number_of(market.get("bestBid"))
-    prices = [number_of(price) for price in _list(market.get("outcomePrices"))]
+    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))]
     # A No share is bought at one minus what is bid for Yes.
     return Quote(
         yes_ask=ask if ask is not None and 0 <= ask <= 1 else None,
@@ -164,7 +168,7 @@ def _polymarket_quote(market: Mapping[str, Any]) -> Quote:
 def _settled(market: Mapping[str, Any]) -> float | None:
     if market.get("closed") is not True:
         return None
-    prices = [number_of(price) for price in _list(market.get("outcomePrices"))]
+    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))]
     return prices[0] if prices and prices[0] in (0.0, 1.0) else None
 
 
@@ -201,7 +205,7 @@ def _labels(names: Sequence[str]) -> list[str]:
     return labels
 
 
-def _list(value: Any) -> list[str]:
+def _list_in_text(value: Any) -> list[str]:
     # Polymarket writes lists as JSON inside a text.
     if isinstance(value, str):
         try:

@@ -236,22 +236,27 @@ def _of_estimate(
         series_class=_class_of(_history(series)),
         base_rate=estimated.base_rate,
         windows=estimated.effective_windows,
-        record={
-            "record": RECORD,
-            "kind": "reference" if claim.reference else "leaf",
-            "statement": statement,
-            "p": round(estimated.p, 6),
-            "base_rate": round(estimated.base_rate, 6),
-            "horizon_days": estimated.horizon,
-            "windows": estimated.windows,
-            "effective_windows": round(estimated.effective_windows, 1),
-            "models": {name: round(value, 6) for name, value in estimated.models.items()},
-            "comparators": {name: round(value, 6) for name, value in estimated.comparators.items()},
-            "weeks_from": estimated.first.isoformat(),
-            "weeks_to": estimated.last.isoformat(),
-            "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in estimated.outcomes),
-        },
+        record=outcome_record(estimated, statement, kind="reference" if claim.reference else "leaf"),
     )
+
+
+def outcome_record(estimated: "LeafEstimate", statement: str, *, kind: str) -> dict[str, Any]:
+    """Return an estimate as the record of a proposition, with its past outcomes week by week; ``kind`` is leaf, reference or inner."""
+    return {
+        "record": RECORD,
+        "kind": kind,
+        "statement": statement,
+        "p": round(estimated.p, 6),
+        "base_rate": round(estimated.base_rate, 6),
+        "horizon_days": estimated.horizon,
+        "windows": estimated.windows,
+        "effective_windows": round(estimated.effective_windows, 1),
+        "models": {name: round(value, 6) for name, value in estimated.models.items()},
+        "comparators": {name: round(value, 6) for name, value in estimated.comparators.items()},
+        "weeks_from": estimated.first.isoformat(),
+        "weeks_to": estimated.last.isoformat(),
+        "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in estimated.outcomes),
+    }
 
 
 def _history(series: "pd.Series") -> "History":

@@ -249,9 +249,10 @@ def path_words(p: float, record: Mapping[str, Any]) -> str:
         said = "true" if p == 1 else "false"
         return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows. p = {p:g}."
     weights = record.get("weights", {})
+    # By name: a record that was stored and read has another order.
     listed = ", ".join(
         f"{name} {float(value):.3f} (weight {float(weights.get(name, 0.0)):.2f})"
-        for name, value in record["models"].items()
+        for name, value in sorted(record["models"].items())
     )
     return (
         f"The estimate is the share of the simulated paths on which it comes true: p = {p:.4f}. {len(record['models'])} models draw "

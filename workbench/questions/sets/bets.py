@@ -86,7 +86,7 @@ def settled_document(
     if edge_by not in ("own", "quotes"):
         raise UsageError(Option("edge_by"), f" is own or quotes, not {edge_by!r:.40}")
     outcomes = {event.id: event.outcome for event in questions.events()}
-    closing = _closing(questions.questions.values())
+    closing = _implied_prices(questions.questions.values())
     settled, waiting = [], []
     for trade in trades:
         if trade["set"] != questions.name:
@@ -135,7 +135,7 @@ def settled_document(
     }
 
 
-def _closing(questions: Iterable[Question]) -> dict[tuple[str, str], float]:
+def _implied_prices(questions: Iterable[Question]) -> dict[tuple[str, str], float]:
     """What the newest quotes imply of each side."""
     implied: dict[tuple[str, str], float] = {}
     for question in questions:

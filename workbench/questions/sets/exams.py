@@ -151,7 +151,7 @@ class Exam:
         return exam
 
 
-def _days(events: Events, column: str) -> Any:
+def _day_column(events: Events, column: str) -> Any:
     text = events.text(column)
     try:
         return text.astype("datetime64[D]")
@@ -171,7 +171,7 @@ def _within(events: Events, column: str, low: str | None, high: str | None) -> A
     keep = np.ones(len(events), dtype=bool)
     if low is None and high is None:
         return keep
-    days = _days(events, column)
+    days = _day_column(events, column)
     if low is not None:
         keep &= days >= np.datetime64(date_or_month(low))
     if high is not None:
@@ -244,7 +244,7 @@ def build_exam(events: Events, rules: ExamRules) -> Exam:
         if cutoff is not None:
             # The cutoff day itself may be in the training data, so a forecast has to be due after it.
             limit = np.datetime64(cutoff + timedelta(days=rules.margin_days))
-            safe &= _days(events, "forecast_due_date") > limit
+            safe &= _day_column(events, "forecast_due_date") > limit
     unsafe = len(np.unique(events.question[keep])) - len(np.unique(events.question[safe]))
     rows = _chosen(events, np.flatnonzero(safe), rules)
     if not len(rows):

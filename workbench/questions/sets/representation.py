@@ -90,10 +90,10 @@ def _binned(table: Events, column: str) -> list[str]:
             "none" if np.isnan(v) else f"{min(int(v * 5), 4) / 5:.1f} to {min(int(v * 5), 4) / 5 + 0.2:.1f}"
             for v in values
         ]
-    return ["none" if np.isnan(v) else _days(v) for v in values]
+    return ["none" if np.isnan(v) else _horizon_words(v) for v in values]
 
 
-def _days(value: float) -> str:
+def _horizon_words(value: float) -> str:
     bound = next((bound for bound in _DAYS if value <= bound), None)
     return f"over {_DAYS[-1]} days" if bound is None else f"up to {bound} days"
 

@@ -332,14 +332,14 @@ def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping
                     "",
                     *rows,
                     "",
-                    _words(texts.get(question.id, "")),
+                    _comment_words(texts.get(question.id, "")),
                 ]
             ).strip()
         )
     return "\n\n---\n\n".join(parts) + "\n"
 
 
-def _words(text: str) -> str:
+def _comment_words(text: str) -> str:
     """A rationale as Markdown of a comment: its lines stay, nothing in it is a heading, a link, a picture or a rule."""
     return "\n".join(_escaped(line) if line.strip("-* ") else "" for line in text.splitlines())
 

@@ -23,7 +23,7 @@ class LogisticFit:
         return sigmoid(np.asarray(features, dtype=np.float64) @ self.coefficients)
 
 
-def _checked(
+def _checked_arrays(
     features: ArrayLike, outcome: ArrayLike, penalty: ArrayLike, centre: ArrayLike | None
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     x = np.asarray(features, dtype=np.float64)
@@ -78,7 +78,7 @@ def fit_logistic(
     ``penalty`` is lambda per coefficient in ``NLL + sum(lambda * (b - centre) ** 2)``; 0 leaves it free. Add a column of
     ones for an intercept.
     """
-    x, y, ridge, middle = _checked(features, outcome, penalty, centre)
+    x, y, ridge, middle = _checked_arrays(features, outcome, penalty, centre)
     theta, _ = _newton(x, y, ridge, middle, middle)
     return LogisticFit(coefficients=theta, penalty=ridge)
 
@@ -114,7 +114,7 @@ def leave_out_logistic(
     >>> leave_out_logistic(x, [0, 0, 1, 1, 1, 0], range(6), penalty=[0.0, 1.0]).round(3)[:2].tolist()
     [0.447, 0.447]
     """
-    x, y, ridge, middle = _checked(features, outcome, penalty, centre)
+    x, y, ridge, middle = _checked_arrays(features, outcome, penalty, centre)
     codes, names = codes_of(folds)
     if len(codes) != len(x):
         raise DomainError(f"there are {len(codes)} fold labels for {len(x)} events")

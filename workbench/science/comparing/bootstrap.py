@@ -124,7 +124,7 @@ def symmetric_interval(estimate: float, resampled: ArrayLike, *, level: float = 
     The half-width is the ceil(level B)-th smallest distance. Source: Prophet Arena, App. C.7, algorithm 1.
     """
     values = np.asarray(resampled, dtype=np.float64)
-    _level(level, values)
+    _check_level(level, values)
     distance = np.sort(np.abs(values - estimate))
     # The 1e-9 undoes rounding: 0.55 * 100 is a hair above 55 and must not pick the 56th distance.
     half = float(distance[min(ceil(level * len(values) - 1e-9), len(values)) - 1])
@@ -142,13 +142,13 @@ def percentile_interval(estimate: float, resampled: ArrayLike, *, level: float =
     (-0.5, 0.5)
     """
     values = np.asarray(resampled, dtype=np.float64)
-    _level(level, values)
+    _check_level(level, values)
     low, high = np.quantile(values, [0.5 - level / 2, 0.5 + level / 2])
     error = float(values.std(ddof=1)) if len(values) > 1 else float("nan")
     return Interval(estimate=estimate, low=float(low), high=float(high), error=error, level=level)
 
 
-def _level(level: float, values: FloatArray) -> None:
+def _check_level(level: float, values: FloatArray) -> None:
     if not 0.0 < level < 1.0 or not len(values):
         raise DomainError("an interval needs resamples and a level between 0 and 1")
 

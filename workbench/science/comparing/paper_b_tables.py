@@ -114,7 +114,7 @@ def _index(p: FloatArray, rows: IntArray, events: Events) -> dict[str, float | N
     return scorecard(p, rows, events, ["brier_index"])["brier_index"]
 
 
-def _values(events: Events, published: Forecasts) -> dict[str, FloatArray]:
+def _values_by_row(events: Events, published: Forecasts) -> dict[str, FloatArray]:
     crowd = np.where(events.kind == "market", events.probability("crowd"), events.probability("prior_static"))
     return {
         "BLF (Pro)": published.variant(BLF, "hier-cal"),
@@ -271,7 +271,7 @@ def paper_tables(
     >>> len(cells), round(cells[0].ours, 6)
     (106, 60.0)
     """
-    values = _values(events, published)
+    values = _values_by_row(events, published)
     return [
         *_table_1(events, values, resamples=resamples, seed=seed),
         *_table_9(events, values, resamples=resamples, seed=seed),

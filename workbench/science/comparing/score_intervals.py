@@ -261,7 +261,7 @@ def card_of(
             overall = (
                 _metric(metric, whole[metric], events, events, 0.0)
                 if metric in POOLED
-                else np.mean([_shown(metric, values) for values in parts.values()], axis=0)
+                else np.mean([_on_printed_scale(metric, values) for values in parts.values()], axis=0)
             )
             card[metric]["overall"] = _bounds("", estimates[metric]["overall"], overall, level)
             if "overall_of_mean_score" in card[metric]:
@@ -271,7 +271,7 @@ def card_of(
     return card
 
 
-def _shown(metric: str, values: FloatArray) -> FloatArray:
+def _on_printed_scale(metric: str, values: FloatArray) -> FloatArray:
     # Adjusted scores stay scores until here: their mean over question types is printed too.
     return index_means(values) if metric == "abi" else values
 
@@ -279,5 +279,5 @@ def _shown(metric: str, values: FloatArray) -> FloatArray:
 def _bounds(metric: str, estimate: float | None, resampled: FloatArray, level: float) -> list[float] | None:
     if estimate is None or not np.isfinite(resampled).all():
         return None
-    interval = symmetric_interval(estimate, _shown(metric, resampled), level=level)
+    interval = symmetric_interval(estimate, _on_printed_scale(metric, resampled), level=level)
     return [interval.low, interval.high]

@@ -122,18 +122,18 @@ def _problem(logits: TrialLogits, prior: ArrayLike, outcome: ArrayLike) -> _Prob
     )
 
 
-def _weights(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
+def _shrink_weights(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
     return grid.weights(problem.spread[:, None], problem.count[:, None], np.array(cells))
 
 
 def _cell_briers(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> FloatArray:
     """Brier scores, shape (n, cells); only for few cells or few events."""
-    weight = _weights(problem, grid, cells)
+    weight = _shrink_weights(problem, grid, cells)
     p = sigmoid(weight * problem.mean[:, None] + (1.0 - weight) * problem.prior[:, None])
     return (p - problem.outcome[:, None]) ** 2
 
 
-def _part(problem: _Problem, rows: slice) -> _Problem:
+def _problem_part(problem: _Problem, rows: slice) -> _Problem:
     return _Problem(
         mean=problem.mean[rows],
         spread=problem.spread[rows],
@@ -151,7 +151,7 @@ def _grid_totals(problem: _Problem, grid: ShrinkGrid, cells: list[Cell]) -> Floa
     """
     totals = np.zeros(len(cells))
     for start in range(0, len(problem.mean), _CHUNK):
-        totals += _cell_briers(_part(problem, slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
+        totals += _cell_briers(_problem_part(problem, slice(start, start + _CHUNK)), grid, cells).sum(axis=0)
     return totals
 
 
@@ -191,7 +191,7 @@ def tune_in_sample(
     cells = grid.cells
     totals = _grid_totals(problem, grid, cells)
     best = cells[int(np.argmin(totals))]
-    weight = _weights(problem, grid, [best])[:, 0]
+    weight = _shrink_weights(problem, grid, [best])[:, 0]
     n = len(problem.mean)
     return ShrinkFit(
         p=sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior),
@@ -251,7 +251,7 @@ def choose_leave_out(
     rival_cells = [cells[i] for i in rivals]
     for start in range(0, n, _CHUNK):
         rows = slice(start, start + _CHUNK)
-        briers = _cell_briers(_part(problem, rows), grid, rival_cells).T
+        briers = _cell_briers(_problem_part(problem, rows), grid, rival_cells).T
         if folds is None:
             held_out[:, rows] = briers
         else:
@@ -304,7 +304,7 @@ def tune_leave_out(
     p = np.empty(len(problem.mean))
     # Few cells ever win, so each is worked out once for all events.
     for index in counts:
-        weight = _weights(problem, grid, [cells[index]])[:, 0]
+        weight = _shrink_weights(problem, grid, [cells[index]])[:, 0]
         under = sigmoid(weight * problem.mean + (1.0 - weight) * problem.prior)
         p[choice == index] = under[choice == index]
     return ShrinkFit(

@@ -89,8 +89,6 @@ def pit_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) ->
 
     Linear between two of them; outside all of them the middle of what is left, since quantiles say nothing of the tails.
 
-    Examples
-    --------
     >>> pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 2.5), pit_of_quantiles([0.25, 0.5, 0.75], [1.0, 2.0, 3.0], 9.0)
     (0.625, 0.875)
     """

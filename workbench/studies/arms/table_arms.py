@@ -22,7 +22,7 @@ from workbench.studies.study_file import ArmSpec
 Table = tuple[FloatArray, Mapping[int, str]]
 
 
-def _table(p: FloatArray, reason: str) -> Table:
+def _forecast_table(p: FloatArray, reason: str) -> Table:
     return p, {int(row): reason for row in np.flatnonzero(~np.isfinite(p))}
 
 
@@ -68,7 +68,7 @@ class ColumnArm(Free):
 
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """The column as it stands."""
-        return _table(baseline_forecast(exam.events, self.spec), f"no {self.spec} is known of it")
+        return _forecast_table(baseline_forecast(exam.events, self.spec), f"no {self.spec} is known of it")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +88,7 @@ class PriceMoveArm(Free):
             logit(exam.events.probability(self.earlier)),
             logit(exam.events.probability(self.later)),
         )
-        return _table(
+        return _forecast_table(
             np.asarray(sigmoid(after + self.share * (after - before))),
             f"no {self.earlier} or no {self.later} is known of it",
         )
@@ -112,7 +112,7 @@ class PublishedArm(Free):
         ready = prepare(raw[rows], exam.events, self.recipe)
         p = np.full(len(exam), np.nan)
         p[ready.rows] = ready.p
-        return _table(p, f"{self.path.name} has no forecast of it by {self.method}")
+        return _forecast_table(p, f"{self.path.name} has no forecast of it by {self.method}")
 
 
 def _known(path: Path, exam: StudyExam) -> Any:

@@ -81,18 +81,18 @@ def _forecasts(results: RoundResults) -> str:
 
 
 def _grid(results: RoundResults) -> str:
-    lines = [[_cell(getattr(row, name)) for name in _GRID] for row in results.rows]
+    lines = [[_download_cell(getattr(row, name)) for name in _GRID] for row in results.rows]
     return csv_of(list(_GRID), lines)
 
 
-def _cell(value: Any) -> str:
+def _download_cell(value: Any) -> str:
     if value is None:
         return ""
     return "; ".join(value) if isinstance(value, tuple) else value if isinstance(value, str) else repr(value)
 
 
 @cache
-def _environment() -> "Environment":
+def _round_environment() -> "Environment":
     return html_environment(
         "workbench.studies.rounds", percent=percent, number=decimals, strip=_strip, web=_web_address
     )
@@ -101,7 +101,7 @@ def _environment() -> "Environment":
 def round_page(results: RoundResults) -> str:
     """The night as one HTML file without script or request."""
     rows = results.rows
-    return _environment().get_template("night.html.j2").render(
+    return _round_environment().get_template("night.html.j2").render(
         night=results.night,
         rows=rows,
         findings=results.findings,

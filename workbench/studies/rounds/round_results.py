@@ -172,7 +172,7 @@ def _forecast_row(
         p = record.calibrated(shrunk)
     reasons = [each.reason for cell, each in night.study.missing.items() if cell.event == event.id]
     runs = [forecast.run for forecast in (*quick, *([tree] if tree else [])) if forecast.run]
-    key_factor, rationale = _words(store, runs[-1]) if runs else ("", "")
+    key_factor, rationale = _run_words(store, runs[-1]) if runs else ("", "")
     review = next_review(question, times.get(question.id, []), HalvingSchedule(least_gap=timedelta(hours=1)))
     spread = _sd(trials)
     return ForecastRow(
@@ -226,7 +226,7 @@ def _sd(trials: Sequence[float]) -> float | None:
     return sqrt(fsum((each - mean) ** 2 for each in trials) / (len(trials) - 1))
 
 
-def _words(store: Store, run_id: str) -> tuple[str, str]:
+def _run_words(store: Store, run_id: str) -> tuple[str, str]:
     """Key factor and report of a run's claim; nothing where the run was deleted or cannot be read."""
     try:
         belief = load_state(store, run_id).tree.root.belief

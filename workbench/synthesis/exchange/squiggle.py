@@ -44,11 +44,11 @@ def squiggle(tree: Tree, variances: Mapping[NodeId, float] | None = None) -> tup
         if _below_pinned(tree, node):
             continue
         lines.append(f"// {node}: {' '.join(tree[node].statement.split())}")
-        lines.append(f"{_name(node)} = {_value(tree, node, spread, clamped=node in held)}")
-    return "\n".join([*lines, "", _name(tree.root.id), ""]), tuple(notes)
+        lines.append(f"{_variable(node)} = {_value(tree, node, spread, clamped=node in held)}")
+    return "\n".join([*lines, "", _variable(tree.root.id), ""]), tuple(notes)
 
 
-def _name(node: NodeId) -> str:
+def _variable(node: NodeId) -> str:
     # A variable begins with a small letter and holds no dots.
     return node.replace(".", "_").lower()
 
@@ -82,7 +82,7 @@ def _expression(node: NodeId, rule: Rule) -> str:
     if isinstance(rule, AffineRule):
         terms = [
             _signed(rule.intercept),
-            *(f"{_signed(w)} * {_name(child)}" for child, w in rule.weights.items()),
+            *(f"{_signed(w)} * {_variable(child)}" for child, w in rule.weights.items()),
         ]
         return " + ".join(terms)
     children = rule.named_children()
@@ -95,7 +95,7 @@ def _expression(node: NodeId, rule: Rule) -> str:
         share = rule.evaluate(dict(zip(children, row, strict=True)))
         if share:
             factors = [
-                _name(child) if true else f"(1 - {_name(child)})"
+                _variable(child) if true else f"(1 - {_variable(child)})"
                 for child, true in zip(children, row, strict=True)
             ]
             terms.append(" * ".join([*([] if share == 1.0 else [_signed(share)]), *factors]))

@@ -89,7 +89,9 @@ def rule_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"
         # what pydantic and the tree's own checks call a format error is the rule's here
         raise (RuleFormatError(str(error)) if isinstance(error, TreeError) else error) from None
     except Exception as error:  # a stranger's from_json may raise anything; one run must not take others down
-        raise RuleFormatError(single_line(f"the rule {name!r} cannot be read: {_shown(error)}")) from error
+        raise RuleFormatError(
+            single_line(f"the rule {name!r} cannot be read: {_error_words(error)}")
+        ) from error
 
 
 def tree_from_json(data: Mapping[str, Any], *, missing: Literal["refuse", "keep"] = "refuse") -> Tree:
@@ -200,7 +202,7 @@ def _load(name: str) -> type[Rule]:
     except Exception as error:  # importing a stranger's module may raise anything
         raise UnknownRule(
             single_line(
-                f"the rule {name!r} of the package {package_of(RULES, name)} does not load: {_shown(error)}"
+                f"the rule {name!r} of the package {package_of(RULES, name)} does not load: {_error_words(error)}"
             )
         ) from error
     if not (isinstance(kind, type) and issubclass(kind, Rule)):
@@ -210,5 +212,5 @@ def _load(name: str) -> type[Rule]:
     return kind
 
 
-def _shown(error: Exception) -> str:
+def _error_words(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"[:200]

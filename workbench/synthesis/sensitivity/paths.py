@@ -141,7 +141,7 @@ def tornado(tree: Tree, ranges: Mapping[NodeId, tuple[float, float]] | None = No
     SensitivityError
         A range for something that is no leaf, or an empty one.
     """
-    spans = _checked(tree, ranges or {})
+    spans = _checked_ranges(tree, ranges or {})
     evaluation = evaluate(tree)
     weights = path_weights(tree, evaluation=evaluation)
     maps = swings(tree, evaluation=evaluation)
@@ -206,7 +206,7 @@ def _along_path(tree: Tree, leaf: NodeId, span: tuple[float, float], evaluation:
     return [value for value in values if value is not None]
 
 
-def _checked(
+def _checked_ranges(
     tree: Tree, ranges: Mapping[NodeId, tuple[float, float]]
 ) -> Mapping[NodeId, tuple[float, float]]:
     for leaf, (start, end) in ranges.items():

@@ -163,17 +163,17 @@ def expired(tree: Tree, now: str) -> list[NodeId]:
     TreeFormatError
         A text that is no time, or a time without an offset.
     """
-    instant = _instant(now)
+    instant = _moment_of_edit(now)
     return [
         node.id
         for node in tree.propositions()
         if node.override is not None
         and node.override.expires is not None
-        and _instant(node.override.expires) <= instant
+        and _moment_of_edit(node.override.expires) <= instant
     ]
 
 
-def _instant(text: str) -> datetime:
+def _moment_of_edit(text: str) -> datetime:
     try:
         instant = datetime.fromisoformat(text)
     except ValueError:

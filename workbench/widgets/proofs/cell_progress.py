@@ -69,7 +69,7 @@ def _cell_display() -> Callable[[dict[str, str]], None] | None:
 
 
 @cache
-def _template() -> "Template":
+def _progress_template() -> "Template":
     return html_environment("workbench.widgets", percent=percent).get_template("cell_progress.html.j2")
 
 
@@ -161,4 +161,4 @@ class CellProgress:
             "lines": list(self._lines) if phase != "done" else [],
         }
         text = f"run {state.run_id}: {phase}, evidence for {grounded} of {len(leaves)} drivers"
-        self._display({"text/html": _template().render(values), "text/plain": text})
+        self._display({"text/html": _progress_template().render(values), "text/plain": text})

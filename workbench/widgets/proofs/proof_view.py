@@ -64,7 +64,7 @@ def proof_document(path: Path, *, trail: Trail | None = None, dark: bool = False
     UsageError
         The file is missing or is no notebook.
     """
-    cells = [_cell(cell) for cell in _cells(path) if isinstance(cell, dict)]
+    cells = [_cell_document(cell) for cell in _cells(path) if isinstance(cell, dict)]
     return _page(cells or [_message("The notebook has no cells.")], trail=trail, dark=dark)
 
 
@@ -165,7 +165,7 @@ def _message(line: str) -> dict[str, Any]:
     return {"kind": "message", "line": line}
 
 
-def _cell(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _cell_document(cell: Mapping[str, Any]) -> dict[str, Any]:
     source = _joined(cell.get("source", ""))
     if cell.get("cell_type") == "markdown":
         return {"kind": "markdown", "html": Markup(clean_markdown(source))}

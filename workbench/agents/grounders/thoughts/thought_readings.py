@@ -164,18 +164,18 @@ def _both(answers: Sequence[Answer]) -> float:
     return float(both_directions([yes], [no])[0])
 
 
-def _share(answers: Sequence[Answer]) -> float:
-    return float(self_consistency([_said(_votes(answers))])[0])
+def _consistent_share(answers: Sequence[Answer]) -> float:
+    return float(self_consistency([_votes_as_numbers(_votes(answers))])[0])
 
 
 def _weighted_share(answers: Sequence[Answer]) -> float:
     votes = _votes(answers)
-    share = float(self_consistency([_said(votes)], [[vote.confidence for vote in votes]])[0])
+    share = float(self_consistency([_votes_as_numbers(votes)], [[vote.confidence for vote in votes]])[0])
     # Votes that all weigh nothing say nothing: their plain share stands, as if none had named a confidence.
-    return share if np.isfinite(share) else _share(answers)
+    return share if np.isfinite(share) else _consistent_share(answers)
 
 
-def _said(votes: Sequence[Vote]) -> list[float]:
+def _votes_as_numbers(votes: Sequence[Vote]) -> list[float]:
     return [1.0 if vote.yes else 0.0 for vote in votes]
 
 
@@ -184,6 +184,6 @@ _WAYS: Mapping[str, Callable[[Sequence[Answer]], float]] = {
     "agreement": _agreement,
     "ensemble": lambda answers: float(prompt_ensemble([_numbers(answers)])[0]),
     "both-directions": _both,
-    "votes": _share,
+    "votes": _consistent_share,
     "weighted-votes": _weighted_share,
 }

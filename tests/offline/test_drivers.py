@@ -1,0 +1,135 @@
+"""Which drivers explain a claim: chosen by what was known at the cutoff, and none that says the claim over again."""
+
+from datetime import date
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.offline.embedded import full_rows, visible_rows
+from workbench.offline.claim_forecast import forecast_claim, past_outcomes
+from workbench.offline.co_movement import co_movement
+from workbench.offline.decomposition import Branch, Planner, leaves
+from workbench.offline.driver_candidates import last_release
+from workbench.questions.claims import Claim
+from workbench.questions.decision import settle
+from workbench.questions.errors import LookAhead
+from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
+
+LAST = date(2018, 6, 29)
+NAMES = ("SP500", "NASDAQ", "VIX", "WTI", "CORE_CPI", "AAA", "BAA")
+ROWS = {name: visible_rows(name, LAST) for name in NAMES}
+HIGHER = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+CLAIMS = (
+    HIGHER,
+    "WTI touches 80 by 2018-12-31",
+    "The BAA-AAA spread widens by 2018-12-31",
+    "NASDAQ outperforms the S&P 500 from 2018-06-29 to 2018-12-31",
+)
+
+
+def plan(text: str, rows: dict[str, Any] = ROWS) -> Branch:
+    return Planner(rows, LAST).plan(settle(read_claim(text), rows))
+
+
+@pytest.mark.parametrize("text", CLAIMS)
+def test_no_driver_says_its_parent_over_again(text: str) -> None:
+    root = plan(text)
+    assert len(root.children) >= 3
+
+    def check(parent: Branch) -> None:
+        own = past_outcomes(parent.claim, ROWS, LAST)
+        for child in parent.children:
+            assert child.claim.as_reference() != parent.claim.as_reference() and not child.claim.reference
+            together = co_movement(own, past_outcomes(child.claim, ROWS, LAST))
+            assert together.correlation < 0.98
+            # every driver is stated so that it speaks for its parent, unless the past of its own series is too short to tell
+            assert together.with_driver >= together.without_driver or child.why.startswith(
+                ("state", "trend", "volatility")
+            )
+            assert f"{together.with_driver:.0%} of the past windows in which this did" in child.why
+            check(child)
+
+    check(root)
+    statements = [leaf.claim.statement for leaf in leaves(root)]
+    assert len(set(statements)) == len(statements)
+
+
+def test_the_drivers_of_a_price_are_its_state_volatility_and_trend_a_related_series_and_a_release() -> None:
+    root = plan(HIGHER)
+    assert [child.why.partition(":")[0] for child in root.children] == [
+        "state", "volatility", "trend", "related series", "release",
+    ]  # fmt: skip
+    assert [child.claim.pattern for child in root.children[:3]] == ["average", "drawdown", "compare"]
+    release = root.children[-1].claim
+    assert release.about.monthly and release.end == date(2018, 11, 30)
+
+
+def test_a_series_is_related_by_how_it_moved_before_the_cutoff() -> None:
+    """Oil that went against shares until the cutoff is named the other way round; oil that moved by itself is not named."""
+    shares = [row["value"] for row in full_rows("SP500")]
+    days = [row["date"] for row in full_rows("SP500")]
+
+    def with_oil(values: np.ndarray) -> Claim | None:
+        rows = [
+            {"date": day, "value": float(value)}
+            for day, value in zip(days, values, strict=True)
+            if day <= "2018-06-29"
+        ]
+        root = plan(HIGHER, {**ROWS, "WTI": rows})
+        return next((child.claim for child in root.children if child.claim.series == "WTI"), None)
+
+    against = with_oil(1e5 / np.array(shares))
+    assert against is not None and against.side == "below"
+    along = with_oil(np.array(shares) * 0.03)
+    # the same market under another name would be the claim again
+    assert along is None or along.statement != HIGHER.replace("The S&P 500", "WTI crude oil")
+    alone = np.exp(np.cumsum(np.random.default_rng(5).normal(0.0, 0.02, len(days)))) * 50
+    assert with_oil(alone) is None
+
+
+def test_drivers_chosen_by_hindsight_are_refused() -> None:
+    """Planted: the rows of the related series as they are known by now, and the same in the weights."""
+    later = {**ROWS, "WTI": list(full_rows("WTI"))}
+    with pytest.raises(LookAhead, match="WTI has a value of 2019-01-03 at a cutoff that ends on 2018-06-29"):
+        Planner(later, LAST)
+    with pytest.raises(LookAhead, match="WTI"):
+        past_outcomes(read_claim("WTI above 80 on 2018-12-31"), later, LAST)
+
+
+def test_another_future_changes_neither_drivers_nor_weights() -> None:
+    """Of two worlds that are equal up to the cutoff, the outcomes in the later one are other ones: nothing of the plan may differ."""
+    text, last_day = "WTI closes higher on 2016-12-30 than on 2016-06-21", date(2016, 6, 29)
+    shifted = {
+        name: [
+            dict(row, value=row["value"] * (1.5 if row["date"] > "2016-06-29" else 1.0))
+            for row in full_rows(name)
+        ]
+        for name in NAMES
+    }
+
+    def cut(name: str) -> list[dict[str, Any]]:
+        seen = {row["date"] for row in visible_rows(name, last_day)}
+        return [row for row in shifted[name] if row["date"] in seen]
+
+    here = Planner({name: visible_rows(name, last_day) for name in NAMES}, last_day).plan(read_claim(text))
+    there = Planner({name: cut(name) for name in NAMES}, last_day).plan(read_claim(text))
+    assert here == there
+    # the control: windows that end after the cutoff are not known to the plan, and would have changed it
+    record = past_outcomes(read_claim(text), {"WTI": cut("WTI")}, last_day)
+    assert record.data["weeks_to"] < "2016-01-01"
+
+
+def test_a_release_is_one_that_comes_out_within_the_window() -> None:
+    assert last_release("CORE_CPI", LAST, date(2018, 8, 13)) is None
+    # 45 days after the end of June
+    assert last_release("CORE_CPI", LAST, date(2018, 8, 14)) == date(2018, 6, 30)
+
+
+def test_the_forecast_of_a_proposition_carries_its_past() -> None:
+    claim = read_claim("VIX above 20 on 2018-07-13")
+    record = forecast_claim(claim, ROWS, LAST, ClaimPaths(), statement="as it was typed")
+    known = past_outcomes(claim, ROWS, LAST)
+    assert record.statement == "as it was typed" and record.p == record.forecast != known.p == known.base_rate
+    assert record.outcomes.tolist() == known.outcomes.tolist()

@@ -1,0 +1,46 @@
+"""What was known of one claim at a cutoff: its base rate, its past outcomes week by week, and the forecast of its series' paths."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+
+from workbench.offline.report_records import OutcomeRecord, record_of
+from workbench.questions.claims import Claim
+from workbench.questions.decision import Rows, appraise, settle
+from workbench.questions.errors import LookAhead
+from workbench.questions.series.claim_paths import ClaimPaths
+from workbench.questions.series.series_estimate import outcome_record
+
+
+def refuse_later_rows(rows: Mapping[str, Rows], last_day: date) -> None:
+    """Refuse rows of after a cutoff: drivers chosen by them, or weighed by them, would be chosen by hindsight; raises ``LookAhead``."""
+    for name, part in rows.items():
+        if part and str(part[-1]["date"]) > last_day.isoformat():
+            raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
+
+
+def past_outcomes(
+    claim: Claim, rows: Mapping[str, Rows], last_day: date, *, statement: str = ""
+) -> OutcomeRecord:
+    """Return a claim's past outcomes at a cutoff, with its base rate as p; no path is drawn.
+
+    Raises
+    ------
+    ClaimRefused
+        The claim cannot be decided there.
+    LookAhead
+        A row is of after the cutoff.
+    """
+    refuse_later_rows(rows, last_day)
+    claim = settle(claim, rows)
+    estimated = replace(appraise(claim, rows, last_day, only_base=True), models={}, comparators={})
+    return record_of(outcome_record(estimated, statement or claim.statement, kind="inner"))
+
+
+def forecast_claim(
+    claim: Claim, rows: Mapping[str, Rows], last_day: date, paths: ClaimPaths, *, statement: str = ""
+) -> OutcomeRecord:
+    """Return the same with the forecast as p; raises as `past_outcomes`."""
+    record = past_outcomes(claim, rows, last_day, statement=statement)
+    p = round(paths.chance(claim, rows), 6)
+    return record_of({**record.data, "p": p})
