@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
-from workbench.errors import ClaimRefused, Option, UsageError
+from workbench.errors import ClaimRefused, Option, UsageError, command
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
@@ -89,7 +89,8 @@ def _reading_taken(
     if number is not None:
         if not 1 <= number <= len(choices):
             raise UsageError(
-                f"there is no reading {number}: the claim has {len(choices) or 'none'}; `workbench read` lists them"
+                f"there is no reading {number}: the claim has {len(choices) or 'none'}; see ",
+                command("read", readings.text),
             )
         return choices[number - 1]
     if readings.best is not None or not choices:
