@@ -105,7 +105,7 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
     try:
         value = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        raise InputRefused(f"{what} is no TOML: {_line(error)}") from None
+        raise InputRefused(f"{what} is no TOML: {_one_line(error)}") from None
     _check_levels(value, what)
     return value
 
@@ -160,9 +160,9 @@ def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
     except InputRefused as error:
         raise InputRefused(f"{what} {error}") from None
     except yaml.YAMLError as error:
-        raise InputRefused(f"{what} is no YAML: {_line(error)}") from None
+        raise InputRefused(f"{what} is no YAML: {_one_line(error)}") from None
     except (ValueError, TypeError, OverflowError) as error:  # the 31st of February; a key that is a list
-        raise InputRefused(f"{what} is no plain data: {_line(error)}") from None
+        raise InputRefused(f"{what} is no plain data: {_one_line(error)}") from None
 
 
 def _check_events(text: str, *, aliases: bool) -> None:
@@ -171,8 +171,8 @@ def _check_events(text: str, *, aliases: bool) -> None:
     for event in yaml.parse(text, Loader=_BASE):
         if getattr(event, "anchor", None) is not None and not aliases:
             raise InputRefused("uses an anchor or an alias (& or *): write the value out")
-        if getattr(event, "tag", None) not in _PLAIN_TAGS:
-            raise InputRefused(f"uses the tag {event.tag!r:.60}: plain data only")
+        if (tag := getattr(event, "tag", None)) not in _PLAIN_TAGS:
+            raise InputRefused(f"uses the tag {tag!r:.60}: plain data only")
         nodes += isinstance(event, yaml.events.NodeEvent)
         levels += isinstance(event, yaml.events.CollectionStartEvent)
         levels -= isinstance(event, yaml.events.CollectionEndEvent)
@@ -252,5 +252,5 @@ def _size(count: int) -> str:
     return f"{count // 1_000_000} MB" if count >= 1_000_000 else f"{count // 1024} KiB"
 
 
-def _line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     return " ".join(str(error).split())[:200]
