@@ -36,7 +36,7 @@ def source_rows(source: str, data: Any, through: date | None = None) -> list[dic
     return [{"date": day, "value": value} for day, value in sorted(pairs.items()) if day <= last]
 
 
-def _rows(data: Any) -> Iterable[Pair]:
+def _plain_rows(data: Any) -> Iterable[Pair]:
     return [(row["date"], row["value"]) for row in data if row["value"] is not None]
 
 
@@ -66,7 +66,7 @@ def _fmp(data: Any) -> Iterable[Pair]:
     return [(row["date"], row["price"]) for row in data if row["price"] is not None]
 
 
-def _kalshi(data: Any) -> Iterable[Pair]:
+def _candle_prices(data: Any) -> Iterable[Pair]:
     pairs = []
     for candle in data["candlesticks"]:
         # A candle ends with its day, so its last second names the day.
@@ -80,7 +80,7 @@ def _kalshi(data: Any) -> Iterable[Pair]:
     return pairs
 
 
-def _polymarket(data: Any) -> Iterable[Pair]:
+def _outcome_points(data: Any) -> Iterable[Pair]:
     # Oldest first: the last point of a day stands.
     points = sorted(data["history"], key=lambda point: int(point["t"]))
     return [(datetime.fromtimestamp(int(point["t"]), tz=UTC).date(), point["p"]) for point in points]
@@ -91,15 +91,24 @@ def _wikipedia(data: Any) -> Iterable[Pair]:
     return [(f"{stamp[:4]}-{stamp[4:6]}-{stamp[6:8]}", views) for stamp, views in stamps]
 
 
+def _column_rows(data: Any) -> Iterable[Pair]:
+    # Without a column's name all are there: one value is meant where there is one.
+    columns = {name for row in data[:1] for name in row if name != "date"}
+    if len(columns) > 1 and "value" not in columns:
+        raise ValueError(f"name one of its columns: {', '.join(sorted(columns))}")
+    (name,) = ("value",) if "value" in columns or not columns else columns
+    return [(row["date"], row[name]) for row in data if row[name] is not None]
+
+
 #: How each source builds a series.
 ROWS_OF: dict[str, Callable[[Any], Iterable[Pair]]] = {
-    "embedded": _rows,
+    "embedded": _plain_rows,
     "fred": _fred,
     "yfinance": _yahoo,
     "dbnomics": _dbnomics,
     "fmp": _fmp,
-    "kalshi": _kalshi,
-    "polymarket": _polymarket,
+    "kalshi": _candle_prices,
+    "polymarket": _outcome_points,
     "wikipedia": _wikipedia,
-    "own": _rows,
+    "own": _column_rows,
 }

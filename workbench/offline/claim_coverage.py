@@ -10,7 +10,8 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import check
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.slots import SlotReading
-from workbench.questions.series.embedded_series import DATA_END, data_end
+from workbench.questions.series.embedded_series import DATA_END
+from workbench.questions.series.known_series import data_end
 
 #: What mends most refusals: a model that reads any text.
 ANY_MODEL = "PROVIDER/NAME"
@@ -54,7 +55,11 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         )
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
     first, last = claim.about.first, data_end(claim.about)
-    fix = {"model": ANY_MODEL} if claim.end > last else {"cutoff": _earlier(claim).isoformat()}
+    fix = (
+        {"model": ANY_MODEL}
+        if last is not None and claim.end > last
+        else {"cutoff": _earlier(claim).isoformat()}
+    )
     try:
         if cutoff.live:
             raise ClaimRefused(

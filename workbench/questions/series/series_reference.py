@@ -120,7 +120,7 @@ def _window(cutoff: datetime, years: int) -> tuple[int, int]:
     return int((cutoff - timedelta(days=365 * years)).timestamp()), int(cutoff.timestamp())
 
 
-def _prices(symbol: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+def _bars_of_days(symbol: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
     first, last = _window(cutoff, _YEARS)
     return "yfinance/history", {"symbol": symbol, "period1": first, "period2": last, "interval": "1d"}
 
@@ -162,7 +162,7 @@ def _own_rows(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
 _CALLS: Mapping[Source, Callable[[str, datetime], tuple[str, dict[str, Any]]]] = {
     "embedded": lambda id, cutoff: ("embedded/series/observations", {"series_id": id}),
     "fred": lambda id, cutoff: ("fred/series/series/observations", {"series_id": id}),
-    "yfinance": _prices,
+    "yfinance": _bars_of_days,
     "dbnomics": _dataset,
     "fmp": _closes,
     "kalshi": _candles,
