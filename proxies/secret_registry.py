@@ -122,7 +122,7 @@ class SecretRegistry:
     def clean(self, text: str) -> str:
         """Return the text with `MASK` for every secret and every piece of one; the same object if it holds none."""
         secrets = self._secrets()
-        spans = [span for view, places in _views(text) for span in _found(view, places, secrets)]
+        spans = [span for view, places in _views(text) for span in _spans(view, places, secrets)]
         if not spans:
             return text
         parts: list[str] = []
@@ -158,7 +158,7 @@ class SecretRegistry:
         for begin in range(0, max(len(body), 1), _STRETCH):
             view = body[begin : begin + _STRETCH + 8192].decode("utf-8", "surrogateescape")
             for _ in range(_LAYERS + 1):
-                if any(True for _ in _found(view, None, secrets)):
+                if any(True for _ in _spans(view, None, secrets)):
                     return True
                 if (inner := _SPELLING.sub(_character, view)) == view:
                     break
@@ -193,22 +193,26 @@ class _Secret:
 
 @lru_cache(maxsize=32)
 def _as_secrets(secrets: frozenset[str]) -> tuple[_Secret, ...]:
-    made = {}
+    forms = {}
     for secret in sorted(secrets):
         if len(secret) < PIECE:
             pattern = re.compile(rf"{_BEFORE_KEY}({re.escape(secret)})(?![\w+/-])", re.IGNORECASE)
-            made[secret, 0] = _Secret(text=secret.lower(), piece=len(secret), blocks=(), short=pattern)
+            forms[secret, 0] = _Secret(text=secret.lower(), piece=len(secret), blocks=(), short=pattern)
             continue
         for text, piece in ((secret, PIECE), *((form, 4 * PIECE // 3) for form in _in_base64(secret))):
             low = text.lower()
             block = piece // 2
-            blocks = tuple((at, low[at : at + block]) for at in range(0, len(low) - block + 1, block))
-            made[low, piece] = _Secret(text=low, piece=min(piece, len(low)), blocks=blocks)
+            blocks = tuple(
+                (index, low[index : index + block]) for index in range(0, len(low) - block + 1, block)
+            )
+            forms[low, piece] = _Secret(text=low, piece=min(piece, len(low)), blocks=blocks)
         if not secret.isascii():
             low = quote(secret, safe="").lower()
-            blocks = tuple((at, low[at : at + _BLOCK]) for at in range(0, len(low) - _BLOCK + 1, _BLOCK))
-            made[low, PIECE] = _Secret(text=low, piece=PIECE, blocks=blocks)
-    return tuple(made.values())
+            blocks = tuple(
+                (index, low[index : index + _BLOCK]) for index in range(0, len(low) - _BLOCK + 1, _BLOCK)
+            )
+            forms[low, PIECE] = _Secret(text=low, piece=PIECE, blocks=blocks)
+    return tuple(forms.values())
 
 
 def _in_base64(secret: str) -> Iterator[str]:
@@ -222,11 +226,11 @@ def _in_base64(secret: str) -> Iterator[str]:
         yield whole.replace("+", "-").replace("/", "_")
 
 
-def _found(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) -> Iterator[tuple[int, int]]:
+def _spans(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) -> Iterator[tuple[int, int]]:
     """Where secrets and their pieces stand, as places in the text that the view is of."""
 
-    def place(at: int) -> int:
-        return at if places is None else places[at]
+    def place(index: int) -> int:
+        return index if places is None else places[index]
 
     low = view.lower()
     if len(low) != len(view):  # a letter whose small form has two characters would shift all behind it
@@ -239,22 +243,24 @@ def _found(view: str, places: list[int] | None, secrets: tuple[_Secret, ...]) ->
                 )
             continue
         for begin, block in secret.blocks:
-            at = low.find(block)
-            while at >= 0:
-                first, last = _extended(low, at, secret.text, begin, len(block))
+            index = low.find(block)
+            while index >= 0:
+                first, last = _extended(low, index, secret.text, begin, len(block))
                 piece = low[first:last]
                 varied = len(set(piece)) >= _VARIETY or len(piece) == len(secret.text)
                 if last - first >= secret.piece and varied:
                     yield place(first), place(last)
-                at = low.find(block, max(at + 1, last - len(block) if last - first >= secret.piece else 0))
+                index = low.find(
+                    block, max(index + 1, last - len(block) if last - first >= secret.piece else 0)
+                )
 
 
-def _extended(low: str, at: int, secret: str, begin: int, length: int) -> tuple[int, int]:
+def _extended(low: str, index: int, secret: str, begin: int, length: int) -> tuple[int, int]:
     """How far the text goes on like the secret, to both sides of a block that they share."""
-    first, of = at, begin
+    first, of = index, begin
     while first > 0 and of > 0 and low[first - 1] == secret[of - 1]:
         first, of = first - 1, of - 1
-    last, of = at + length, begin + length
+    last, of = index + length, begin + length
     while last < len(low) and of < len(secret) and low[last] == secret[of]:
         last, of = last + 1, of + 1
     return first, last
@@ -311,17 +317,19 @@ def clean_log_records() -> None:
         return
 
     def record(*args: Any, **kwargs: Any) -> logging.LogRecord:
-        made = make(*args, **kwargs)
+        entry = make(*args, **kwargs)
         try:
-            text = made.getMessage()
+            text = entry.getMessage()
         except (TypeError, ValueError):  # arguments that do not fit: logging says so itself
-            return made
+            return entry
         if (cleaned := SECRETS.clean(text)) is not text:
-            made.msg, made.args = cleaned, ()
-        if made.exc_info and made.exc_info[1] is not None:
+            entry.msg, entry.args = cleaned, ()
+        if entry.exc_info and entry.exc_info[1] is not None:
             # formatters take this text where it is set
-            made.exc_text = SECRETS.clean("".join(traceback.format_exception(made.exc_info[1])).rstrip("\n"))
-        return made
+            entry.exc_text = SECRETS.clean(
+                "".join(traceback.format_exception(entry.exc_info[1])).rstrip("\n")
+            )
+        return entry
 
     record.cleans = True  # type: ignore[attr-defined]
     logging.setLogRecordFactory(record)

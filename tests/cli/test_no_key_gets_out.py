@@ -22,8 +22,8 @@ from workbench.errors import UsageError
 from workbench.mcp import server as mcp_server
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ModelError
+from workbench.models.model_options import RetrySettings
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.models.providers.retries import RetrySettings
 from workbench.packages.package import export_run
 from workbench.store import Store
 from workbench.store import events as ev
@@ -131,7 +131,7 @@ def model_server(status: int, body: dict[str, Any]) -> Iterator[str]:
 
 
 def request() -> ModelRequest:
-    return ModelRequest(messages=(Message(role="user", content="Will it rain?"),))
+    return ModelRequest(messages=(Message(role="user", content="Will it rain?"),), stage="step", cutoff="now")
 
 
 @pytest.mark.parametrize("status", [400, 401, 500])
@@ -143,9 +143,20 @@ async def test_a_model_servers_error(status: int) -> None:
         assert is_clean(str(caught.value)) and "[key]" in str(caught.value)
 
 
+async def test_a_model_servers_reply() -> None:
+    message = {"role": "assistant", "content": f"I was asked with {ECHOED}"}
+    reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "m",
+             "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}  # fmt: skip
+    with model_server(200, reply) as url:
+        got = await LiteLLMModel("openai/m", api_base=url, retries=RetrySettings(attempts=1)).complete(
+            request()
+        )
+    assert got.text.startswith("I was asked with [key]") and is_clean(got.text)
+
+
 def test_doctor_says_whose_key_it_is_and_not_the_key(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("FRED_API_KEY=canary-fred-key-0123456789\n")
-    result = run_cli(tmp_path, "doctor", "--json", env={"OPENAI_API_KEY": KEY})
+    result = run_cli(tmp_path, "doctor", "--json", OPENAI_API_KEY=KEY)
     keys = json.loads(result.stdout)["keys"]
     assert keys["OPENAI_API_KEY"]["origin"] == "the environment" and len(keys["OPENAI_API_KEY"]["hash"]) == 4
     assert keys["FRED_API_KEY"]["origin"].endswith(".env")

@@ -198,8 +198,8 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
 def _key_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Whose key is used, by its variable, models' keys too: where it came from and the beginning of its hash."""
     models = {name for variables in KEYS.values() for name in variables}
-    found = {name: SECRETS.origin(name) for name in sorted({*names, *models})}
-    return {name: asdict(origin) for name, origin in found.items() if origin is not None}
+    origins = {name: SECRETS.origin(name) for name in sorted({*names, *models})}
+    return {name: asdict(origin) for name, origin in origins.items() if origin is not None}
 
 
 async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dict[str, Any]]:
