@@ -34,8 +34,8 @@ def quantity_at(
     async def read() -> Any:
         broker = open_broker(proxy_settings(environ, home_from(environ)))
         try:
-            asked = await read_quantity(series, day, instant, broker, extremes=extremes)
-            return *asked, await implied_volatility(series, instant, broker)
+            quantity, later = await read_quantity(series, day, instant, broker, extremes=extremes)
+            return quantity, later, await implied_volatility(series, instant, broker)
         finally:
             await broker.aclose()
 
