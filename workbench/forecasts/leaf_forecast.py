@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.ensemble import Ensemble, learning_steps
-from workbench.forecasts.joint_paths import joint_paths
+from workbench.forecasts.joint_paths import difference_ranks, joint_paths
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.forecasts.members.scaled_past import ScaledPast
@@ -150,7 +150,7 @@ def forecast_reading(
         decided=answer.decided,
         models={name: answer.by_member[name] for name in weights},
         weights=weights,
-        ranks=_pooled_ranks(ensemble, paths, weights),
+        ranks=_pooled_ranks(ensemble, paths, weights, reading, together),
     )
 
 
@@ -165,10 +165,19 @@ def reading_paths(
     return first.combine(second, reading.combination)
 
 
-def _pooled_ranks(ensemble: Ensemble, paths: Paths, weights: Mapping[str, float]) -> FloatArray:
-    past = ScaledPast.of(paths.known, paths.calendar)
-    # Scored for the weights already, and remembered.
-    ranks = ensemble.past_scores(past, learning_steps(len(paths.days), paths.calendar))[:, 1]
+def _pooled_ranks(
+    ensemble: Ensemble,
+    paths: Paths,
+    weights: Mapping[str, float],
+    reading: Reading,
+    together: Sequence[History],
+) -> FloatArray:
+    steps = learning_steps(len(paths.days), paths.calendar)
+    if reading.combination == "difference":
+        ranks = difference_ranks(ensemble, together, steps, paths.calendar)
+    else:
+        # Scored for the weights already, and remembered.
+        ranks = ensemble.past_scores(ScaledPast.of(paths.known, paths.calendar), steps)[:, 1]
     shares = np.where(np.isfinite(ranks), [weights.get(name, 0.0) for name in ensemble.members], 0.0)
     total = shares.sum(axis=1)
     pooled = (shares * np.nan_to_num(ranks)).sum(axis=1)[total > 0] / total[total > 0]
