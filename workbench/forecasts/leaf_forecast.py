@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble, learning_steps
 from workbench.forecasts.joint_paths import difference_ranks, joint_paths
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
@@ -74,6 +75,8 @@ class LeafForecast:
         The row that decides it already.
     models, weights : dict
         The share on the paths of each member alone, and the weight of its paths.
+    error : float
+        Standard deviation of ``p`` about the true chance (`chance_error`).
     ranks : ndarray
         Share of the pool below what came, at past cutoffs of this horizon (PIT): even between 0 and 1 where the pool was right. The weights
         were learned there; its width and place were then corrected by them.
@@ -85,6 +88,7 @@ class LeafForecast:
     decided: Decision | None
     models: dict[str, float]
     weights: dict[str, float]
+    error: float
     ranks: FloatArray
 
     def lines(self) -> str:
@@ -150,6 +154,7 @@ def forecast_reading(
         decided=answer.decided,
         models={name: answer.by_member[name] for name in weights},
         weights=weights,
+        error=chance_error(answer, reading, paths, ensemble),
         ranks=_pooled_ranks(ensemble, paths, weights, reading, together),
     )
 
@@ -291,6 +296,7 @@ def leaf_record(
         "p": round(forecast.p, 6),
         "models": {name: round(value, 6) for name, value in forecast.models.items()},
         "weights": {name: round(value, 6) for name, value in forecast.weights.items()},
+        "error": round(forecast.error, 6),
         "comparators": {},
         "like": None if like is None else {"words": like.line(), "true": like.true, "count": like.count},
         "decided": None if decided is None else {"day": decided.day.isoformat(), "value": decided.value},
