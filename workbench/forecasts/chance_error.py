@@ -7,7 +7,6 @@ from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Reading, chance
 from workbench.forecasts.series_paths import Paths
-from workbench.science.arrays import FloatArray
 
 
 def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensemble) -> float:
@@ -42,17 +41,15 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     x = np.log(paths.values) if logs else paths.values
     centre = paths.weights @ x
     off = x - centre
-    after = np.arange(1, len(paths.days) + 1)
+    after = np.arange(1.0, len(paths.days) + 1)
     pull = pull_of(past)
-    moves: list[FloatArray] = [past.drift_error * after, pull.error * (past.x[-1] - pull.centre) * after]
+    moves = [past.drift_error * after, pull.error * (past.x[-1] - pull.centre) * after]
     if ensemble.learned:
         fit = ensemble.fit(past, learning_steps(len(paths.days), paths.calendar))
         moves += [fit.shift_error * np.sqrt(paths.weights @ off**2), fit.spread_error * off]
     for move in moves:
         if not np.any(move):
             continue
-        high, low = (
-            chance(reading, paths.moved(np.exp(y) if logs else y)).p for y in (x + move, x - move)
-        )
+        high, low = (chance(reading, paths.moved(np.exp(y) if logs else y)).p for y in (x + move, x - move))
         squares += ((high - low) / 2) ** 2
     return float(np.sqrt(squares))
