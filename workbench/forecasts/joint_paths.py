@@ -98,10 +98,10 @@ def difference_ranks(
     ends = past_cutoffs(first, steps)
     ranks = np.full((len(ends), len(ensemble.members)), np.nan)
     for row, count in enumerate(ends):
-        one, two = (_last_draws(together, past, count, steps) for past in (first, second))
+        draws = [_last_draws(together, past, count, steps) for past in (first, second)]
         came = known[0].values[count + steps - 1] - known[1].values[count + steps - 1]
         for column, name in enumerate(ensemble.members):
-            mine, theirs = one.get(name), two.get(name)
+            mine, theirs = (drawn.get(name) for drawn in draws)
             if mine is not None and theirs is not None:
                 ranks[row, column] = density_and_rank(mine - theirs, float(came))[1]
     return ranks
