@@ -232,10 +232,10 @@ def test_what_cannot_be_treated_says_what_would_help(
         assert coverage(readings.best, Cutoff.parse(fix["cutoff"]), OFFLINE).treatable
 
 
-def test_the_day_before_the_first_usable_cutoff_is_refused() -> None:
+def test_a_fortnight_before_the_first_usable_cutoff_it_is_refused() -> None:
     best = read("The VIX closes above 20 on 2015-12-31", JUNE).best
     assert coverage(best, Cutoff.parse("2015-07-29"), OFFLINE).treatable
-    assert not coverage(best, Cutoff.parse("2015-07-28"), OFFLINE).treatable
+    assert not coverage(best, Cutoff.parse("2015-07-15"), OFFLINE).treatable
 
 
 @pytest.mark.parametrize("reading", [1, 2])

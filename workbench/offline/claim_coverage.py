@@ -13,11 +13,11 @@ from workbench.models.model_options import OFFLINE
 from workbench.offline.offline_model import open_offline
 from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.claims import Claim
-from workbench.questions.decision import LONGEST_DAYS, Rows, appraise
+from workbench.questions.decision import LONGEST_DAYS, Rows, appraise, check
 from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, day_of, read_for_run
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
-from workbench.questions.series.embedded_series import data_end
+from workbench.questions.series.known_series import data_end
 
 #: What mends most refusals: a model that reads any text.
 ANY_MODEL = "PROVIDER/NAME"
@@ -117,9 +117,16 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
     first, last = claim.about.first, data_end(claim.about)
     try:
-        run_blocking(_preflight(claim, cutoff))
+        if all(each.embedded for each in (claim.about, claim.against) if each is not None):
+            run_blocking(_preflight(claim, cutoff))
+        else:  # its values are of a network, which the run asks before it is opened
+            check(claim, cutoff.last_moment_day)
     except WorkbenchError as refused:
-        usable = None if claim.end > last else run_blocking(_usable_cutoff(claim, cutoff))
+        usable = (
+            None
+            if first is None or last is None or claim.end > last
+            else run_blocking(_usable_cutoff(claim, cutoff))
+        )
         fix = {"model": ANY_MODEL} if usable is None else {"cutoff": usable.isoformat()}
         return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
     return Coverage(treatable=True, first=first, last=last)
@@ -166,7 +173,8 @@ def _first_usable(claim: Claim, rows: Mapping[str, Rows], latest: date) -> date 
             return False
         return True
 
-    low, high = max(claim.about.first, claim.end - timedelta(days=LONGEST_DAYS)), latest
+    low, high = claim.end - timedelta(days=LONGEST_DAYS), latest
+    low = max(claim.about.first or low, low)
     if enough(low) or not enough(high):
         return low if enough(low) else None
     while (high - low).days > 1:
