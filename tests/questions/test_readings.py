@@ -213,8 +213,8 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "end on 2019-01-03", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2012-12-31", "2012-06-30", "no value of the VIX is visible", {"model": "PROVIDER/NAME"}),
-        ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-29"}),
-        ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2017-01-19"}),
+        ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-10"}),
+        ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2016-12-31"}),
         ("The S&P 500 closes 5 % or more below its 2018-09-28 close at least once through 2018-12-24", "2018-12-20", "has made it true", {"cutoff": "2018-09-28"}),
     ],
 )  # fmt: skip
@@ -232,10 +232,10 @@ def test_what_cannot_be_treated_says_what_would_help(
         assert coverage(readings.best, Cutoff.parse(fix["cutoff"]), OFFLINE).treatable
 
 
-def test_a_fortnight_before_the_first_usable_cutoff_it_is_refused() -> None:
+def test_the_day_before_the_first_usable_cutoff_it_is_refused() -> None:
     best = read("The VIX closes above 20 on 2015-12-31", JUNE).best
-    assert coverage(best, Cutoff.parse("2015-07-29"), OFFLINE).treatable
-    assert not coverage(best, Cutoff.parse("2015-07-15"), OFFLINE).treatable
+    assert coverage(best, Cutoff.parse("2015-07-10"), OFFLINE).treatable
+    assert not coverage(best, Cutoff.parse("2015-07-09"), OFFLINE).treatable
 
 
 @pytest.mark.parametrize("reading", [1, 2])

@@ -23,8 +23,9 @@ from workbench.questions.series.known_series import data_end
 ANY_MODEL = "PROVIDER/NAME"
 #: From when a claim without a start is proposed to be asked.
 _HALF_YEAR = timedelta(days=183)
-#: A month's value comes out weeks after the month: a first usable cutoff is looked for so many days further on.
-_RELEASE_DAYS = (0, 20, 40, 60)
+#: The last day of a cutoff is the day before it, and a month's value comes out weeks after the month: a first usable cutoff is looked
+#: for so many days further on.
+_RELEASE_DAYS = (1, 4, 8, 20, 40, 60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
