@@ -65,16 +65,16 @@ def reworded(text: str, terms: Terms) -> str:
     >>> reworded("it waits: `workbench resume R1` does it", lambda remedy: f"<{remedy.name}>")
     'it waits: <resume> does it'
     """
-    return _TYPED.sub(lambda found: terms(_typed(found)), text)
+    return _TYPED.sub(lambda match: terms(_typed(match)), text)
 
 
-def _typed(found: "re.Match[str]") -> Command | Option:
-    if found[1] is None:
-        return Option(found[2].replace("-", "_"), found[3] or "")
+def _typed(match: "re.Match[str]") -> Command | Option:
+    if match[1] is None:
+        return Option(match[2].replace("-", "_"), match[3] or "")
     try:
-        words = shlex.split(found[1])
+        words = shlex.split(match[1])
     except ValueError:  # a name with a lone quote in it
-        words = found[1].split()
+        words = match[1].split()
     arguments: list[str] = []
     options: list[tuple[str, str | bool]] = []
     for word in words[1:]:
