@@ -49,4 +49,4 @@ def proxy_settings(environ: Mapping[str, str], home: Path, *, reader: Reader = "
 def catalogue_of(home: Path) -> Catalogue:
     """Return the catalogue as a broker of this data folder has it, own sources included. Raises as `proxy_settings`."""
     # An empty environment: to list endpoints no key is needed, and none is read.
-    return proxy_settings({}, home).catalogue()
+    return proxy_settings({}, home, reader="person").catalogue()

@@ -39,6 +39,7 @@ from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html, write_report
 from workbench.reports.note_pdf import print_pdf
 from workbench.signing_keys import signing_key
+from workbench.sources.own_store import unshared_in
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database import utc_now
@@ -118,6 +119,12 @@ def export_run(
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     state = load_state(store, run_id)
+    if to in ("zip", "ipynb") and (names := unshared_in(store, run_id)):
+        raise UsageError(
+            f"the run read own data that is not shared with packages ({', '.join(names)}): add it again with ",
+            Option("share", "packages"),
+            ", or export the note",
+        )
     if to in NOTE_FORMATS:
         return _note(note_of(store, state), to, environ or {}), ()
     if to == "ipynb":

@@ -1,6 +1,5 @@
 """Catalogue rows of the user's own sources, made from their manifests when a broker opens."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path

@@ -45,6 +45,7 @@ from workbench.errors import UsageError
 from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
 from workbench.reports.note_page import write_report
+from workbench.sources.own_store import began_at, first_shared
 from workbench.store import Store, StoredEvent
 from workbench.views.run_view import view
 from workbench.views.wording import later_record, record_lines, run_lines
@@ -222,6 +223,7 @@ async def _work(
             settings,
             environ=os.environ,
             isolation=isolation,
+            began=began_at(store, run_id) if run_id is not None else None,
             listener=listener,
             workers=workers_at(workers),
             answered=can_answer(),
@@ -233,6 +235,8 @@ async def _work(
                 await engine.check(statement, cutoff, settings)
                 run_id = new_run(store, statement, cutoff, replace(settings, keyed=engine.keyed))
                 say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
+                for line in first_shared(store, settings.model if not settings.stays_here else ""):
+                    say(line)
                 _say_cut(store, run_id)
                 for line in hindsight(settings, cutoff):
                     say(f"WARNING: {line}")
