@@ -17,7 +17,7 @@ from proxies.vendors.fred import FredSource
 from proxies.vendors.gdelt import GdeltSource
 from proxies.vendors.google_trends.google_trends_source import SearchApiSource
 from proxies.vendors.kalshi import KalshiSource
-from proxies.vendors.own.own_source import OwnSource
+from proxies.vendors.own.own_source import OwnRows
 from proxies.vendors.polymarket import PolymarketSource
 from proxies.vendors.sec import SecSource
 from proxies.vendors.wayback import WaybackSource
@@ -72,7 +72,7 @@ def open_sources(
             sources[info.name] = EmbeddedSource(settings)
             continue
         if info.name == "own":
-            sources[info.name] = OwnSource(settings)
+            sources[info.name] = OwnRows(settings)
             continue
         plugin = plugins.get(info.name)
         factory = plugin.source if plugin and plugin.source else _SHIPPED.get(info.name, HttpSource)

@@ -29,13 +29,15 @@ def add(
         str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database.")
     ],
     date: Annotated[str, typer.Option(help="Column that says what a row is about.")] = "",
-    value: Annotated[str, typer.Option(help="Column that claims mean.")] = "",
+    value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
     known: Annotated[str, typer.Option(help="Column of when a row became known.")] = "",
-    vintage: Annotated[str, typer.Option(help="As --known, where a date has several rows.")] = "",
+    vintage: Annotated[str, typer.Option(help="As --known, where a date has several rows.", hidden=True)] = "",
     lag: Annotated[str, typer.Option(help="How long after its date a row was known: 3d, 12h.")] = "",
-    releases: Annotated[Path | None, typer.Option(help="File of dates and their releases.")] = None,
-    static: Annotated[bool, typer.Option("--static", help="Every row at every cutoff.")] = False,
-    unit: Annotated[str, typer.Option(help="Unit of the values.")] = "",
+    releases: Annotated[
+        Path | None, typer.Option(help="File of dates and their releases.", hidden=True)
+    ] = None,
+    static: Annotated[bool, typer.Option("--static", help="Every row at every cutoff.", hidden=True)] = False,
+    unit: Annotated[str, typer.Option(help="Unit of the values.", hidden=True)] = "",
     share: Annotated[str, typer.Option(help="Who may see it: none, models, packages.")] = "",
     by: Annotated[str, typer.Option(help="Column that tells rows of one date apart.", hidden=True)] = "",
     query: Annotated[str, typer.Option(help="One SELECT, for a database.", hidden=True)] = "",
@@ -51,7 +53,7 @@ def add(
     date_format: Annotated[
         str, typer.Option(help="How dates are written, such as %d/%m/%Y.", hidden=True)
     ] = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Copy a file or the rows of a query into the data folder, and show first what cutoffs would see of it."""
@@ -127,7 +129,7 @@ def show(name: Annotated[str, NAME_ARGUMENT]) -> None:
 @command
 def remove(
     name: Annotated[str, NAME_ARGUMENT],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
 ) -> None:
     """Remove a source from new runs; versions that stored runs read stay until those are removed."""
     store = open_store()
@@ -142,22 +144,22 @@ def remove(
 @command
 def check(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
-    _findings(asyncio.run(check_source(open_store().home, name)), as_json)
+    _print_findings(asyncio.run(check_source(open_store().home, name)), as_json)
 
 
 @source.command("attack")
 @command
 def attack(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Ask a copy with later rows, revisions and new names as of past cutoffs, and say what shows. Exit 6 if something leaks."""
-    _findings(asyncio.run(attack_source(open_store().home, name)), as_json)
+    _print_findings(asyncio.run(attack_source(open_store().home, name)), as_json)
 
 
-def _findings(found: dict[str, Any], as_json: bool) -> None:
+def _print_findings(document: dict[str, Any], as_json: bool) -> None:
     if as_json:
-        emit_json(found)
+        emit_json(document)
     else:
-        for line in found["findings"]:
+        for line in document["findings"]:
             echo(f"{line['kind']}: {line['words']}" + (f"; mend {line['mend']}" if line["mend"] else ""))
-        echo(found["summary"])
-    if any(line["kind"] == "leaks" for line in found["findings"]):
+        echo(document["summary"])
+    if any(line["kind"] == "leaks" for line in document["findings"]):
         raise typer.Exit(WANTING)

@@ -66,7 +66,7 @@ async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
     if len(rows) < 2:
         raise UsageError(f"{path.name} holds no row under its header")
     width = max(len(row) for row in rows)
-    cells = [[*(_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
+    cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
     named = [place for place, name in enumerate(cells[0]) if name is not None]
     frame = pd.DataFrame(
         [[row[place] for place in named] for row in cells[1:]],
@@ -75,7 +75,7 @@ async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
     return frame.infer_objects()
 
 
-def _cell(cell: object) -> object:
+def _sheet_cell(cell: object) -> object:
     import pandas as pd
 
     return pd.Timestamp(cell["t"]) if isinstance(cell, dict) else cell

@@ -133,15 +133,15 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
         ends = known_after(_period_ends(dates, frequency)[0], zone)
         places = times.searchsorted(ends, side="left")
         padded = [*times.tolist(), pd.NaT]
-        found = pd.Series([padded[place] for place in places], index=ends.index)
+        known = pd.Series([padded[place] for place in places], index=ends.index)
     else:
         days = read_dates(table[columns[0]], str(columns[0]), zone=zone, form=form)
         times = known_after(read_dates(table[columns[1]], str(columns[1]), zone=zone, form=form), zone)
         if days.values.duplicated().any():
             twice = days.values[days.values.duplicated()].iloc[0]
             raise UsageError(f"{path.name} names two releases of {twice.date()}: keep the first")
-        found = dates.values.map(pd.Series(times.to_numpy(), index=days.values.to_numpy()))
-    absent = found.isna()
+        known = dates.values.map(pd.Series(times.to_numpy(), index=days.values.to_numpy()))
+    absent = known.isna()
     if absent.all():
         raise UsageError(
             f"{path.name} names no release of any row: its first column holds the rows' dates, its second their releases"
@@ -151,7 +151,7 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
         raise UsageError(
             f"{path.name} names no release of {first.date()} ({int(absent.sum())} rows have none): add it, or leave the rows out"
         )
-    return found
+    return known
 
 
 def _has_columns(path: Path) -> bool:

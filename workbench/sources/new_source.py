@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from proxies.asof.clock import Cutoff
 from proxies.vendors.own.own_manifest import (
@@ -120,7 +121,7 @@ class NewSource:
             "residual": self.manifest.residual,
             "notes": list(self.notes),
             "head": [
-                {"date": _day_text(row[DATE], self.manifest), **{name: _cell(row[name]) for name in shown}}
+                {"date": _day_text(row[DATE], self.manifest), **{name: _preview_cell(row[name]) for name in shown}}
                 for row in head.to_dict("records")
             ],
             "cutoffs": [self._seen_at(cutoff) for cutoff in _cutoffs(now)],
@@ -141,7 +142,7 @@ class NewSource:
             "cutoff": cutoff.text,
             "rows": len(rows),
             "last": None if last is None else _day_text(last[DATE], self.manifest),
-            "value": None if last is None or not value else _cell(last[value]),
+            "value": None if last is None or not value else _preview_cell(last[value]),
         }
 
 
@@ -225,8 +226,6 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
 
 def zone_of_name(name: str) -> Any:
     """Return the zone of an IANA name; raises ``UsageError`` for another."""
-    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
-
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
@@ -284,7 +283,9 @@ def _typed(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
 
 
 def _is_missing(cell: Any) -> bool:
-    return cell is None or cell != cell or cell is getattr(__import__("pandas"), "NA", None)
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def _value_column(
@@ -334,7 +335,7 @@ def _day_text(moment: Any, manifest: OwnManifest) -> str:
     return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
 
 
-def _cell(value: Any) -> Any:
+def _preview_cell(value: Any) -> Any:
     if _is_missing(value):
         return None
     # numpy's own kinds of number are no JSON

@@ -151,7 +151,7 @@ def runs_with(store: Store, manifest: OwnManifest, until: datetime | None = None
     ``until`` is when the next version took its place.
     """
     # by the endpoint too: a call may write a short form of the path
-    asked = {
+    callers = {
         row["run_id"]
         for row in store.query(
             "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
@@ -165,14 +165,14 @@ def runs_with(store: Store, manifest: OwnManifest, until: datetime | None = None
             (f"%own:{manifest.name}%", f"%own/{manifest.name}/%"),
         )
     }
-    found = []
-    for run_id in sorted(asked | named):
+    readers = []
+    for run_id in sorted(callers | named):
         began = began_at(store, run_id)
         # a run of another machine, or a person's single call, names no version
         if began is None or began < manifest.added_at or (until is not None and began >= until):
             continue
-        found.append(run_id)
-    return found
+        readers.append(run_id)
+    return readers
 
 
 def began_at(store: Store, run_id: str) -> datetime | None:
@@ -197,14 +197,14 @@ def unshared_in(store: Store, run_id: str) -> list[str]:
 
     What counts is what the owner says today; of a removed source, what they said last.
     """
-    folder, found = own_folder(store.home), []
+    folder, names = own_folder(store.home), []
     for name in sorted(path.name for path in folder.iterdir() if path.is_dir()) if folder.is_dir() else ():
         known = versions(folder, name)
         current = current_version(folder, name)
         said = next((item for item in known if item.version == current), known[-1] if known else None)
         if said is not None and said.share != "packages" and run_id in runs_with(store, known[0]):
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def remove_source(store: Store, name: str, now: datetime) -> tuple[int, list[str]]:

@@ -65,8 +65,8 @@ def read_dates(column: pd.Series[Any], name: str, *, zone: str, form: str = "") 
     if pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 == 0).all()):
         column = column.astype("Int64")
     # equal texts are read once: a day of a million rows is one text
-    places, found = pd.factorize(column.astype("str").str.strip().where(column.notna(), ""))
-    texts = pd.Series(found, dtype="object")
+    places, distinct = pd.factorize(column.astype("str").str.strip().where(column.notna(), ""))
+    texts = pd.Series(distinct, dtype="object")
     empty = texts.isin(["", "nan", "NaT", "None", "<NA>"])
 
     def row_of(index: int) -> int:
@@ -76,7 +76,7 @@ def read_dates(column: pd.Series[Any], name: str, *, zone: str, form: str = "") 
     if filled.empty:
         raise UsageError(f"the column {name} holds no date")
     try:
-        parsed, grain = _parsed(filled, name, zone, form, row_of)
+        parsed, grain = _strict_dates(filled, name, zone, form, row_of)
     except (ValueError, OverflowError) as error:
         raise UsageError(
             f"the column {name} holds no readable dates ({' '.join(str(error).split())[:120]})"
@@ -85,16 +85,16 @@ def read_dates(column: pd.Series[Any], name: str, *, zone: str, form: str = "") 
     return DatedColumn(pd.Series(whole.to_numpy()[places]), grain)
 
 
-def _parsed(
+def _strict_dates(
     texts: pd.Series[Any], name: str, zone: str, form: str, row_of: Any
 ) -> tuple[pd.Series[Any], Grain]:
     import pandas as pd
 
     if form:
-        return _checked(pd.to_datetime(texts, format=form, errors="coerce"), texts, name, row_of, zone)
+        return _complete_dates(pd.to_datetime(texts, format=form, errors="coerce"), texts, name, row_of, zone)
     for pattern, known in _FORMS:
         if texts.map(lambda text, p=pattern: p.fullmatch(text) is not None).all():
-            return _checked(pd.to_datetime(texts, format=known, errors="coerce"), texts, name, row_of, zone)
+            return _complete_dates(pd.to_datetime(texts, format=known, errors="coerce"), texts, name, row_of, zone)
     quarters = texts.map(_QUARTER.fullmatch)
     if quarters.notna().all():
         starts = quarters.map(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}-01")
@@ -111,10 +111,10 @@ def _parsed(
                 f"the column {name} mixes zones: row {row_of(first)} ({texts[first]}) names one and row {row_of(other)} "
                 f"({texts[other]}) names none: write all of them alike"
             )
-        return _checked(pd.to_datetime(texts, format="ISO8601"), texts, name, row_of, zone)
+        return _complete_dates(pd.to_datetime(texts, format="ISO8601"), texts, name, row_of, zone)
     numbers = texts.map(_NUMBERS.fullmatch)
     if numbers.notna().all():
-        return _checked(_by_numbers(texts, numbers, name), texts, name, row_of, zone)
+        return _complete_dates(_by_numbers(texts, numbers, name), texts, name, row_of, zone)
     odd: Any = next(i for i, text in texts.items() if not (_DAY.fullmatch(text) or _ISO.fullmatch(text)))
     raise UsageError(
         f"the column {name} holds {texts[odd][:40]!r} in row {row_of(odd)}, which is no date that is read: write YYYY-MM-DD, or name "
@@ -139,7 +139,7 @@ def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd
     )
 
 
-def _checked(
+def _complete_dates(
     parsed: pd.Series[Any], texts: pd.Series[Any], name: str, row_of: Any, zone: str
 ) -> tuple[pd.Series[Any], Grain]:
     broken = parsed.isna()

@@ -46,15 +46,15 @@ async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, A
     moments = frame[DATE if static else KNOWN].astype("datetime64[us]").drop_duplicates().sort_values()
     if len(moments) < 4:
         raise UsageError(f"{name} has {len(moments)} moments at which rows became known: too few to attack")
-    found = row_findings(frame, manifest)
+    findings = row_findings(frame, manifest)
     for share in (0.25, 0.5, 0.75):
         cutoff = _cutoff(moments.iloc[int(share * len(moments))])
-        found += await _worlds(frame, manifest, cutoff)
+        findings += await _worlds(frame, manifest, cutoff)
     if manifest.policy.kind != "vintage":
-        found.append(
+        findings.append(
             finding("note", "a value that is revised in place shows at every cutoff", "where values are revised: a file of vintages, --vintage COLUMN")
         )  # fmt: skip
-    unique = {item["words"].split(" (cutoff")[0]: item for item in reversed(found)}
+    unique = {item["words"].split(" (cutoff")[0]: item for item in reversed(findings)}
     return report(manifest, list(reversed(unique.values())))
 
 
@@ -66,22 +66,22 @@ async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) ->
     late = frame[DATE if static else KNOWN].astype("datetime64[us]") > instant
     if not late.any() or late.all():
         return []
-    calls = _calls(frame, manifest)
-    before = await _answers(frame, manifest, cutoff, calls)
-    found = []
+    calls = _agent_calls(frame, manifest)
+    before = await _world_answers(frame, manifest, cutoff, calls)
+    findings = []
     for what, other in _changed(frame, late, manifest).items():
-        after = await _answers(other, manifest, cutoff, calls)
+        after = await _world_answers(other, manifest, cutoff, calls)
         changed = [call for call in before if before[call] != after[call]]
         if changed:
             policy = "static" if static else manifest.policy.kind
-            found.append(
+            findings.append(
                 finding(
                     "leaks",
                     f"{what} show: {len(changed)} of {len(before)} calls answer otherwise (cutoff {cutoff.text[:10]}, {changed[0]})",
                     f"--{policy}: say when a row became known (--known COLUMN, --vintage COLUMN or --lag)",
                 )
             )
-    return found
+    return findings
 
 
 def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -> dict[str, pd.DataFrame]:
@@ -109,7 +109,7 @@ def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -
     return worlds
 
 
-async def _answers(
+async def _world_answers(
     frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff, calls: Sequence[dict[str, Any]]
 ) -> dict[str, bytes]:
     """Return the bytes of every call an agent could make of a world, by the call; the time of fetching apart."""
@@ -141,7 +141,7 @@ async def _answers(
             await broker.aclose()
 
 
-def _calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[dict[str, Any]]:
+def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[dict[str, Any]]:
     def said(moment: Any) -> str:
         return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Finding = dict[str, str]
-#: Of so many rows, the newest, columns are compared; a total is told from any of them.
+#: Of so many rows, the newest, columns are compared; a total is dated from any of them.
 SAMPLE = 50_000
 #: Of rows with a publication, the share shown too early from which a policy is called wrong.
 _EARLY = 0.02
@@ -60,21 +60,21 @@ async def check_source(home: Path, name: str) -> dict[str, Any]:
         return report(
             manifest, [finding("wrong", "its copy in the data folder is damaged or gone", "add it again")]
         )
-    found = row_findings(stored_rows(home, manifest), manifest)
-    found += await _example(home, manifest)
-    return report(manifest, found)
+    findings = row_findings(stored_rows(home, manifest), manifest)
+    findings += await _example(home, manifest)
+    return report(manifest, findings)
 
 
-def report(manifest: OwnManifest, found: list[Finding]) -> dict[str, Any]:
+def report(manifest: OwnManifest, findings: list[Finding]) -> dict[str, Any]:
     """Return findings as a document with the sentence that ends it."""
-    leaks = sum(item["kind"] == "leaks" for item in found)
-    wrong = sum(item["kind"] == "wrong" for item in found)
+    leaks = sum(item["kind"] == "leaks" for item in findings)
+    faults = sum(item["kind"] == "wrong" for item in findings)
     summary = f"{manifest.name}: " + (
-        f"{leaks} leak{'s' if leaks != 1 else ''}, {wrong} fault{'s' if wrong != 1 else ''}"
-        if leaks or wrong
+        f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
+        if leaks or faults
         else "nothing leaks"
     )
-    return {"name": manifest.name, "version": manifest.version[:12], "findings": found, "summary": summary}
+    return {"name": manifest.name, "version": manifest.version[:12], "findings": findings, "summary": summary}
 
 
 def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
@@ -92,12 +92,12 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
         except UsageError:
             continue
         values, about = dates.values, rows[DATE].astype("datetime64[us]")
-        told = values.notna()
+        dated = values.notna()
         # a publication lies after what it is about
-        if told.mean() < 0.5 or (values[told] < about[told]).mean() > 0.1:
+        if dated.mean() < 0.5 or (values[dated] < about[dated]).mean() > 0.1:
             continue
         shown = about if manifest.policy.kind == "static" else rows[KNOWN].astype("datetime64[us]")
-        early = told & (values > shown)
+        early = dated & (values > shown)
         if early.mean() <= _EARLY:
             continue
         first: Any = early.idxmax()
@@ -153,7 +153,7 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
             values = rows[other].dropna()
             if values.nunique() < 3 or cells.empty:
                 continue
-            made = None
+            aggregate = None
             if cells.nunique() == 1:
                 wanted = float(cells.iloc[0])
                 sums = {
@@ -162,15 +162,15 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
                     "highest": values.max(),
                     "lowest": values.min(),
                 }
-                made = next((what for what, value in sums.items() if _same(wanted, float(value))), None)
+                aggregate = next((what for what, value in sums.items() if _same(wanted, float(value))), None)
             elif float(abs(values.sum())) > 0:
                 shares = values / float(values.sum())
                 if _same(float((cells - shares).abs().max()), 0.0) and cells.index.equals(values.index):
-                    made = "share of the sum"
-            if made is not None:
+                    aggregate = "share of the sum"
+            if aggregate is not None:
                 yield finding(
                     "leaks",
-                    f"{name} is the {made} of {other} over all rows, those after a cutoff too",
+                    f"{name} is the {aggregate} of {other} over all rows, those after a cutoff too",
                     f"the column {name}: leave it out",
                 )
                 break
@@ -183,8 +183,8 @@ def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
                 )
 
 
-def _same(one: float, other: float) -> bool:
-    return abs(one - other) <= 1e-9 * max(1.0, abs(one), abs(other))
+def _same(left: float, right: float) -> bool:
+    return abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
 
 
 async def _example(home: Path, manifest: OwnManifest) -> list[Finding]:

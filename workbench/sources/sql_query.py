@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from proxies.fetch.worker import process_pool
 from workbench.errors import Option, UsageError
@@ -93,8 +94,6 @@ def opened_address(address: str, environ: Mapping[str, str]) -> tuple[str, str]:
     name = variable[1]
     if not environ.get(name):
         raise UsageError(f"the address takes its password from {name}, which is not set")
-    from urllib.parse import quote
-
     filled = f"{credentials['user']}:{quote(environ[name], safe='')}@"
     return address.replace(credentials.group(0), filled, 1), _public(address)
 
@@ -170,8 +169,8 @@ def _duckdb_rows(path: str, query: str) -> Any:
         # the query may read this database and no other file or address
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
-        found = connection.execute(f"SELECT * FROM ({query}) LIMIT {MOST_ROWS + 1}").df()
-    return _bounded(found)
+        frame = connection.execute(f"SELECT * FROM ({query}) LIMIT {MOST_ROWS + 1}").df()
+    return _bounded(frame)
 
 
 def _database_rows(address: str, query: str, seconds: float) -> Any:
@@ -201,9 +200,9 @@ def _database_rows(address: str, query: str, seconds: float) -> Any:
     return _bounded(pd.concat(parts, ignore_index=True)) if parts else "the query gives no row"
 
 
-def _bounded(found: Any) -> Any:
-    if len(found) > MOST_ROWS or len(found.columns) > MOST_COLUMNS:
+def _bounded(frame: Any) -> Any:
+    if len(frame) > MOST_ROWS or len(frame.columns) > MOST_COLUMNS:
         return (
             f"the query gives more than {MOST_ROWS:,} rows or {MOST_COLUMNS} columns: aggregate in the query"
         )
-    return found if len(found) else "the query gives no row"
+    return frame if len(frame) else "the query gives no row"

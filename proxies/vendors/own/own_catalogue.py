@@ -21,9 +21,9 @@ class OwnCatalogue:
     withheld: tuple[tuple[str, str], ...] = ()
 
 
-def own_catalogue(folder: Path | None, reader: Reader, at: datetime | None = None) -> OwnCatalogue:
+def own_catalogue(folder: Path | None, reader: Reader, instant: datetime | None = None) -> OwnCatalogue:
     """Return the catalogue of a data folder's own sources, as one reader may see it. Raises as `own_sources`."""
-    sources = own_sources(folder, at)
+    sources = own_sources(folder, instant)
     hidden = {name: item for name, item in sources.items() if reader == "model" and item.share == "none"}
     shown = [own_endpoint(item) for name, item in sources.items() if name not in hidden]
     reasons = tuple(

@@ -137,12 +137,12 @@ def read_manifest(path: Path) -> OwnManifest:
 def versions(folder: Path, name: str) -> list[OwnManifest]:
     """Return every version of a source, the oldest first; none for a name that was never added."""
     paths = sorted((folder / name).glob("*.json")) if NAME.fullmatch(name) else []
-    found = [read_manifest(path) for path in paths if path.name != CURRENT]
-    return sorted(found, key=lambda item: (item.added_at, item.version))
+    manifests = [read_manifest(path) for path in paths if path.name != CURRENT]
+    return sorted(manifests, key=lambda item: (item.added_at, item.version))
 
 
-def current_version(folder: Path, name: str, *, at: datetime | None = None) -> str:
-    """Return the version that new runs read, "" where the source was never added or was removed (by ``at``, if given)."""
+def current_version(folder: Path, name: str, *, instant: datetime | None = None) -> str:
+    """Return the version that new runs read, "" where the source was never added or was removed (by ``instant``, if given)."""
     path = folder / name / CURRENT
     if not path.is_file():
         return ""
@@ -150,18 +150,18 @@ def current_version(folder: Path, name: str, *, at: datetime | None = None) -> s
         state = _Current.model_validate_json(path.read_bytes())
     except (OSError, ValidationError):
         raise CatalogueError(f"{path}: names no version: add {name} again") from None
-    if at is not None and (state.removed_at is None or at < state.removed_at):
-        earlier = [item for item in versions(folder, name) if item.added_at <= at]
+    if instant is not None and (state.removed_at is None or instant < state.removed_at):
+        earlier = [item for item in versions(folder, name) if item.added_at <= instant]
         return earlier[-1].version if earlier else ""
     return state.current
 
 
-def own_sources(folder: Path | None, at: datetime | None = None) -> dict[str, OwnManifest]:
+def own_sources(folder: Path | None, instant: datetime | None = None) -> dict[str, OwnManifest]:
     """Return the sources of a data folder by name.
 
     Parameters
     ----------
-    at : datetime, optional
+    instant : datetime, optional
         For a run that began then: the versions of that time, of sources too that were replaced or removed since.
 
     Raises
@@ -171,9 +171,9 @@ def own_sources(folder: Path | None, at: datetime | None = None) -> dict[str, Ow
     """
     if folder is None or not folder.is_dir():
         return {}
-    found: dict[str, OwnManifest] = {}
+    manifests: dict[str, OwnManifest] = {}
     for name in sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name)):
-        version = current_version(folder, name, at=at)
+        version = current_version(folder, name, instant=instant)
         if version:
-            found[name] = read_manifest(manifest_path(folder, name, version))
-    return found
+            manifests[name] = read_manifest(manifest_path(folder, name, version))
+    return manifests

@@ -27,7 +27,7 @@ from proxies.vendors.own.own_manifest import (
 )
 
 
-class OwnSource:
+class OwnRows:
     """Reads own sources; no network.
 
     Parameters
@@ -76,19 +76,19 @@ class OwnSource:
         try:
             cursor.execute(sql, values)
             names = [column[0] for column in cursor.description]
-            found = cursor.fetchmany(MOST_ROWS + 1)
+            batch = cursor.fetchmany(MOST_ROWS + 1)
         except duckdb.Error as error:
             raise SourceUnavailable(
                 f"the copy of {item.name} cannot be read ({type(error).__name__}): add it again"
             ) from error
         finally:
             cursor.close()
-        if len(found) > MOST_ROWS:
+        if len(batch) > MOST_ROWS:
             raise ParameterInvalid(
                 f"{item.path} has more than {MOST_ROWS:,} rows there: ask for a window (start, end) or the newest rows (limit)"
             )
-        rows = [dict(zip(names, row, strict=True)) for row in reversed(found)]
-        return [{name: _plain(value) for name, value in row.items()} for row in rows]
+        rows = [dict(zip(names, row, strict=True)) for row in reversed(batch)]
+        return [{name: _json_value(value) for name, value in row.items()} for row in rows]
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -144,7 +144,7 @@ def _utc(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC).replace(tzinfo=None)
 
 
-def _plain(value: Any) -> Any:
+def _json_value(value: Any) -> Any:
     if isinstance(value, float) and value != value:
         return None
     if isinstance(value, datetime):
