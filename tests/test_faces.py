@@ -116,7 +116,7 @@ def test_the_faces_are_those_that_people_use(tmp_path: Path) -> None:
     words = {each.word for each in fields_of(EditRequest)}
     assert words <= {*EditArguments.model_fields} and words <= {*ProposalArguments.model_fields}
     magic = (ROOT / "workbench/magics.py").read_text(encoding="utf-8")
-    assert "WhatIfRequest.typed(**_parsed(what_if_parser(), line))" in magic
+    assert "WhatIfRequest.typed(**_parsed_line(what_if_parser(), line))" in magic
 
 
 def test_every_setting_is_a_keyword_of_python_with_its_sentence() -> None:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         open_page,
         open_run,
         quantity,
+        read,
         resume,
         search_web,
     )
@@ -46,6 +47,7 @@ __all__ = [
     "open_page",
     "open_run",
     "quantity",
+    "read",
     "resume",
     "runs",
     "search_web",

@@ -11,14 +11,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import orjson
-import yaml
 
 from proxies.atomic import replace_file
 from proxies.errors import CatalogueError
+from proxies.input_files import InputRefused, parse_yaml
 
 log = logging.getLogger(__name__)
 # raised when `parse_yaml` gives other data for the same text
-_VERSION = 1
+_VERSION = 2
 
 
 class NamedText(Protocol):
@@ -28,34 +28,8 @@ class NamedText(Protocol):
     def name(self) -> str: ...  # noqa: D102
     @property
     def text(self) -> str: ...  # noqa: D102
-
-
-class _Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-    """PyYAML's safe loader, which takes the last of two equal keys without a word: here they are an error."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        names = [self.construct_object(name, deep=True) for name, _ in node.value]
-        for name in names:
-            if names.count(name) > 1:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {name!r} occurs twice", node.start_mark
-                )
-        return super().construct_mapping(node, deep)
-
-
-def parse_yaml(text: str) -> Any:
-    """The one document of a YAML text as JSON data: a date without quotes becomes text.
-
-    Raises
-    ------
-    yaml.YAMLError
-        No YAML, several documents, a tag that is no plain data, a key that occurs twice in one mapping.
-    """
-    try:
-        # through JSON and back, so that a text just parsed equals one read from the stored file
-        return orjson.loads(orjson.dumps(yaml.load(text, Loader=_Loader)))
-    except TypeError as error:
-        raise yaml.YAMLError(f"not plain data ({error})") from None
+    @property
+    def shipped(self) -> bool: ...  # noqa: D102
 
 
 def compiled_documents(texts: Sequence[NamedText], folder: Path | None) -> list[Any]:
@@ -89,15 +63,15 @@ def compiled_documents(texts: Sequence[NamedText], folder: Path | None) -> list[
 
 def _parse(item: NamedText) -> Any:
     try:
-        return orjson.loads(_parsed(item.text))
-    except yaml.YAMLError as error:
-        raise CatalogueError(f"{item.name}: {' '.join(str(error).split())}") from None
+        return orjson.loads(_parsed(item.text, item.shipped))
+    except InputRefused as error:
+        raise CatalogueError(f"{item.name}{error}") from None
 
 
 @functools.lru_cache(maxsize=64)  # the shipped texts twice over, 1 MB
-def _parsed(text: str) -> bytes:
+def _parsed(text: str, shipped: bool) -> bytes:
     """The data of a text as JSON, kept for a process that opens many homes: every reader makes objects of its own of it."""
-    return orjson.dumps(parse_yaml(text))
+    return orjson.dumps(parse_yaml(text, ":", aliases=shipped))
 
 
 def _read_own(path: Path) -> bytes | None:

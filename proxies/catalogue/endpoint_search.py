@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from proxies.catalogue.availability import Availability
-from proxies.catalogue.compiled import parse_yaml
 from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.errors import CatalogueError
+from proxies.input_files import parse_yaml
 
 if TYPE_CHECKING:
     import bm25s
@@ -374,7 +374,7 @@ _ELSE = _Item(about="", text="", places=())
 def _topic_file(name: str, form: Any) -> Any:
     text = resources.files("proxies.catalogue.topics").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
     try:
-        return TypeAdapter(form).validate_python(parse_yaml(text))
+        return TypeAdapter(form).validate_python(parse_yaml(text, f"topics/{name}.yaml"))
     except ValidationError as error:
         first = error.errors()[0]
         raise CatalogueError(f"topics/{name}.yaml: {first['loc']}: {first['msg']}") from None

@@ -28,6 +28,7 @@ from proxies.catalogue.schema import (
 )
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
 
 _ADAPTER = TypeAdapter(SourceRow)
@@ -236,12 +237,13 @@ class CatalogueText:
     """The text of one catalogue file.
 
     ``name`` is shown in errors. ``source`` is the only name that its source may have; "" lets the text choose, as files of
-    the user's own folder do.
+    the user's own folder do. ``shipped`` is one of ours, which may name a part once and use it again.
     """
 
     name: str
     text: str
     source: str = ""
+    shipped: bool = False
 
 
 def load_sources(
@@ -363,16 +365,18 @@ def load_catalogue(
         (item for item in resources.files("proxies.catalogue").iterdir() if item.name.endswith(".yaml")),
         key=lambda item: item.name,
     )
-    texts = [CatalogueText(name=item.name, text=item.read_text(encoding="utf-8")) for item in shipped]
+    texts = [
+        CatalogueText(name=item.name, text=item.read_text(encoding="utf-8"), shipped=True) for item in shipped
+    ]
     texts += [
         CatalogueText(name=f"the package source {name}", text=plugin.yaml, source=name)
         for name, plugin in sorted(installed_plugins().items())
     ]
     for path in sorted(user_folder.glob("*.yaml")) if user_folder else ():
         try:
-            texts.append(CatalogueText(name=str(path), text=path.read_text(encoding="utf-8")))
-        except (OSError, UnicodeDecodeError) as error:
-            raise CatalogueError(f"{path}: cannot be read ({type(error).__name__})") from None
+            texts.append(CatalogueText(name=str(path), text=read_text(path, most=MOST_YAML_BYTES)))
+        except InputRefused as error:
+            raise CatalogueError(str(error)) from None
     if own.text:
         texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
     return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))

@@ -3,7 +3,6 @@
 import re
 
 import pytest
-import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +18,6 @@ from proxies.catalogue import (
     everything,
     load_catalogue,
 )
-from proxies.catalogue.compiled import parse_yaml
 from proxies.catalogue.docs import MOST_MATCHES, MOST_PATHS
 from proxies.catalogue.not_offered import NOT_OFFERED, advice
 from proxies.errors import ParameterInvalid, ProxyError, UnknownPath
@@ -187,22 +185,6 @@ def test_the_map_is_short_and_names_every_source() -> None:
     text = api_map(CATALOGUE)
     assert all(f"`{source.name}/`" in text for source in CATALOGUE.sources())
     assert len(text) < 3500, "about four characters make a token: a few hundred tokens"
-
-
-@pytest.mark.parametrize(
-    "text", ["a: *x", "a: !!set {}", "a: 1\na: 2", "--- 1\n--- 2", "{", "a: !x 1", "!x [1]"]
-)
-def test_yaml_that_is_not_plain_data_is_an_error(text: str) -> None:
-    with pytest.raises(yaml.YAMLError):
-        parse_yaml(text)
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["", "~", "a", "[]", "a: &b {c: 0x1F}\nd: *b", "[1, 1.5, '1', yes, null, 1_000, \"\"]"],
-)
-def test_plain_data_reads_as_everywhere(text: str) -> None:
-    assert parse_yaml(text) == yaml.safe_load(text)
 
 
 @given(

@@ -405,7 +405,5 @@ def test_spending_is_summed_by_node_and_unknown_where_a_part_is(store: Store) ->
 
 def test_events_stand_in_the_order_they_were_written_whatever_the_clock_said(store: Store) -> None:
     for hour in ("12", "03", "11"):
-        store.append(
-            "20180630-120000-a1b2", ev.NodeWaiting(node="P0", reason=hour), at_utc=f"2026-01-01T{hour}:00:00Z"
-        )
-    assert [stored.at_utc[11:13] for stored in store.events("20180630-120000-a1b2")] == ["12", "03", "11"]
+        store.append("study:s", ev.NodeWaiting(node="P0", reason=hour), at_utc=f"2026-01-01T{hour}:00:00Z")
+    assert [stored.at_utc[11:13] for stored in store.events("study:s")] == ["12", "03", "11"]

@@ -1,7 +1,8 @@
 """How a claim or a leaf turned out: as a person says, or as the embedded series show; each call appends one event or refuses."""
 
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
@@ -12,6 +13,7 @@ from workbench.errors import UsageError
 from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.readings.slots import stored_claim
 from workbench.questions.worded_answers import share_of
 from workbench.store import Store
 from workbench.store import events as ev
@@ -24,10 +26,15 @@ class KnownOutcome(NamedTuple):
     day: date
 
 
-async def known_outcome(statement: str, cutoff: Cutoff) -> KnownOutcome | None:
-    """Return how the claim turned out; None where the embedded data cannot tell."""
+async def known_outcome(
+    statement: str, cutoff: Cutoff, read_as: Mapping[str, Any] | None = None
+) -> KnownOutcome | None:
+    """Return how the claim turned out; None where the embedded data cannot tell.
+
+    ``read_as`` is the reading that it was stored with: a later grammar does not read it anew.
+    """
     try:
-        claim = read_claim(statement)
+        claim = stored_claim(read_as) or read_claim(statement)
     except ClaimRefused:
         return None  # a claim in words only: no data are opened for it
     # reading the series is pandas; the Python API loads this file
@@ -107,7 +114,7 @@ async def resolve_from_series(store: Store, run_id: str) -> bool:
     """
     state = load_state(store, run_id)
     require_finished(state)
-    known = await known_outcome(state.statement, state.parsed_cutoff())
+    known = await known_outcome(state.statement, state.parsed_cutoff(), state.read_as)
     if known is None:
         return False
     p, day = float(known.true), known.day.isoformat()

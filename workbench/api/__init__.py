@@ -12,6 +12,7 @@ from workbench.api.run_list import (
     decide,
     import_run,
     open_run,
+    read,
     resume,
     runs,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "open_page",
     "open_run",
     "quantity",
+    "read",
     "resume",
     "runs",
     "search_web",

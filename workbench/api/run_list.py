@@ -22,6 +22,9 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
+from workbench.models.model_options import OFFLINE
+from workbench.questions.readings.choice import day_of, read_for_run
+from workbench.questions.readings.read import read as read_text
 from workbench.reports.note_page import write_report
 from workbench.requests import described, keywords_of, takes
 from workbench.views import run_documents, tree_questions
@@ -42,6 +45,7 @@ async def analyze(
     plan_only: bool = False,
     workers: str | int | None = None,
     trust_cluster: bool = False,
+    reading: int | None = None,
     **options: Any,
 ) -> Analysis:
     """Break a claim into drivers, collect evidence for each in a sealed notebook, and return the finished analysis.
@@ -62,6 +66,8 @@ async def analyze(
         Collect evidence elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
     trust_cluster : bool
         Needed with ``dask://``: whoever holds the cluster's certificate can run code in this process.
+    reading : int, optional
+        Which reading of an ambiguous claim is meant, from 1; ``workbench.read`` lists them.
     **options
     aggregation, options : mapping, optional
         Settings of how trials become one probability, and of one agent by its role. What is None is as the preset says.
@@ -89,13 +95,42 @@ async def analyze(
             workers=workers_at(place),
             note=write_report,
         ) as engine:
-            await engine.check(statement, instant, settings)
-            run_id = new_run(store, statement, instant, replace(settings, keyed=engine.keyed))
+            claim = read_for_run(statement, instant, key_free=settings.model == OFFLINE, number=reading)
+            await engine.check(claim.statement, instant, settings)
+            keyed = replace(settings, keyed=engine.keyed)
+            run_id = new_run(store, claim.statement, instant, keyed, read_as=claim.read_as)
             if not plan_only:
                 record_beside(store, run_id)
             await engine.work(run_id, plan_only=plan_only)
         await resolve_when_finished(store, run_id)
         return Analysis(view(store, run_id))
+
+
+@in_python_terms
+def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, Any]:
+    """Return what a claim in words is taken to say, and whether ``model`` can treat it; nothing is asked or started.
+
+    Parameters
+    ----------
+    text : str
+        A claim, as one would say it to a colleague.
+    cutoff : str
+        A date, an instant, or ``"now"``: what "by year end" is counted from.
+    model : str
+        The model that is to treat it.
+
+    Returns
+    -------
+    dict
+        ``best`` (None where the text has no single reading), ``others``, ``missing``, ``leftover``, ``coverage``: what
+        ``workbench read --json`` prints.
+    """
+    # The resolver's calendar comes with pandas, which `import workbench` need not wait for.
+    from proxies.asof.clock import Cutoff
+    from workbench.views.reading_documents import reading_document
+
+    instant = Cutoff.parse(cutoff)
+    return reading_document(read_text(text, day_of(instant)), instant, model)
 
 
 @takes(

@@ -91,7 +91,14 @@ def rules_without_model() -> tuple[str, ...]:
     return tuple(free)
 
 
-def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings) -> str:
+def new_run(
+    store: Store,
+    statement: str,
+    cutoff: Cutoff,
+    settings: RunSettings,
+    *,
+    read_as: Mapping[str, Any] | None = None,
+) -> str:
     """Open a run in the log and return its id; no model and no source is asked yet.
 
     What was written after the cutoff is cut from statement and context first, and is on the run's log.
@@ -114,6 +121,7 @@ def new_run(store: Store, statement: str, cutoff: Cutoff, settings: RunSettings)
             settings=with_record(store, cutoff, settings).with_packages().to_json(),
             cut=cut,
             quote_key=secrets.token_hex(16),
+            read_as=dict(read_as) if read_as is not None and not cut else None,
         ),
     )
     return run_id

@@ -43,6 +43,7 @@ from workbench.sources.own_store import unshared_in
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database import utc_now
+from workbench.store.removal import MOVING, settle
 from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
@@ -341,10 +342,10 @@ def import_package(
                 command("import", str(path), review=True),
                 " takes the comments and sign-offs that it brings back",
             )
+        settle(store)
         if store.folder(run_id).exists():
             raise UsageError(
-                f"{store.folder(run_id)} is there and no run of this home: an import was killed, or somebody put it"
-                " there; move it away and import again"
+                f"{store.folder(run_id)} is there and no run of this home: move it away and import again"
             )
 
     with examined_package(store.home, path, refuse_what_is_here) as package:
@@ -482,9 +483,13 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
             # Rows, then files, then the commit at the end of the block. If the commit fails the rename is undone; a
             # commit could not be undone if the rename failed after it.
             take_run(store, own)
+            (
+                source / MOVING
+            ).touch()  # a kill between the rename and the commit: `settle` then knows whose it is
             source.rename(target)
             undo.callback(target.rename, source)  # until the rows are committed
         undo.pop_all()
+    (target / MOVING).unlink(missing_ok=True)
 
 
 def _sweep(home: Path) -> None:

@@ -267,12 +267,18 @@ class Store:
 
         ``guard`` is called inside the transaction with the run's events so far; what it raises refuses the event, so a
         check and the append that rests on it are one step, whoever else writes.
+
+        Raises ``UnknownRun`` for a run that was never started, or that another process has removed since it was read.
         """
         # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
         data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
         with self.transaction() as db:
             if guard is not None:
                 guard(self.events(run_id))
+            elif event.kind != "run.started" and ":" not in run_id:
+                begun = db.execute("SELECT 1 FROM events WHERE run_id = ? LIMIT 1", (run_id,)).fetchone()
+                if begun is None:
+                    raise self._no_run(run_id)
             values = (
                 run_id,
                 at_utc or utc_now(),
@@ -306,8 +312,11 @@ class Store:
         )
         # After a number, no rows means that nothing new has happened; from the start, that the run does not exist.
         if not rows and after == 0 and kinds is None:
-            raise UnknownRun(f"no run {run_id!r} in {self.home}: ", command("runs"), " lists them")
+            raise self._no_run(run_id)
         return [_stored_event(row) for row in rows]
+
+    def _no_run(self, text: str) -> UnknownRun:
+        return UnknownRun(f"no run {text!r} in {self.home}: ", command("runs"), " lists them")
 
     def log_head(self, run_id: str, *, before: int | None = None, without: Collection[str] = ()) -> str:
         """Return one hash over a run's events in order, those before a sequence number; what a signature covers.
@@ -396,7 +405,7 @@ class Store:
             return near[0]
         if near:
             raise UnknownRun(f"{text!r} could be {', '.join(near[:5])}: write more of it")
-        raise UnknownRun(f"no run {text!r} in {self.home}: ", command("runs"), " lists them")
+        raise self._no_run(text)
 
     def _finished_runs(self) -> set[str]:
         """Return the runs that are finished: a leaf that is to be grounded again begins one anew."""

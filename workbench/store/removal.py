@@ -3,17 +3,26 @@
 The log is append-only for everybody else; here its guard is lifted inside the one transaction and set again before the end.
 """
 
+import fcntl
+import os
 import re
+import secrets
 import shutil
 import sqlite3
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.store.database import Store
+from workbench.errors import UsageError
+from workbench.store.database import Store, check_run_id
 from workbench.store.database_schema import COLUMNS, trigger_sql
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
-_REMOVED = ".removed-"
+_REMOVED, _DOOMED = ".removed-", ".doomed-"
+_ID_LENGTH = len("20180630-120000-a1b2")
+#: Lies in a run's folder while an import moves it in, until its rows are committed.
+MOVING = ".moving"
+#: What a process writes into the folder of a run that another takes away meanwhile; all of it is made from the log.
+_HUSK = frozenset({"owner.lock", "manifest.json", "tree.json", "report.html", "checks.json"})
 _GUARD = "events_stay"
 
 
@@ -32,9 +41,10 @@ def remove_run(store: Store, run_id: str) -> RemovedRun:
     A kill leaves all or nothing: the folder is renamed before the commit, and `settle` puts it back, or deletes it, by
     whether the rows are there.
     """
-    settle(store)
     folder = store.folder(run_id)
-    aside = folder.with_name(f"{_REMOVED}{run_id}")
+    aside = folder.with_name(
+        f"{_REMOVED}{run_id}-{secrets.token_hex(4)}"
+    )  # another one may be on its way out
     with store.transaction() as db:
         before = _named(db, run_id)
         rows = _delete_rows(db, run_id)
@@ -57,16 +67,56 @@ def collect_garbage(store: Store) -> RemovedRun:
 
 
 def settle(store: Store) -> int:
-    """Finish removals that a kill cut off, one way or the other; return how many folders were deleted."""
-    known, count = set(store.run_ids()), 0
-    for aside in (store.home / "runs").glob(f"{_REMOVED}*"):
-        run_id = aside.name.removeprefix(_REMOVED)
-        if run_id in known and not store.folder(run_id).exists():
-            aside.rename(store.folder(run_id))
-        else:
-            shutil.rmtree(aside)
-            count += 1
-    return count
+    """Finish removals and imports that a kill cut off, one way or the other; return how many folders were deleted.
+
+    What is whose is decided inside a write transaction: there nobody else is between a rename and its commit.
+    """
+    runs = store.home / "runs"
+    with store.transaction():
+        known = set(store.run_ids())
+        for path in sorted(runs.iterdir()) if runs.is_dir() else ():
+            if path.name.startswith(_REMOVED):
+                run_id = path.name.removeprefix(_REMOVED)[:_ID_LENGTH]
+                if run_id in known and not store.folder(run_id).exists():
+                    path.rename(store.folder(run_id))
+                else:
+                    _doom(path)
+            elif path.name in known:
+                (path / MOVING).unlink(missing_ok=True)
+            elif path.is_dir() and _is_husk(path):
+                _doom(path)
+    doomed = list(runs.glob(f"{_DOOMED}*"))
+    for path in doomed:
+        shutil.rmtree(path, ignore_errors=True)  # another process may be at it too
+    return len(doomed)
+
+
+def _doom(path: Path) -> None:
+    # Deleted after the transaction, which others wait for; a name of its own, so that nothing comes back under it.
+    path.rename(path.with_name(f"{_DOOMED}{secrets.token_hex(8)}"))
+
+
+def _is_husk(folder: Path) -> bool:
+    """Whether a folder that no row names was left by an import that was killed, or by who wrote into a removed run.
+
+    Anything else there may be all that is left of a database that was lost, and is not ours to delete.
+    """
+    try:
+        check_run_id(folder.name)
+        if not (folder / MOVING).exists() and {path.name for path in folder.iterdir()} - _HUSK:
+            return False
+        lock = os.open(folder / "owner.lock", os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return True
+    except (UsageError, OSError):
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:  # somebody is just finding out that the run is gone
+        return False
+    finally:
+        os.close(lock)
+    return True
 
 
 def sweep(folder: Path) -> int:

@@ -20,7 +20,8 @@ class CutText(BaseModel):
 class RunStarted(EventBase):
     """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with.
 
-    ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``).
+    ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
+    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none.
     """
 
     kind: Literal["run.started"] = "run.started"
@@ -30,6 +31,7 @@ class RunStarted(EventBase):
     settings: dict[str, Any]
     cut: tuple[CutText, ...] = ()
     quote_key: str | None = None
+    read_as: dict[str, Any] | None = None
 
 
 class TextCut(EventBase):

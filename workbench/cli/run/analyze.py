@@ -100,6 +100,13 @@ def analyze(
         bool, typer.Option("--plan-only", help="Stop after the tree, with a cost forecast.")
     ] = False,
     detach: Annotated[bool, DETACH] = False,
+    reading: Annotated[
+        int | None,
+        typer.Option("--reading", metavar="N", help="Which reading of an ambiguous claim is meant, from 1."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", hidden=True, help="Ask nothing: the first reading is taken.")
+    ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."""
@@ -119,7 +126,9 @@ def analyze(
         raise UsageError(
             "--detach returns at once: leave out --plan-only and --json, and look at the run with watch"
         )
-    analyze_claim(statement, cutoff, run, plan_only=plan_only, as_json=as_json, detach=detach, workers=place)
+    analyze_claim(
+        statement, cutoff, run, plan_only=plan_only, as_json=as_json, detach=detach, workers=place, reading=reading, yes=yes,
+    )  # fmt: skip
 
 
 def _aggregation(pairs: Sequence[str]) -> dict[str, Any] | None:

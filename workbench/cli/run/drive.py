@@ -27,6 +27,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.approve import TerminalAnswers, at_terminal, can_answer
+from workbench.cli.run.claim_choice import claim_as_read
 from workbench.cli.signals import stop_signals
 from workbench.engine.approvals import check_answerable
 from workbench.engine.assembly import open_engine
@@ -44,6 +45,7 @@ from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
+from workbench.questions.readings.choice import ReadClaim
 from workbench.reports.note_page import write_report
 from workbench.sources.own_store import began_at, first_shared
 from workbench.store import Store, StoredEvent
@@ -76,6 +78,8 @@ def analyze_claim(
     as_json: bool = False,
     detach: bool = False,
     workers: WorkerPlace | None = None,
+    reading: int | None = None,
+    yes: bool = False,
 ) -> str:
     """Open a run for a claim, work on it, print it, and return its id; leaves with the exit code of an early end.
 
@@ -83,7 +87,9 @@ def analyze_claim(
     """
     if not settings.api_base:  # a server of one's own may want none
         require_key(settings.model, os.environ)  # before the run is opened: what is refused leaves nothing
-    claim = (statement, Cutoff.parse(cutoff))
+    instant = Cutoff.parse(cutoff)
+    read = claim_as_read(statement, instant, settings, reading=reading, yes=yes, as_json=as_json)
+    claim = (read, instant)
     check_answerable(settings, answered=can_answer(), workers=workers is not None)
     store = open_store()
     if detach:
@@ -96,13 +102,15 @@ def analyze_claim(
     return finish(store, ended, plan_only=plan_only, as_json=as_json)
 
 
-async def _open_run(store: Store, claim: tuple[str, Cutoff], settings: RunSettings) -> str:
+async def _open_run(store: Store, claim: tuple[ReadClaim, Cutoff], settings: RunSettings) -> str:
     """Check a claim as its own process will, and open the run: what is refused is refused here, where somebody reads it."""
     async with open_engine(
         store, settings, environ=os.environ, isolation=settings.isolation, answered=True
     ) as engine:
-        await engine.check(*claim, settings)
-        run_id = new_run(store, *claim, replace(settings, keyed=engine.keyed))
+        read, cutoff = claim
+        await engine.check(read.statement, cutoff, settings)
+        keyed = replace(settings, keyed=engine.keyed)
+        run_id = new_run(store, read.statement, cutoff, keyed, read_as=read.read_as)
     _say_cut(store, run_id)
     return run_id
 
@@ -157,7 +165,7 @@ def drive(
     isolation: str | None,
     workers: WorkerPlace | None = None,
     run_id: str | None = None,
-    claim: tuple[str, Cutoff] | None = None,
+    claim: tuple[ReadClaim, Cutoff] | None = None,
     plan_only: bool = False,
     leaves: Sequence[NodeId] = (),
     rebuy: bool = False,
@@ -197,7 +205,7 @@ async def _work(
     isolation: str | None,
     workers: WorkerPlace | None,
     run_id: str | None,
-    claim: tuple[str, Cutoff] | None,
+    claim: tuple[ReadClaim, Cutoff] | None,
     plan_only: bool,
     leaves: Sequence[NodeId],
     rebuy: bool,
@@ -231,9 +239,10 @@ async def _work(
             say=say,
         ) as engine:
             if claim is not None:
-                statement, cutoff = claim
-                await engine.check(statement, cutoff, settings)
-                run_id = new_run(store, statement, cutoff, replace(settings, keyed=engine.keyed))
+                read, cutoff = claim
+                await engine.check(read.statement, cutoff, settings)
+                keyed = replace(settings, keyed=engine.keyed)
+                run_id = new_run(store, read.statement, cutoff, keyed, read_as=read.read_as)
                 say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
                 for line in first_shared(store, settings.model if not settings.stays_here else ""):
                     say(line)

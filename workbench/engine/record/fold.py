@@ -60,6 +60,7 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     )
     state.models, state.cut = (state.settings.model,), first.event.cut
     state.marks = Marks(first.event.quote_key)
+    state.read_as = first.event.read_as
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():

@@ -123,6 +123,7 @@ class RunState:
     finished: bool = False
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
+    read_as: dict[str, Any] | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
     annotations: Annotations = field(default_factory=Annotations)

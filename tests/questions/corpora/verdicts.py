@@ -1,0 +1,220 @@
+"""Whether what was read of a claim is what a fair reader reads: two corpora, one written by somebody who had not seen the reader."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from pathlib import Path
+from typing import Any
+
+from workbench.questions.readings.read import read
+from workbench.questions.readings.slots import Readings, SlotReading
+
+HERE = Path(__file__).parent
+#: Names that the blind corpus has for series, and those of this product.
+SERIES = {
+    "S&P 500": "embedded:SP500", "Nasdaq Composite": "embedded:NASDAQ", "VIX": "embedded:VIX", "WTI crude oil": "embedded:WTI",
+    "core CPI": "embedded:CORE_CPI", "Moody's Baa corporate yield": "embedded:BAA", "Moody's Aaa corporate yield": "embedded:AAA",
+    "CPI": "US headline CPI", "unemployment rate": "US unemployment rate", "EURUSD": "EUR/USD", "GBPUSD": "GBP/USD", "USDJPY": "USD/JPY",
+    "fed funds target rate": "federal funds rate", "effective fed funds rate": "federal funds rate", "bitcoin": "Bitcoin",
+    "30-year fixed mortgage rate": "30-year mortgage rate", "nonfarm payrolls monthly change": "US nonfarm payrolls",
+    "US high yield option-adjusted spread": "US high-yield spread", "US investment grade option-adjusted spread": "US investment-grade spread",
+    "Amazon share price": "AMZN", "Apple share price": "AAPL", "Netflix share price": "NFLX", "Tesla share price": "TSLA",
+    "Google share price": "GOOGL", "Walmart share price": "WMT", "Microsoft share price": "MSFT", "JPMorgan share price": "JPM",
+    "Facebook share price": "FB", "Goldman Sachs share price": "GS", "Bank of America share price": "BAC", "Nasdaq-100": "NASDAQ-100",
+    "industrial production": "US industrial production", "real GDP": "US real GDP", "core PCE price index": "US core PCE",
+    "PCE price index": "US PCE inflation", "housing starts": "US housing starts", 
+    "US retail gasoline price": "US gasoline price", "initial jobless claims": "US initial jobless claims", "SPY ETF": "SPY",
+    "retail sales": "US retail sales",
+    "Case-Shiller 20-city home price index": "Case-Shiller home prices", "average hourly earnings": "US average hourly earnings",
+    "ISM manufacturing index": "ISM manufacturing PMI", "University of Michigan consumer sentiment": "Michigan consumer sentiment",
+    "Henry Hub natural gas": "natural gas", "German 10-year Bund yield": "German 10-year yield", "new home sales": "US home sales",
+    "3-month LIBOR": "3-month rate", "3-month Treasury bill yield": "3-month rate",
+}  # fmt: skip
+#: Two series whose difference is one by itself here.
+SPREADS = {
+    ("embedded:BAA", "embedded:AAA"): "embedded:SPREAD",
+    ("10-year Treasury yield", "2-year Treasury yield"): "10-year minus 2-year Treasury spread",
+    ("10-year Treasury yield", "3-month rate"): "10-year minus 3-month Treasury spread",
+    ("5-year Treasury yield", "2-year Treasury yield"): "5-year minus 2-year Treasury spread",
+    ("3-month rate", "3-month rate"): "TED spread",
+}
+_UP, _DOWN = ("above", "at_least", "toward"), ("below", "at_most", "toward")
+_SCALES = {"basis_points": 0.01, "thousand": 1e3, "million": 1e6}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    text: str
+    cutoff: str
+    #: read, suggested, refused (rightly, where the label says so), misread, or "wrong" suggestions
+    verdict: str
+    readings: Readings
+    label: Any
+
+
+def fits(reading: SlotReading, label: dict[str, Any]) -> bool:
+    return (
+        _same_series(reading, label)
+        and _same_relation(reading, label["relation"])
+        and _same_level(reading, label)
+        and _same_window(reading, label)
+    )
+
+
+def _same_series(reading: SlotReading, label: dict[str, Any]) -> bool:
+    named = [SERIES.get(each, each) for each in (label["series"], label["second"]) if each]
+    if tuple(named) in SPREADS and reading.series == (SPREADS[named[0], named[1]],):
+        return True
+    return [each.lower() for each in reading.series] == [each.lower() for each in named]
+
+
+def _same_relation(reading: SlotReading, wanted: str) -> bool:
+    name, side = reading.relation, reading.comparison
+    base, _, tail = wanted.rpartition("_")
+    sides = _UP if tail == "above" else _DOWN if tail == "below" else ()
+    if name.startswith("growth"):
+        return (
+            wanted.startswith("growth") or (base.startswith(("first", "touches")) and reading.window != "on")
+        ) and side in sides
+    level = name in ("level", "stay")  # "stays below" is below on every day of the window
+    match wanted:
+        case "above" | "spread_above":
+            return (level or (wanted != "above" and name == "touch")) and side in _UP
+        case "below" | "spread_below":
+            return (level or (wanted != "below" and name == "touch")) and side in _DOWN
+        case (
+            "touches_above"
+            | "first_above"
+            | "maximum_above"
+            | "touches_below"
+            | "first_below"
+            | "minimum_below"
+        ):
+            extreme = "maximum" if tail == "above" else "minimum"
+            return name in ("touch", extreme) and side in sides
+        case "average_above" | "average_below":
+            return name == "mean" and side in sides
+        case "volatility_above" | "volatility_below":
+            return name == "volatility" and side in sides
+        case "up_by":
+            return (
+                name in ("change", "drawdown") and (reading.level or 0) > 0 and side in ("above", "at_least")
+            )
+        case "down_by":
+            return (
+                name in ("change", "drawdown") and (reading.level or 0) < 0 and side in ("below", "at_most")
+            )
+        case "drawdown":
+            return name in ("from_peak", "drawdown")
+        case "higher":
+            return name == "compare" and side in ("above", "at_least")
+        case "lower":
+            return name == "compare" and side in ("below", "at_most")
+        case "count_at_least":
+            return name in ("count", "streak")
+        case "between":
+            return side == "between" and name in ("level", "stay")
+        case "new_high" | "record_high":
+            return name == "new_high"
+        case "new_low" | "record_low":
+            return name == "new_low"
+    return name == wanted
+
+
+def _same_level(reading: SlotReading, label: dict[str, Any]) -> bool:
+    wanted, scale = label["level"], _SCALES.get(label["unit"] or "", 1.0)
+    if label["count"] and reading.times != label["count"][0]:
+        return False
+    if wanted is None:
+        return True
+    if isinstance(wanted, list):
+        return reading.upper is not None and _near(reading.level, wanted[0] * scale) and _near(reading.upper, wanted[1] * scale)  # fmt: skip
+    if reading.relation == "beats" and not wanted:
+        return True
+    if label["unit"] == "other":  # pips, cents: the label does not say of what
+        return reading.level is not None
+    return _near(abs(reading.level or 0.0), abs(wanted * scale))
+
+
+def _near(a: float | None, b: float) -> bool:
+    return a is not None and abs(a - b) <= 1e-6 * max(1.0, abs(b))
+
+
+def _same_window(reading: SlotReading, label: dict[str, Any]) -> bool:
+    window = label["window"]
+    if window["kind"] in ("next_release", "next_meeting"):
+        return reading.window == window["kind"]
+    if window["end"] is None:
+        return True
+    if reading.end is None:
+        return False
+    # Two days without a weekday between them are one day of a market.
+    first, last = sorted((reading.end, date.fromisoformat(window["end"])))
+    return all((first + timedelta(days=i)).weekday() >= 5 for i in range(1, (last - first).days + 1))
+
+
+def blind_verdicts(path: Path = HERE / "blind.jsonl") -> Iterator[Verdict]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        label = json.loads(line)
+        found = read(label["text"], date.fromisoformat(label["cutoff"]))
+        yield Verdict(label["text"], label["cutoff"], _verdict(found, label), found, label)
+
+
+def _verdict(found: Readings, label: dict[str, Any]) -> str:
+    kind, wanted = label["kind"], label["readings"]
+    if kind == "no_series" and not wanted:
+        return "misread" if found.best else "suggested" if found.missing or found.leftover else "wrong"
+    if kind == "hole":
+        if found.best:
+            return "misread"
+        named = set(label["missing"]) & set(found.missing)
+        return "suggested" if named or any(fits(each, one) for each in found.others for one in wanted) else "refused"  # fmt: skip
+    if found.best:
+        return "read" if any(fits(found.best, one) for one in wanted) else "misread"
+    if any(fits(each, one) for each in found.others for one in wanted):
+        return "suggested"
+    return "wrong" if found.others else "refused"
+
+
+def own_verdicts(path: Path = HERE / "own.tsv") -> Iterator[Verdict]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            continue
+        text, cutoff, *label = line.split("\t")
+        found = read(text, date.fromisoformat(cutoff))
+        yield Verdict(text, cutoff, _own_verdict(found, label), found, label)
+
+
+def _own_verdict(found: Readings, label: list[str]) -> str:
+    if label[0] == "refuse":
+        return "misread" if found.best else "wrong" if found.others else "refused rightly"
+    if found.best:
+        return "read" if _own_fits(found.best, label) else "misread"
+    if any(_own_fits(each, label) for each in found.others):
+        return "suggested"
+    return "wrong" if found.others else "refused"
+
+
+def _own_fits(reading: SlotReading, label: list[str]) -> bool:
+    series, relation, level, end = label
+    named = ",".join(reading.series)
+    right = named == series or (len(reading.series) == 1 and named in series.split(","))
+    value = None if level == "-" else float(level)
+    same = value is None or (reading.level is not None and _near(abs(reading.level), abs(value)))
+    signed = value is None or value >= 0 or (reading.level or 0) < 0
+    return right and reading.relation in relation.split(",") and same and signed and (end == "-" or str(reading.end) in end.split(","))  # fmt: skip
+
+
+def table(verdicts: Iterable[Verdict]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in verdicts:
+        counts[each.verdict] = counts.get(each.verdict, 0) + 1
+    return counts
+
+
+def described(each: Verdict) -> str:
+    """One line for a person who mends the reader."""
+    says = "; ".join(re.sub(r"\s+", " ", choice.statement) for choice in each.readings.choices)
+    return f"{each.verdict}: {each.text!r} at {each.cutoff}: {says or each.readings.leftover or each.readings.missing}"

@@ -1,0 +1,224 @@
+"""Claims as people type them: read, or asked about, or refused by the word that stands in the way; never misread."""
+
+import hashlib
+import json
+import re
+from dataclasses import replace
+from datetime import date
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from proxies.asof.clock import Cutoff
+from tests.questions.corpora import verdicts
+from workbench.annotations.outcomes import known_outcome
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.run_settings import with_preset
+from workbench.errors import ClaimRefused, UsageError
+from workbench.models.model_options import OFFLINE
+from workbench.questions.claims import Claim
+from workbench.questions.grammar import read_claim
+from workbench.questions.readings import drafts
+from workbench.questions.readings.choice import ReadClaim, UnclearClaim, read_for_run
+from workbench.questions.readings.functionals import functional_of
+from workbench.questions.readings.read import read
+from workbench.questions.readings.slots import stored_claim
+from workbench.store import Store
+from workbench.views.reading_documents import reading_document, reading_lines
+
+ROOT = Path(__file__).resolve().parents[2]
+#: The half that somebody wrote who had not seen the reader, frozen before it was run.
+BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
+JUNE = date(2018, 6, 30)
+UX = """the S&P 500 closes 2018 higher|2018-06-30
+SPX will be above 3000 by year end 2018|2018-06-30
+S&P drops 10% before Christmas|2018-09-30
+will oil go over $80 this year?|2018-06-30
+WTI crude > 75 by October 2018|2018-06-30
+VIX spikes above 30 in the next 3 months|2018-09-30
+nasdaq beats sp500 in H2 2018|2018-06-30
+Is inflation going to be above 2.5% at year end|2018-06-30
+core CPI yoy above 2.3% in December 2018|2018-06-30
+credit spreads widen to 120bp by year end|2018-06-30
+The Fed cuts rates in September 2026|2026-11-23
+recession in 2019|2018-12-31
+the s&p closses higer on friday|2018-06-26
+BAA yield above 5% end of 2018|2018-06-30
+AAPL above 250 by Dec 2018|2018-06-30
+markets crash|2018-06-30
+The S&P 500 falls more than 5% in any month of H2 2018|2018-06-30
+S&P 500 ends Q4 2018 between 2600 and 2800|2018-06-30"""
+
+
+@cache
+def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
+    return {
+        "own": tuple(verdicts.own_verdicts()),
+        "blind": tuple(verdicts.blind_verdicts()),
+        "held": tuple(verdicts.own_verdicts(verdicts.HERE / "held.tsv")),
+    }
+
+
+def test_the_blind_half_is_as_it_was_written() -> None:
+    assert hashlib.sha256((verdicts.HERE / "blind.jsonl").read_bytes()).hexdigest() == BLIND
+
+
+@pytest.mark.parametrize(("half", "least"), [("own", 0.95), ("blind", 0.73), ("held", 0.66)])
+def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
+    found = halves()[half]
+    counts = verdicts.table(found)
+    print(half, counts)
+    good = sum(counts.get(name, 0) for name in ("read", "suggested", "refused rightly"))
+    assert good >= least * len(found), "\n".join(
+        verdicts.described(each) for each in found if each.verdict in ("refused", "wrong")
+    )
+
+
+@pytest.mark.parametrize("half", ["own", "blind", "held"])
+def test_hardly_a_claim_is_misread(half: str) -> None:
+    misread = [verdicts.described(each) for each in halves()[half] if each.verdict == "misread"]
+    assert len(misread) <= 1, "\n".join(misread)
+
+
+@pytest.mark.parametrize("line", UX.splitlines())
+def test_the_claims_of_the_first_visitors_are_read_or_asked_about(line: str) -> None:
+    text, _, cutoff = line.partition("|")
+    assert read(text, date.fromisoformat(cutoff)).choices
+
+
+def accepted() -> dict[str, Claim]:
+    """Every sentence of the tests and stored runs that the grammar accepts, and its claim."""
+    found = {}
+    for path in [
+        *(ROOT / "tests").rglob("test_*claim*.py"),
+        *(ROOT / "tests" / "offline").rglob("*.py"),
+        *(ROOT / "tests" / "fixtures").rglob("*.json*"),
+    ]:
+        if path.stat().st_size < 1_000_000:
+            for text in re.findall(
+                r'"([^"\\\n]{12,200})"', path.read_text(encoding="utf-8", errors="replace")
+            ):
+                if re.search(r"\d{4}", text):
+                    try:
+                        found[text] = read_claim(text)
+                    except (ClaimRefused, ValueError):
+                        continue
+    return found
+
+
+def test_what_the_grammar_accepts_is_the_same_claim() -> None:
+    """Law: stored runs resolve by it."""
+    sentences = accepted()
+    assert len(sentences) > 80
+    for text, claim in sentences.items():
+        best = read(text, JUNE).best
+        assert best is not None and best.claim == claim and best.statement == claim.statement, text
+
+
+def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
+    """Law: the sentence that is shown is the claim that is treated and stored."""
+    for each in (*halves()["own"], *halves()["blind"]):
+        for reading in each.readings.choices:
+            if reading.claim is not None:
+                bare = replace(reading.claim, notes=())
+                assert read_claim(reading.statement) == bare, reading.statement
+                again = json.loads(json.dumps(reading.document()))
+                assert stored_claim(again) == bare
+
+
+def test_many_readings_have_a_functional_of_paths() -> None:
+    mean = read("WTI averages more than 65 in Q4 2018", JUNE).best
+    assert mean is not None and mean.claim is None
+    functional = functional_of(mean)
+    assert functional is not None and (functional.statistic, functional.level, functional.start) == ("mean", 65.0, date(2018, 9, 30))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "WTI above 80 on 2018-12-31 unless OPEC cuts",
+        "WTI above 80 on 2018-12-31 because of OPEC",
+        "WTI above 80 and VIX below 15 on 2018-12-31",
+        "WTI futures above 80 on 2018-12-31",
+        "oil hits 80 and then 90 by year end",
+        "core CPI accelerates in November 2018",
+        "S&P 500 moves 5% in October 2018",
+    ],
+)
+def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
+    found = read(text, JUNE)
+    assert not found.choices and (found.leftover or found.missing)
+
+
+def test_without_the_guard_on_leftover_words_a_condition_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(drafts, "_leftover", lambda *_: ())
+    assert read("WTI above 80 on 2018-12-31 unless OPEC cuts", JUNE).choices
+
+
+def test_an_ambiguous_day_is_asked() -> None:
+    days = {each.end for each in read("VIX over 20 on 03/04/2018", date(2018, 1, 15)).others}
+    assert days == {date(2018, 3, 4), date(2018, 4, 3)}
+
+
+def test_a_hole_is_named_and_the_rest_completed() -> None:
+    found = read("WTI above 80", JUNE)
+    assert found.best is None and found.missing == ("window",)
+    assert found.matched == {"series": "WTI", "relation": "above", "level": "80"}
+    assert {each.end for each in found.others} == {date(2018, 12, 31)}
+
+
+def test_a_rule_gets_the_canonical_sentence_and_a_model_what_was_typed() -> None:
+    cutoff = Cutoff.parse("2018-09-30")
+    text = "S&P drops 10% before Christmas"
+    with pytest.raises(UnclearClaim) as unclear:
+        read_for_run(text, cutoff, key_free=True)
+    assert "1) The S&P 500 falls at least 10 % by 2018-12-24" in str(unclear.value)
+    chosen = read_for_run(text, cutoff, key_free=True, number=2)
+    assert chosen.statement == "The S&P 500 closes 10 % or more below its last known close at least once through 2018-12-24"  # fmt: skip
+    assert read_for_run(text, cutoff, key_free=True, first=True).statement.startswith("The S&P 500 falls")
+    assert read_for_run(text, cutoff, key_free=True, ask=lambda readings: 2) == chosen
+    assert read_for_run(text, cutoff, key_free=False) == ReadClaim(statement=text, read_as=None)
+    by_model = read_for_run(text, cutoff, key_free=False, number=1)
+    assert by_model.statement == text and by_model.read_as is not None
+    with pytest.raises(UsageError, match="no reading 9"):
+        read_for_run(text, cutoff, key_free=True, number=9)
+
+
+async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path: Path) -> None:
+    cutoff = Cutoff.parse("2018-06-30")
+    asked = read_for_run("SPX will be above 3000 by year end 2018", cutoff, key_free=False, number=2)
+    store = Store(tmp_path)
+    run = new_run(
+        store, asked.statement, cutoff, with_preset("product", model="openai/gpt"), read_as=asked.read_as
+    )
+    state = load_state(store, run)
+    store.close()
+    assert state.statement == "SPX will be above 3000 by year end 2018"
+    claim = stored_claim(state.read_as)
+    assert claim is not None and claim.pattern == "touch"
+    known = await known_outcome(state.statement, cutoff, state.read_as)
+    assert known is not None and not known.true and known.day == date(2018, 12, 31)
+    assert await known_outcome(state.statement, cutoff) is None  # the grammar alone reads no such text
+
+
+@pytest.mark.parametrize(
+    ("text", "cutoff", "reason", "fix"),
+    [
+        ("AAPL above 250 on 2018-12-31", "2018-06-30", "no source here holds AAPL", "model"),
+        ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", "model"),
+        ("The VIX closes above 20 on 2018-12-31", "now", "needs a dated cutoff", "cutoff"),
+        ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", "cutoff"),
+        ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "end on 2019-01-03", "model"),
+    ],
+)
+def test_what_cannot_be_treated_says_what_would_help(text: str, cutoff: str, reason: str, fix: str) -> None:
+    instant = Cutoff.parse(cutoff)
+    document = reading_document(read(text, JUNE), instant, OFFLINE)
+    if document["best"] is None:
+        document = reading_document(read(text.replace("AAPL", "Apple"), JUNE), instant, OFFLINE)
+    assert not document["coverage"]["treatable"]
+    assert reason in document["coverage"]["reason"] and fix in document["coverage"]["fix"]
+    assert any("Cannot be treated" in line for line in reading_lines(document))
+    assert reading_document(read(text, JUNE), instant, "openai/gpt")["coverage"]["treatable"]

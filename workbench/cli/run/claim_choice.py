@@ -1,0 +1,73 @@
+"""How a claim was read, on the command line: ``read``, and the choice that ``analyze`` offers."""
+
+from typing import Annotated, Any
+
+import typer
+
+from proxies.asof.clock import Cutoff
+from workbench.cli.common import JSON_OPTION, USAGE, command, command_name, echo, emit_json, say
+from workbench.cli.run.approve import at_terminal
+from workbench.engine.run_settings import RunSettings
+from workbench.models.model_options import OFFLINE
+from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
+from workbench.questions.readings.read import read as read_text
+from workbench.questions.readings.slots import Readings
+from workbench.views.reading_documents import reading_document, reading_lines
+
+
+def claim_as_read(
+    statement: str, cutoff: Cutoff, settings: RunSettings, *, reading: int | None, yes: bool, as_json: bool
+) -> ReadClaim:
+    """Return the claim to open a run for; asks on a terminal, and leaves with exit 2 where a rule would have to guess."""
+    try:
+        claim = read_for_run(
+            statement,
+            cutoff,
+            key_free=settings.model == OFFLINE,
+            number=reading,
+            first=yes,
+            ask=_person_chooses if at_terminal() and not as_json else None,
+        )
+    except UnclearClaim as unclear:
+        document = reading_document(unclear.readings, cutoff, settings.model)
+        if as_json:
+            emit_json(document)
+        else:
+            for line in reading_lines(document):
+                say(line)
+            say(f"workbench: choose one: {command_name()} analyze ... --reading 1")
+        raise typer.Exit(USAGE) from None
+    if claim.read_as is not None and claim.read_as["statement"] != statement:
+        say(f"Read as: {claim.read_as['statement']}")
+    for note in (claim.read_as or {}).get("notes", ()):
+        say(f"  {note}")
+    return claim
+
+
+def _person_chooses(readings: Readings) -> int | None:
+    for number, each in enumerate(readings.choices, start=1):
+        say(f"  {number}) {each.statement}")
+    last = len(readings.choices)
+    answer: int = typer.prompt("Which is meant?", default=1, type=int, err=True)
+    return answer if 1 <= answer <= last else None
+
+
+@command
+def read(
+    text: Annotated[str, typer.Argument(help="A claim in your own words.")],
+    cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff: a date, an instant, or now.")] = "now",
+    model: Annotated[str, typer.Option("--model", help="The model that is to treat it.")] = OFFLINE,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
+
+    Exit 2 where it has no single reading, or one that the model cannot treat.
+    """
+    instant = Cutoff.parse(cutoff)
+    document: dict[str, Any] = reading_document(read_text(text, day_of(instant)), instant, model)
+    if as_json:
+        emit_json(document)
+    else:
+        echo("\n".join(reading_lines(document)))
+    if document["best"] is None or not document["coverage"]["treatable"]:
+        raise typer.Exit(USAGE)

@@ -1,0 +1,76 @@
+"""A reading as the forecaster computes it: a functional of the series' values; None for what it has no functional for yet."""
+
+from dataclasses import replace
+
+from workbench.forecasts.reading import Comparison, Reading, Statistic
+from workbench.questions.readings.sentences import OPPOSITE, WORDS
+from workbench.questions.readings.slots import SlotReading
+from workbench.science.errors import DomainError
+
+_STATISTICS: dict[str, Statistic] = {
+    "mean": "mean", "maximum": "highest", "minimum": "lowest", "volatility": "volatility", "count": "steps",
+}  # fmt: skip
+_LAGGED = {"growth_yoy": 12, "growth_mom": 1}
+
+
+def functional_of(reading: SlotReading) -> Reading | None:
+    """Return the reading as the forecaster takes it; None for what it has no functional for yet.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from workbench.questions.readings.read import read
+    >>> functional_of(read("WTI averages more than 65 in Q4 2018", date(2018, 6, 30)).best).statistic
+    'mean'
+    """
+    try:
+        return _functional(reading)
+    except DomainError:  # fields that do not go together: the reading stands, and is not treated
+        return None
+
+
+def _functional(reading: SlotReading) -> Reading | None:
+    end, comparison, level = reading.end, reading.comparison, reading.level or 0.0
+    if end is None or comparison not in (*WORDS, "between"):
+        return None
+    if reading.start is not None and reading.start >= end:
+        return None
+    compared: Comparison = comparison  # type: ignore[assignment]
+    plain = Reading(
+        series=reading.series,
+        combination=("ratio" if reading.relation == "beats" else "difference") if len(reading.series) == 2 else None,
+        comparison=compared,
+        level=level,
+        upper=reading.upper,
+        start=reading.start,
+        end=end,
+        never=reading.never,
+    )  # fmt: skip
+    relation = reading.relation
+    if relation == "level":
+        return replace(plain, start=None)
+    if relation in ("mean", "maximum", "minimum", "volatility"):
+        return replace(plain, statistic=_STATISTICS[relation])
+    if relation == "count":
+        change = reading.level is None
+        return replace(plain, statistic="steps", times=reading.times, transformation="change" if change else "value", lag=1 if change else None)  # fmt: skip
+    if relation == "compare":
+        return replace(plain, transformation="change", level=0.0)
+    if relation == "change":
+        return replace(plain, transformation="growth" if reading.unit == "%" else "change")
+    if relation == "beats" and not reading.level:
+        return replace(plain, transformation="growth", level=0.0)
+    if relation in _LAGGED and reading.lag:
+        return replace(plain, transformation="growth", lag=reading.lag, start=None)
+    if relation == "average_gap" and reading.lag:
+        return replace(plain, transformation="average_gap", lag=reading.lag, start=None)
+    rising = comparison in ("above", "at_least")
+    reached: Statistic = "highest" if rising else "lowest"
+    if relation == "touch":
+        return replace(plain, statistic=reached)
+    if relation == "stay" and comparison in OPPOSITE:
+        away: Comparison = OPPOSITE[comparison]  # type: ignore[assignment]
+        return replace(plain, comparison=away, statistic="lowest" if rising else "highest", never=not reading.never)  # fmt: skip
+    if relation in ("drawdown", "rise_once"):
+        return replace(plain, statistic=reached, transformation="growth" if reading.unit == "%" else "change")
+    return None

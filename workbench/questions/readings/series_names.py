@@ -1,0 +1,241 @@
+"""How people name series: those of the embedded source, and those that other sources hold.
+
+A text that says "oil" means one of several; each of them is a candidate, and a note says which one was taken.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workbench.questions.readings.plain_text import words
+from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.series_registry import series_named
+
+EMBEDDED = "embedded:"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesName:
+    """A series as texts name it.
+
+    Parameters
+    ----------
+    ref : str
+        ``SOURCE:NAME``, or the plain name of a series that no source of this product holds yet.
+    article : str
+        The name inside a sentence.
+    kind : {"price", "rate", "index", "count"}
+        Of a rate, percent and basis points are levels; of the others they are changes.
+    monthly : bool
+        Has a value a month (or a quarter), which stands for that month.
+    growth : str
+        What it is talked of in: "yoy" for inflation, "" for its own values.
+    """
+
+    ref: str
+    article: str
+    kind: str = "price"
+    monthly: bool = False
+    growth: str = ""
+
+    @property
+    def embedded(self) -> str:
+        """Its key among the embedded series; "" for another."""
+        return self.ref.removeprefix(EMBEDDED) if self.ref.startswith(EMBEDDED) else ""
+
+
+def embedded_name(name: str) -> SeriesName:
+    """Return the name of a series that claims know: an embedded one, or one by its reference."""
+    series = series_named(name)
+    kind = {"yield": "rate", "volatility": "index"}.get(series.kind, series.kind)
+    ref = EMBEDDED + name if series.embedded else series.id
+    return SeriesName(ref=ref, article=series.article, kind=kind, monthly=series.monthly)
+
+
+def _other(name: str, kind: str = "price", *, monthly: bool = False, growth: str = "") -> SeriesName:
+    return SeriesName(ref=name, article=name, kind=kind, monthly=monthly, growth=growth)
+
+
+_CORE = SeriesName(ref=EMBEDDED + "CORE_CPI", article="US core CPI", kind="index", monthly=True, growth="yoy")
+_HEADLINE = _other("US headline CPI", "index", monthly=True, growth="yoy")
+_EMBEDDED = {name: embedded_name(name) for name in SERIES}
+_Y = r"(?<!next \d)(?<!next \d\d)(?<!in \d)(?<!in \d\d)(?<!over \d)(?<!for \d)(?<!the \d\d\d)[- ]?(?:year|yr|y|s)\b(?! (?:high|low|average|moving))"
+_TREASURY = r"(?:(?: us| u\.s\.)?(?: government| govt)?(?: treasur(?:y|ies)| notes?| bonds?| note| ust)*(?: yields?| rates?)*)"
+
+#: (what is written, the series that may be meant, nearest first); longer names stand before their own beginnings.
+_NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
+    # two series in one name
+    (
+        r"(?:moody'?s )?(?:baa|bbb)\s*(?:-|to|minus|over|/|less|vs)\s*(?:moody'?s )?aaa(?: corporate)?(?: bond)?(?: yields?| credit| default)?"
+        r"(?: spreads?| gap| differential)?|aaa\s*(?:-|/)\s*baa(?: corporate)?(?: bond)?(?: yields?| credit)? (?:spreads?|gap)"
+        r"|(?:spreads?|gap|difference) (?:between|of) (?:moody'?s )?(?:baa (?:and|over) aaa|aaa and baa)(?: corporate)?(?: bond)?(?: yields?)?"
+        r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
+        (_EMBEDDED["SPREAD"],),
+    ),
+    (r"2s ?/?10s(?: curve| spread)?|(?:the )?yield curve|10s?[- ]2s?(?: spread)?", (_other("10-year minus 2-year Treasury spread", "rate"),)),
+    (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate"),)),
+    (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate"),)),
+    (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate"))),
+    (r"ted spread", (_other("TED spread", "rate"),)),
+    (r"2s ?/?5s(?: curve| spread)?", (_other("5-year minus 2-year Treasury spread", "rate"),)),
+    (r"3m ?/?-?10y(?: curve| spread)?|10y ?/?-?3m(?: curve| spread)?", (_other("10-year minus 3-month Treasury spread", "rate"),)),
+    # equity
+    (r"nasdaq[- ]?100|\bndx\b", (_other("NASDAQ-100", "price"),)),
+    (r"\bspy\b|\bqqq\b|\biwm\b|\bgld\b|\buso\b", ()),
+    (r"s ?(?:&|\+) ?p(?: ?-?500)?(?: stock)?(?: index)?|\bs and p(?: 500)?|standard (?:&|and) poor'?s?(?: ?500)?(?: index)?|\bsnp ?500\b|\bsp-?(?: ?500|x)\b(?: index)?|\^gspc|\bus ?500\b", (_EMBEDDED["SP500"],)),
+    (r"\bnasdaq(?: comp(?:osite)?)?(?: index)?\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
+    (r"(?:cboe )?\bvix\b(?: index)?|cboe volatility index|(?:(?:wall streets?'?s? |market'?s? )?fear (?:index|gauge),? ?(?:the )?(?:vix)?)", (_EMBEDDED["VIX"],)),
+    (r"(?:us |u\.s\. |the )?(?:stock markets?|stocks|equities|equity markets?|the market|markets)", (_EMBEDDED["SP500"], _EMBEDDED["NASDAQ"])),
+    (r"(?:s ?& ?p |\bes\b|e-?mini)(?:500 )?(?:futures)?(?= (?:futures|above|below|at|100|\d))(?<!p )|\bes\b", (_other("S&P 500 futures"),)),
+    (r"dow(?: jones)?(?: industrials?(?: average)?)?(?: index)?|djia", (_other("Dow Jones Industrial Average"),)),
+    (r"russell(?: ?2000)?(?: index)?", (_other("Russell 2000"),)),
+    (r"ftse(?: ?100)?(?: index)?|footsie", (_other("FTSE 100"),)),
+    (r"\bdax\b(?: index)?", (_other("DAX"),)),
+    (r"nikkei(?: ?225)?(?: index)?", (_other("Nikkei 225"),)),
+    (r"(?:euro ?)?stoxx(?: ?(?:50|600))?(?: index)?", (_other("Euro Stoxx"),)),
+    (r"hang seng(?: index)?", (_other("Hang Seng"),)),
+    (r"shanghai(?: composite)?(?: index)?|csi ?300", (_other("Shanghai Composite"),)),
+    # energy and other goods
+    (r"brent(?: crude)?(?: oil)?(?: futures)?(?: prices?)?", (_other("Brent crude oil"),)),
+    (r"\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: prices?)?|west texas(?: intermediate)?(?: crude)?(?: oil)?|(?:nymex|light sweet) crude|\bcl(?: ?1)?\b", (_EMBEDDED["WTI"],)),
+    (r"(?:us )?(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil"))),
+    (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas"),)),
+    (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price"),)),
+    (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold"),)),
+    (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver"),)),
+    (r"copper(?: prices?)?|\bhg\b", (_other("copper"),)),
+    (r"(?:chicago )?wheat(?: futures)?(?: prices?)?", (_other("wheat"),)),
+    (r"(?:bushel of )?corn(?: futures)?(?: prices?)?", (_other("corn"),)),
+    (r"soy ?beans?(?: prices?)?", (_other("soybeans"),)),
+    (r"iron ore(?: prices?)?", (_other("iron ore"),)),
+    # money
+    (r"bitcoin(?: prices?)?|\bbtc(?: ?/?-?usd)?\b", (_other("Bitcoin"),)),
+    (r"ethereum|\beth(?: ?/?-?usd)?\b|\bether\b", (_other("Ether"),)),
+    (r"eur ?/?-?usd|euro(?:[- /](?:us )?dollar)?", (_other("EUR/USD"),)),
+    (r"usd ?/?-?jpy|dollar[- /]yen|(?:us )?dollar(?:'s)? (?:against|versus|vs) the yen", (_other("USD/JPY"),)),
+    (r"gbp ?/?-?usd|sterling|(?:the )?(?:british )?pound|cable", (_other("GBP/USD"),)),
+    (r"usd ?/?-?cny|usd ?/?-?cnh|dollar[- /]yuan", (_other("USD/CNY"),)),
+    (r"usd ?/?-?try|turkish lira", (_other("USD/TRY"),)),
+    (r"(?:broad )?trade[- ]weighted (?:us )?dollar(?: index)?", (_other("trade-weighted US dollar index"),)),
+    (r"\bdxy\b|(?:us )?dollar index", (_other("US dollar index"),)),
+    (r"the (?:us )?(?:dollar|greenback)", (_other("US dollar index"), _other("trade-weighted US dollar index"))),
+    # rates
+    (rf"(?:the )?(?:yield on the |yields on )?(?:us |u\.s\. )?(?:treasury )?\b10{_Y}{_TREASURY}|\btnx\b|\bust ?10s?\b", (_other("10-year Treasury yield", "rate"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b2{_Y}{_TREASURY}", (_other("2-year Treasury yield", "rate"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b30{_Y}{_TREASURY}(?<!mortgage)(?! (?:fixed|mortgage))|(?:the )?long bond(?: yields?)?", (_other("30-year Treasury yield", "rate"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b5{_Y}{_TREASURY}", (_other("5-year Treasury yield", "rate"),)),
+    (r"(?:us )?(?:3|three)[- ]month (?:t-?bills?|treasury(?: bills?)?|libor)(?: yields?| rates?)?|\blibor\b", (_other("3-month rate", "rate"),)),
+    (r"(?:german |10-?year )*bunds?(?: yields?)?", (_other("German 10-year yield", "rate"),)),
+    (rf"(?:(?:us |average )?30{_Y} (?:fixed )?)?(?:fixed )?mortgage rates?|(?:average )?30{_Y}(?: fixed)? mortgages?(?: rates?)?", (_other("30-year mortgage rate", "rate"),)),
+    (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|\bffr\b", (_other("federal funds rate", "rate"),)),
+    (r"(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not )?(?:cuts?|hikes?|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leave[s]?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate"),)),
+    (r"(?:us |a |the )*recession", (_other("US recession indicator", "count", monthly=True),)),
+    (r"interest rates|the (?:policy )?rate", (_other("federal funds rate", "rate"), _other("10-year Treasury yield", "rate"))),
+    (r"ecb(?:'?s)? (?:deposit |main |policy )?(?:rates?|facility)", (_other("ECB deposit rate", "rate"),)),
+    (r"(?:boe|bank of england)(?:'?s)? (?:bank |base |policy )?rate|uk bank rate", (_other("Bank of England Bank Rate", "rate"),)),
+    (r"(?:moody'?s )?\baaa\b(?: rated)?(?: corporates?)?(?: bonds?)?(?: yields?)?", (_EMBEDDED["AAA"],)),
+    (r"(?:moody'?s )?\bbaa\b(?: rated)?(?: corporates?)?(?: bonds?)?(?: yields?)?", (_EMBEDDED["BAA"],)),
+    (r"corporate (?:bond )?yields?", (_EMBEDDED["BAA"], _EMBEDDED["AAA"])),
+    # the economy
+    (r"(?:us |u\.s\. )?core (?:consumer )?inflation(?: rate)?|core consumer prices", (_CORE,)),
+    (r"(?:us |u\.s\. )?core[ _]cpi(?: index| inflation)?|cpi (?:ex|excluding) food and energy|core consumer price index", (_EMBEDDED["CORE_CPI"],)),
+    (r"core pce(?: inflation| price index| deflator)?", (_other("US core PCE", "index", monthly=True, growth="yoy"),)),
+    (r"\bpce\b(?: inflation| price index| deflator)?", (_other("US PCE inflation", "index", monthly=True, growth="yoy"),)),
+    (r"(?:us |u\.s\. )?headline (?:cpi|inflation)(?: inflation| rate)?", (_HEADLINE,)),
+    (r"(?:euro area|euro-?zone)(?: headline)? (?:hicp|cpi|inflation)(?: inflation)?(?: rate)?|\bhicp\b(?: inflation)?", (_other("euro area HICP", "index", monthly=True, growth="yoy"),)),
+    (r"(?:uk|british|eurozone|euro area|euro-?zone|german|japanese|chinese|canadian|french) (?:headline |core )?(?:cpi|inflation|hicp)(?: rate)?", ()),
+    (r"(?:us |u\.s\. |consumer (?:price )?)?(?<!cpi )(?<!hicp )inflation(?: rate)?", (_CORE, _HEADLINE)),
+    (r"(?:us |u\.s\. )?(?:headline )?\bcpi\b(?: inflation| index)?|(?:us |u\.s\. )?consumer prices|consumer price index", (_HEADLINE,)),
+    (r"(?:us )?ppi|producer prices?(?: index)?", (_other("US PPI", "index", monthly=True, growth="yoy"),)),
+    (r"initial (?:jobless )?claims,? (?:4|four)[- ]w(?:ee)?k (?:moving )?average", (_other("initial jobless claims 4-week average", "count"),)),
+    (r"(?:initial |weekly |us )*jobless claims|weekly claims for (?:unemployment|jobless) benefits|\bclaims\b(?= (?:sub|above|below|under|over|<|>))|initial claims|unemployment claims", (_other("US initial jobless claims", "count"),)),
+    (r"(?:america'?s |us |u\.s\. )?(?:unemployment|jobless)(?: rate)?|\bu-?3\b", (_other("US unemployment rate", "rate", monthly=True),)),
+    (r"(?:us )?(?:non-?farm )?payrolls?(?: growth| gains?| employment)?|jobs added|\bnfp\b", (_other("US nonfarm payrolls", "count", monthly=True, growth="change"),)),
+    (r"(?:us |u\.s\. )?(?:real )?gdp(?: growth)?(?: rate)?", (_other("US real GDP", "index", monthly=True, growth="annualized"),)),
+    (r"retail sales,? (?:ex-?|excluding )autos?", (_other("retail sales excluding autos", "index", monthly=True, growth="mom"),)),
+    (r"(?:us )?(?:core )?retail sales", (_other("US retail sales", "index", monthly=True, growth="mom"),)),
+    (r"(?:us )?housing starts", (_other("US housing starts", "count", monthly=True),)),
+    (r"(?:us )?(?:new|existing) home sales", (_other("US home sales", "count", monthly=True),)),
+    (r"(?:us )?(?:case[- ]shiller(?: 20[- ]city)?|house prices|home prices)(?: index)?", (_other("Case-Shiller home prices", "index", monthly=True, growth="yoy"),)),
+    (r"(?:us |american )?industrial (?:production|output)(?: growth)?", (_other("US industrial production", "index", monthly=True, growth="mom"),)),
+    (r"(?:us )?(?:ism|manufacturing)(?: manufacturing)?(?: pmi| index)?|\bpmi\b", (_other("ISM manufacturing PMI", "index", monthly=True),)),
+    (r"(?:(?:u(?:niversity of )?\.? ?)?mich(?:igan)? )?consumer sentiment(?: index)?|umich(?: sentiment)?", (_other("Michigan consumer sentiment", "index", monthly=True),)),
+    (r"(?:conference board )?consumer confidence(?: index)?", (_other("Conference Board consumer confidence", "index", monthly=True),)),
+    (r"average hourly earnings(?: growth)?|wage growth|wages", (_other("US average hourly earnings", "index", monthly=True, growth="yoy"),)),
+    (r"\bvxn\b", (_other("VXN", "index"),)),
+)  # fmt: skip
+
+_COMPANIES = words(
+    """
+    apple:aapl tesla:tsla amazon:amzn google:googl alphabet:goog microsoft:msft facebook:fb meta:meta
+    netflix:nflx nvidia:nvda exxon:xom boeing:ba intel:intc ge:ge disney:dis walmart:wmt jpmorgan:jpm
+    goldman:gs citigroup:c ford:f gm:gm ibm:ibm at&t:t twitter:twtr uber:uber amd:amd berkshire:brk
+    caterpillar:cat chevron:cvx bank_of_america:bac goldman_sachs:gs
+    """
+)
+_TAIL = r"(?:'s)?(?: (?:index|levels?|prices?|shares?|stock(?: price)?|value|quote))?"
+_PATTERNS = [
+    *(
+        (
+            re.compile(rf"(?<![\w.&])(?:{pattern})(?![\w&]){_TAIL}(?!\w)"),
+            refs,
+        )
+        for pattern, refs in _NAMES
+    ),
+    *(
+        (
+            re.compile(
+                rf"(?<![\w.&])\$?(?:{name if len(ticker) == 1 else f'{name}|{ticker}'})s?(?![\w&]){_TAIL}(?!\w)"
+            ),
+            (_other(ticker.upper()),),
+        )
+        for name, _, ticker in (each.replace("_", " ").partition(":") for each in sorted(_COMPANIES))
+    ),
+]
+
+#: Names under which nobody can tell a series.
+VAGUE = words(
+    """
+    it they things thing everything something economy the situation world prices price rates yields bonds
+    sentiment risk commodities currencies crypto tech volatility
+    """
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesMention:
+    """Where a text names a series, and which ones may be meant, nearest first."""
+
+    start: int
+    end: int
+    candidates: tuple[SeriesName, ...]
+
+
+def mentions(plain: str) -> tuple[SeriesMention, ...]:
+    """Return the series that a plain text names, in the order of the text.
+
+    >>> [each.candidates[0].ref for each in mentions("nasdaq beats sp500 in h2 2018")]
+    ['embedded:NASDAQ', 'embedded:SP500']
+    """
+    matched: list[SeriesMention] = []
+    for pattern, candidates in _PATTERNS:
+        for match in pattern.finditer(plain):
+            if all(match.end() <= each.start or match.start() >= each.end for each in matched):
+                named = candidates or (SeriesName(ref=match[0].upper(), article=match[0].upper()),)
+                matched.append(SeriesMention(start=match.start(), end=match.end(), candidates=named))
+    return tuple(sorted(matched, key=lambda each: each.start))
+
+
+def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple[SeriesName, ...]:
+    """Return those of several candidates that a text may mean here.
+
+    Of two goods that go by one word ("oil") those that a source at hand holds; two measures of one thing (headline and core prices,
+    two indexes of one market) stay a choice, because nobody who means the one takes the other for it.
+    """
+    if (
+        any(each.growth or each.kind != "price" for each in candidates)
+        or len({each.embedded for each in candidates} - {""}) > 1
+    ):
+        return tuple(candidates)
+    at_hand = tuple(each for each in candidates if ":" in each.ref and each.ref.partition(":")[0] in sources)
+    return at_hand or tuple(candidates)

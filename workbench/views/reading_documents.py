@@ -1,0 +1,46 @@
+"""What was read of a claim, and whether it can be treated, as a document and as lines; every screen shows these."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from workbench.offline.claim_coverage import coverage
+from workbench.questions.readings.slots import Readings
+
+
+def reading_document(readings: Readings, cutoff: Cutoff, model: str) -> dict[str, Any]:
+    """Return the readings of a text with the coverage of the best; ``read --json``, `workbench.read` and MCP give it."""
+    covered = coverage(readings.best, cutoff, model)
+    return {**readings.document(), "coverage": covered.document()}
+
+
+def reading_lines(document: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a document for a person.
+
+    Examples
+    --------
+    >>> from datetime import date
+    >>> from workbench.questions.readings.read import read
+    >>> found = read("VIX above 20 on 2018-12-31", date(2018, 6, 30))
+    >>> reading_lines(reading_document(found, Cutoff.parse("2018-06-30"), "offline/analyst"))
+    ['Read as: The VIX closes above 20 on 2018-12-31']
+    """
+    best = document["best"]
+    lines = [f"Read as: {best['statement']}"] if best else []
+    if not best and document["found"]:
+        lines.append("Found: " + ", ".join(f"{slot} {words!r}" for slot, words in document["found"].items()))
+    if document["leftover"]:
+        lines.append("Not understood: " + ", ".join(document["leftover"]))
+    if document["missing"]:
+        lines.append("Missing: " + ", ".join(document["missing"]))
+    if document["others"]:
+        lines.append("It can be read in several ways:" if not best else "Or:")
+        lines += [
+            f"  {number}) {each['statement']}"
+            for number, each in enumerate(document["others"], start=1 + bool(best))
+        ]
+    lines += [f"  {note}" for note in document["notes"]]
+    covered = document["coverage"]
+    if best and not covered["treatable"]:
+        lines.append(f"Cannot be treated: {covered['reason']}")
+    return lines
