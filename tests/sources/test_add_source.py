@@ -242,3 +242,17 @@ async def test_an_answer_holds_as_many_rows_as_it_may_and_says_so(
         await asked(tmp_path, "2019-01-01", {})
     # the limit does not count what was not known
     assert len((await asked(tmp_path, "2018-05-10", {})).data) == 4
+
+
+def test_python_adds_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import workbench as wb
+
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path))
+    frame = pd.DataFrame({"day": pd.date_range("2018-01-01", periods=9), "v": range(9)})[::-1]
+    assert wb.add_source("frame", frame, date="day", lag="1d")["path"] == "own/frame/rows"
+    assert wb.call("own/frame/rows", {"column": "v"}, cutoff="2018-01-04")["data"][-1] == {
+        "date": "2018-01-02",
+        "value": 1.0,
+    }
+    with pytest.raises(UsageError, match="no policy"):
+        wb.add_source("other", frame, date="day")

@@ -31,7 +31,9 @@ def add(
     date: Annotated[str, typer.Option(help="Column that says what a row is about.")] = "",
     value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
     known: Annotated[str, typer.Option(help="Column of when a row became known.")] = "",
-    vintage: Annotated[str, typer.Option(help="As --known, where a date has several rows.", hidden=True)] = "",
+    vintage: Annotated[
+        str, typer.Option(help="As --known, where a date has several rows.", hidden=True)
+    ] = "",
     lag: Annotated[str, typer.Option(help="How long after its date a row was known: 3d, 12h.")] = "",
     releases: Annotated[
         Path | None, typer.Option(help="File of dates and their releases.", hidden=True)

@@ -121,7 +121,10 @@ class NewSource:
             "residual": self.manifest.residual,
             "notes": list(self.notes),
             "head": [
-                {"date": _day_text(row[DATE], self.manifest), **{name: _preview_cell(row[name]) for name in shown}}
+                {
+                    "date": _day_text(row[DATE], self.manifest),
+                    **{name: _preview_cell(row[name]) for name in shown},
+                }
                 for row in head.to_dict("records")
             ],
             "cutoffs": [self._seen_at(cutoff) for cutoff in _cutoffs(now)],

@@ -94,7 +94,9 @@ def _strict_dates(
         return _complete_dates(pd.to_datetime(texts, format=form, errors="coerce"), texts, name, row_of, zone)
     for pattern, known in _FORMS:
         if texts.map(lambda text, p=pattern: p.fullmatch(text) is not None).all():
-            return _complete_dates(pd.to_datetime(texts, format=known, errors="coerce"), texts, name, row_of, zone)
+            return _complete_dates(
+                pd.to_datetime(texts, format=known, errors="coerce"), texts, name, row_of, zone
+            )
     quarters = texts.map(_QUARTER.fullmatch)
     if quarters.notna().all():
         starts = quarters.map(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}-01")
