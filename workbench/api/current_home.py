@@ -11,8 +11,8 @@ from workbench.engine.run_settings import check_level
 from workbench.engine.worker_place import WorkerPlace
 from workbench.environment import home_from
 from workbench.reports.note_page import write_report
-from workbench.sources.own_store import began_at
 from workbench.store import Store
+from workbench.store.removal import began_at
 from workbench.views.run_view import RunView, view
 from workbench.whatif.run_edits import adopt_tree_file
 from workbench.widgets.proofs.cell_progress import progress_listener

@@ -30,17 +30,19 @@ def add(
     ],
     date: Annotated[str, typer.Option(help="Column that says what a row is about.")] = "",
     value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
-    known: Annotated[str, typer.Option(help="Column of when a row became known.")] = "",
+    known: Annotated[str, typer.Option(help="Column of when a row became known.", hidden=True)] = "",
     vintage: Annotated[
         str, typer.Option(help="As --known, where a date has several rows.", hidden=True)
     ] = "",
-    lag: Annotated[str, typer.Option(help="How long after its date a row was known: 3d, 12h.")] = "",
+    lag: Annotated[
+        str, typer.Option(help="How long after its date a row was known: 3d, 12h.", hidden=True)
+    ] = "",
     releases: Annotated[
         Path | None, typer.Option(help="File of dates and their releases.", hidden=True)
     ] = None,
     static: Annotated[bool, typer.Option("--static", help="Every row at every cutoff.", hidden=True)] = False,
     unit: Annotated[str, typer.Option(help="Unit of the values.", hidden=True)] = "",
-    share: Annotated[str, typer.Option(help="Who may see it: none, models, packages.")] = "",
+    share: Annotated[str, typer.Option(help="Who may see it: none, models, packages.", hidden=True)] = "",
     by: Annotated[str, typer.Option(help="Column that tells rows of one date apart.", hidden=True)] = "",
     query: Annotated[str, typer.Option(help="One SELECT, for a database.", hidden=True)] = "",
     sheet: Annotated[

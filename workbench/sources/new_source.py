@@ -88,9 +88,11 @@ class SourceRequest:
                 f"{self.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
             )
         if self.share not in SHARES:
-            raise UsageError(f"--share is one of {', '.join(SHARES)}, not {self.share!r:.40}")
+            raise UsageError(Option("share"), f" is one of {', '.join(SHARES)}, not {self.share!r:.40}")
         if self.residual not in _RESIDUALS:
-            raise UsageError(f"--residual is one of {', '.join(_RESIDUALS)}, not {self.residual!r:.40}")
+            raise UsageError(
+                Option("residual"), f" is one of {', '.join(_RESIDUALS)}, not {self.residual!r:.40}"
+            )
         zone_of_name(self.zone)
         if self.policy().kind == "lag":
             lag_of(self.lag)

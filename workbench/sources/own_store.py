@@ -25,6 +25,7 @@ from proxies.vendors.own.own_manifest import (
 )
 from workbench.errors import UsageError, command
 from workbench.sources.new_source import NewSource
+from workbench.store.removal import began_at, runs_naming
 
 if TYPE_CHECKING:
     from workbench.store import Store
@@ -150,35 +151,14 @@ def runs_with(store: Store, manifest: OwnManifest, until: datetime | None = None
 
     ``until`` is when the next version took its place.
     """
-    # by the endpoint too: a call may write a short form of the path
-    callers = {
-        row["run_id"]
-        for row in store.query(
-            "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
-            (f"%own/{manifest.name}/%", f'%"endpoint":"own/{manifest.name}/%'),
-        )
-    }
-    named = {
-        row["run_id"]
-        for row in store.query(
-            "SELECT DISTINCT run_id FROM events WHERE data LIKE ? OR data LIKE ?",
-            (f"%own:{manifest.name}%", f"%own/{manifest.name}/%"),
-        )
-    }
     readers = []
-    for run_id in sorted(callers | named):
+    for run_id in sorted(runs_naming(store, manifest.name)):
         began = began_at(store, run_id)
         # a run of another machine, or a person's single call, names no version
         if began is None or began < manifest.added_at or (until is not None and began >= until):
             continue
         readers.append(run_id)
     return readers
-
-
-def began_at(store: Store, run_id: str) -> datetime | None:
-    """Return when a run began, which says what versions it reads; None for one without a log."""
-    rows = store.query("SELECT at_utc FROM events WHERE run_id = ? ORDER BY seq LIMIT 1", (run_id,))
-    return datetime.fromisoformat(rows[0]["at_utc"]) if rows else None
 
 
 def first_shared(store: Store, model: str) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from proxies.vendors.own.own_manifest import Grain
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -120,7 +120,8 @@ def _strict_dates(
     odd: Any = next(i for i, text in texts.items() if not (_DAY.fullmatch(text) or _ISO.fullmatch(text)))
     raise UsageError(
         f"the column {name} holds {texts[odd][:40]!r} in row {row_of(odd)}, which is no date that is read: write YYYY-MM-DD, or name "
-        "the form with --date-format"
+        "the form with ",
+        Option("date-format", "%d/%m/%Y"),
     )
 
 
@@ -136,8 +137,10 @@ def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd
     if second > 12 and first <= 12:
         return pd.to_datetime(plain, format="%m/%d/%Y", errors="coerce")
     raise UsageError(
-        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which with "
-        "--date-format %d/%m/%Y or --date-format %m/%d/%Y"
+        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which with ",
+        Option("date-format", "%d/%m/%Y"),
+        " or ",
+        Option("date-format", "%m/%d/%Y"),
     )
 
 

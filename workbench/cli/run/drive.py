@@ -47,8 +47,9 @@ from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
 from workbench.questions.readings.choice import ReadClaim
 from workbench.reports.note_page import write_report
-from workbench.sources.own_store import began_at, first_shared
+from workbench.sources.own_store import first_shared
 from workbench.store import Store, StoredEvent
+from workbench.store.removal import began_at
 from workbench.views.run_view import view
 from workbench.views.wording import later_record, record_lines, run_lines
 from workbench.workers.worker_choice import workers_at
