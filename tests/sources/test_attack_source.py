@@ -109,7 +109,7 @@ async def test_a_damaged_copy_is_wrong(tmp_path: Path) -> None:
 
 
 async def test_a_window_of_many_rows_is_read_without_reading_all(tmp_path: Path) -> None:
-    """Not a benchmark (`benchmarks.own_rows` is): the copy is in order, in groups, so that a window reads one of them."""
+    """The copy is in order, in groups, so that a window reads one of them."""
     days = pd.date_range("2000-01-01", periods=160_000, freq="h", tz="UTC")
     await added(tmp_path, "many", csv(tmp_path, "at,v\n" + "".join(f"{day.isoformat()},1.5\n" for day in days)), date="at", lag="1h")  # fmt: skip
     manifest = source_named(tmp_path, "many")

@@ -28,7 +28,7 @@ def add(
     where: Annotated[
         str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database.")
     ],
-    date: Annotated[str, typer.Option(help="Column that says what a row is about.")] = "",
+    date: Annotated[str, typer.Option(help="Column that says what a row is about.", hidden=True)] = "",
     value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
     known: Annotated[str, typer.Option(help="Column of when a row became known.", hidden=True)] = "",
     vintage: Annotated[
