@@ -97,7 +97,7 @@ FAILED = { echo "the installation failed with $$($(BIN)/python --version) in $(V
 lock: $(BIN)/python
 	$(PIP) install -q uv
 	cp constraints.txt constraints.new
-	$(BIN)/uv pip compile pyproject.toml --extra test --extra dask --universal --python-version 3.11.0 --quiet --no-annotate --no-header \
+	$(BIN)/uv pip compile pyproject.toml --extra test --extra dask --extra own --universal --python-version 3.11.0 --quiet --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links --output-file constraints.new
 	{ grep '^#' constraints.txt; cat constraints.new; } > constraints.lock && mv constraints.lock constraints.txt && rm constraints.new
 

@@ -11,6 +11,8 @@ from types import MappingProxyType
 from proxies.catalogue.loader import Catalogue, load_catalogue
 from proxies.errors import ParameterInvalid
 from proxies.secret_registry import SECRETS
+from proxies.vendors.own.own_catalogue import own_catalogue
+from proxies.vendors.own.own_manifest import Reader
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -43,6 +45,12 @@ class ProxySettings:
         The raw cache (SQLite); None keeps raw answers in memory only.
     catalogue_folder : Path or None
         The user's own catalogue files (``*.yaml``), beside the shipped ones and those of installed packages.
+    own_folder : Path or None
+        The copies of the user's own data (`proxies.vendors.own`).
+    own_at : datetime or None
+        For a run that goes on: when it began, so that it reads the versions of then.
+    reader : str
+        ``model`` (the default: what is shared with nobody is left out) or ``person``.
     embedded_root : Path or None
         A folder laid out like the installed ``arch`` package's ``data``; None for that package's own.
     contact : str
@@ -58,6 +66,9 @@ class ProxySettings:
     cache_path: Path | None = None
     cache_bytes: int = 512_000_000
     catalogue_folder: Path | None = None
+    own_folder: Path | None = None
+    own_at: datetime | None = None
+    reader: Reader = "model"
     embedded_root: Path | None = None
     now: Callable[[], datetime] = utc_now
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -73,6 +84,8 @@ class ProxySettings:
         *,
         cache_path: Path | None = None,
         catalogue_folder: Path | None = None,
+        own_folder: Path | None = None,
+        reader: Reader = "model",
     ) -> "ProxySettings":
         """Settings as environment variables state them (see docs/data.md).
 
@@ -108,6 +121,8 @@ class ProxySettings:
             upstreams=upstreams,
             cache_path=cache_path,
             catalogue_folder=catalogue_folder,
+            own_folder=own_folder,
+            reader=reader,
             network=network == "on",
         )
 
@@ -119,7 +134,8 @@ class ProxySettings:
         CatalogueError
             One of its texts does not load.
         """
-        return load_catalogue(self.catalogue_folder, _compiled(self.cache_path))
+        own = own_catalogue(self.own_folder, self.reader, self.own_at)
+        return load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own)
 
 
 def _compiled(cache_path: Path | None) -> Path | None:

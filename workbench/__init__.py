@@ -11,6 +11,7 @@ from workbench.version import __version__
 if TYPE_CHECKING:
     from workbench.api import (
         Analysis,
+        add_source,
         analyze,
         analyze_sync,
         api_doc,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "__version__",
+    "add_source",
     "analyze",
     "analyze_sync",
     "api_doc",

@@ -13,6 +13,7 @@ from proxies.home import home_from
 if TYPE_CHECKING:
     from proxies.catalogue import Catalogue
     from proxies.settings import ProxySettings
+    from proxies.vendors.own.own_manifest import Reader
 
 __all__ = ["catalogue_of", "config_folder", "home_from", "proxy_settings"]
 
@@ -22,22 +23,30 @@ def config_folder() -> Path:
     return Path(platformdirs.user_config_dir("analyst-workbench"))
 
 
-def proxy_settings(environ: Mapping[str, str], home: Path) -> ProxySettings:
+def proxy_settings(environ: Mapping[str, str], home: Path, *, reader: Reader = "model") -> ProxySettings:
     """Return the broker's settings: keys and upstreams of the environment, the raw cache and own sources of a data folder.
+
+    ``reader`` is who asks: without ``person`` what its owner shares with no language model is left out.
 
     Raises
     ------
     CatalogueError
         A file of ``home/catalogue`` or an installed source does not load.
     """
-    from proxies.settings import ProxySettings  # loaded by those who open a broker only
+    # loaded by those who open a broker only
+    from proxies.settings import ProxySettings
+    from proxies.vendors.own.own_manifest import own_folder
 
     return ProxySettings.from_environment(
-        environ, cache_path=home / "cache.db", catalogue_folder=home / "catalogue"
+        environ,
+        cache_path=home / "cache.db",
+        catalogue_folder=home / "catalogue",
+        own_folder=own_folder(home),
+        reader=reader,
     )
 
 
 def catalogue_of(home: Path) -> Catalogue:
     """Return the catalogue as a broker of this data folder has it, own sources included. Raises as `proxy_settings`."""
     # An empty environment: to list endpoints no key is needed, and none is read.
-    return proxy_settings({}, home).catalogue()
+    return proxy_settings({}, home, reader="person").catalogue()

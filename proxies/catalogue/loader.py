@@ -29,6 +29,7 @@ from proxies.catalogue.schema import (
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
+from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
 
 _ADAPTER = TypeAdapter(SourceRow)
 
@@ -94,6 +95,8 @@ class Catalogue:
     Parameters
     ----------
     endpoints : iterable of Endpoint
+    withheld : mapping of path to reason
+        What is there and not for this reader; asked for, it is refused in these words.
 
     Raises
     ------
@@ -101,7 +104,8 @@ class Catalogue:
         A path occurs twice.
     """
 
-    def __init__(self, endpoints: Iterable[Endpoint]) -> None:
+    def __init__(self, endpoints: Iterable[Endpoint], withheld: Mapping[str, str] | None = None) -> None:
+        self._withheld = dict(withheld or {})
         self._by_path: dict[str, Endpoint] = {}
         for endpoint in endpoints:
             if endpoint.path in self._by_path:
@@ -157,7 +161,7 @@ class Catalogue:
             return self._by_path[hits[0]]
         if hits:
             raise UnknownPath(f"{path!r} names {len(hits)} endpoints: write one of {', '.join(hits)}")
-        known = advice(wanted)
+        known = self._withheld.get(wanted.lower()) or advice(wanted)
         if known:
             raise UnknownPath(known)
         near = self.nearest(wanted)
@@ -242,7 +246,12 @@ class CatalogueText:
     shipped: bool = False
 
 
-def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None) -> Catalogue:
+def load_sources(
+    texts: Sequence[CatalogueText],
+    *,
+    compiled: Path | None = None,
+    withheld: Mapping[str, str] | None = None,
+) -> Catalogue:
     """The catalogue that YAML texts state.
 
     Parameters
@@ -251,6 +260,8 @@ def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None
         An earlier one's source cannot be stated again by a later one, nor its key be used.
     compiled : Path or None
         A folder of the user's own in which the parsed texts are stored, see `compiled_documents`.
+    withheld : mapping of path to reason
+        As `Catalogue`.
 
     Raises
     ------
@@ -263,7 +274,7 @@ def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None
         row = _source_row(item.name, document)
         if item.source and row.source != item.source:
             raise CatalogueError(f"{item.name}: the source is named {row.source!r}, not {item.source!r}")
-        if row.source in sources:
+        if row.source in sources or (row.source == OWN and item.source != OWN):
             raise CatalogueError(
                 f"{item.name}: there is a source named {row.source!r} already: choose another name"
             )
@@ -287,7 +298,7 @@ def load_sources(texts: Sequence[CatalogueText], *, compiled: Path | None = None
         )
         endpoints += [_endpoint(endpoint, source) for endpoint in row.endpoints]
     _check_one_policy(endpoints)
-    return Catalogue(endpoints)
+    return Catalogue(endpoints, withheld)
 
 
 def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
@@ -327,8 +338,13 @@ def _source_row(name: str, document: Any) -> SourceRow:
         raise CatalogueError(f"{name}: {place + ': ' if place else ''}{first['msg']}") from None
 
 
-@functools.cache
-def load_catalogue(user_folder: Path | None = None, compiled: Path | None = None) -> Catalogue:
+_NO_OWN = OwnCatalogue()
+
+
+@functools.lru_cache(maxsize=64)  # of a process that serves long, whose user adds sources meanwhile
+def load_catalogue(
+    user_folder: Path | None = None, compiled: Path | None = None, own: OwnCatalogue = _NO_OWN
+) -> Catalogue:
     """The catalogue that ships with the package, then what installed packages add, then the user's own files.
 
     Parameters
@@ -337,6 +353,8 @@ def load_catalogue(user_folder: Path | None = None, compiled: Path | None = None
         Each of its ``*.yaml`` states a source of the user's; it need not exist.
     compiled : Path or None
         As `load_sources`.
+    own : OwnCatalogue
+        The rows of the user's own data (`proxies.vendors.own`).
 
     Raises
     ------
@@ -359,4 +377,6 @@ def load_catalogue(user_folder: Path | None = None, compiled: Path | None = None
             texts.append(CatalogueText(name=str(path), text=read_text(path, most=MOST_YAML_BYTES)))
         except InputRefused as error:
             raise CatalogueError(str(error)) from None
-    return load_sources(texts, compiled=compiled)
+    if own.text:
+        texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
+    return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))

@@ -17,6 +17,7 @@ from proxies.vendors.fred import FredSource
 from proxies.vendors.gdelt import GdeltSource
 from proxies.vendors.google_trends.google_trends_source import SearchApiSource
 from proxies.vendors.kalshi import KalshiSource
+from proxies.vendors.own.own_source import OwnRows
 from proxies.vendors.polymarket import PolymarketSource
 from proxies.vendors.sec import SecSource
 from proxies.vendors.wayback import WaybackSource
@@ -69,6 +70,9 @@ def open_sources(
     for info in catalogue.sources():
         if info.name == "embedded":
             sources[info.name] = EmbeddedSource(settings)
+            continue
+        if info.name == "own":
+            sources[info.name] = OwnRows(settings)
             continue
         plugin = plugins.get(info.name)
         factory = plugin.source if plugin and plugin.source else _SHIPPED.get(info.name, HttpSource)

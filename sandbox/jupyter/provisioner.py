@@ -26,6 +26,7 @@ from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.home import home_from
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
+from proxies.vendors.own.own_manifest import own_folder
 from sandbox.cell_library import CellLibrary, named_library
 from sandbox.kernels.forkserver import fork_server
 from sandbox.kernels.kernel import CHANNELS, Endpoints, Kernel, start_kernel
@@ -63,8 +64,11 @@ class BrokerThread:
         Raises ``CatalogueError``, which fails the kernel's start, if a file of the user's catalogue does not load.
         """
         if self._broker is None:
-            folder = home_from(os.environ) / "catalogue"
-            self._broker = open_broker(ProxySettings.from_environment(os.environ, catalogue_folder=folder))
+            home = home_from(os.environ)
+            settings = ProxySettings.from_environment(
+                os.environ, catalogue_folder=home / "catalogue", own_folder=own_folder(home), reader="person"
+            )
+            self._broker = open_broker(settings)
         return self._broker.session(None, MemoryLedger())
 
 

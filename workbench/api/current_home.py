@@ -12,6 +12,7 @@ from workbench.engine.worker_place import WorkerPlace
 from workbench.environment import home_from
 from workbench.reports.note_page import write_report
 from workbench.store import Store
+from workbench.store.removal import began_at
 from workbench.views.run_view import RunView, view
 from workbench.whatif.run_edits import adopt_tree_file
 from workbench.widgets.proofs.cell_progress import progress_listener
@@ -55,6 +56,7 @@ async def resumed(
                 state.settings,
                 environ=os.environ,
                 isolation=isolation,
+                began=began_at(store, run_id),
                 listener=listener,
                 workers=workers_at(workers),
                 note=write_report,

@@ -3,8 +3,9 @@
 import os
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import date
-from typing import Any
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
@@ -12,7 +13,12 @@ from workbench.api.python_terms import in_python_terms
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
+from workbench.sources.own_store import store_source
+from workbench.sources.source_origin import open_source
 from workbench.views import data_documents
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @in_python_terms
@@ -70,6 +76,36 @@ def call(
             )
 
     return run_blocking(work())
+
+
+@in_python_terms
+def add_source(
+    name: str, where: "str | Path | pd.DataFrame", *, query: str = "", sheet: str = "", **said: Any
+) -> dict[str, Any]:
+    """Copy rows of one's own into the data folder and return what cutoffs see of them, as ``workbench source add --json`` prints it.
+
+    Parameters
+    ----------
+    name : str
+        ``own:NAME`` in claims, ``own/NAME/rows`` in calls.
+    where : path, address of a database, or DataFrame
+    query, sheet : str
+        One SELECT for a database; a sheet of an Excel file.
+    **said
+        ``date`` and one of ``known``, ``vintage``, ``lag``, ``releases`` and ``static=True``; ``value``, ``by``, ``unit``, ``share``,
+        ``residual``, ``zone``, ``date_format`` (docs/own-data.md). Of a known name only what changes.
+
+    Raises
+    ------
+    UsageError
+        What is wrong with the request, the file or its rows, in one line; nothing was added.
+    """
+    home = home_from(os.environ)
+    if said.get("releases"):
+        said["releases"] = Path(said["releases"])
+    new = run_blocking(open_source(home, name, where, said, environ=os.environ, sheet=sheet, query=query))
+    stored = store_source(home, new)
+    return {**new.preview(datetime.now(UTC)), "version": stored.version, "path": stored.path}
 
 
 @in_python_terms

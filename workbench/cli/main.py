@@ -74,6 +74,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Research": {
         "experiment": ("workbench.cli.experiment:experiment", "Studies: arms x exam x trials x seeds."),
         "backtest": ("workbench.cli.science.backtest:backtest", "Forecast claims at past cutoffs with what was known there, and score them against the base rate."),
+        "source": ("workbench.cli.sources:source", "Data of your own: files, tables and queries, dated by a policy that you name."),
         "apis": ("workbench.cli.apis:apis", "List the endpoints, or what answers some words: endpoints, series, sources to search in; usable ones first."),
         "api-doc": ("workbench.cli.apis:api_doc", "Print the documentation of endpoints, with an example that runs."),
         "call": ("workbench.cli.apis:call", "Make one call through the broker and print its data and what was done to keep the cutoff."),

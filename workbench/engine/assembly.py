@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
@@ -70,6 +71,7 @@ async def open_engine(
     environ: Mapping[str, str],
     isolation: str | None = None,
     embedded_root: Path | None = None,
+    began: datetime | None = None,
     model: Model | None = None,
     listener: Listener | None = None,
     workers: OpenWorkers | None = None,
@@ -88,6 +90,8 @@ async def open_engine(
         say of it is not looked at: they may come out of a stranger's run.
     embedded_root : Path, optional
         Folder of the embedded series instead of the installed package's.
+    began : datetime, optional
+        When the run that is gone on with began: it reads the versions of own data of then.
     model : Model, optional
         Instead of the one ``settings`` name.
     workers : callable, optional
@@ -107,8 +111,9 @@ async def open_engine(
     # Before anything is opened: a part that is missing leaves no broker and no kernels to close.
     settings.require_installed()
     settings_of_broker = replace(
-        proxy_settings(environ, store.home),
+        proxy_settings(environ, store.home, reader="person" if settings.stays_here else "model"),
         embedded_root=embedded_root,
+        own_at=began,
     )
     broker = open_broker(settings_of_broker)
     sandbox = Sandbox(isolation=isolation)

@@ -379,6 +379,11 @@ class RunSettings:
         now = self.to_json()
         return RunSettings.from_json({**now, **own, "agent": {**now["agent"], **bounds}})
 
+    @property
+    def stays_here(self) -> bool:
+        """Whether no language model reads what the run reads: the analyst that ships with the workbench answers alone."""
+        return {self.model, *self.models.values(), *self.fallback} == {OFFLINE}
+
     def model_options(self, environ: Mapping[str, str]) -> dict[str, Any]:
         """Return what ``open_models`` needs beside the names; raises ``UsageError`` for a header whose variable is not set."""
         headers = {}

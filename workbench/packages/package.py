@@ -40,6 +40,7 @@ from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html, write_report
 from workbench.reports.note_pdf import print_pdf
 from workbench.signing_keys import signing_key
+from workbench.sources.own_store import unshared_in
 from workbench.store import Store, StoreCorrupt
 from workbench.store import events as ev
 from workbench.store.database import utc_now
@@ -122,6 +123,12 @@ def export_run(
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     state = load_state(store, run_id)
+    if to in ("zip", "ipynb") and (names := unshared_in(store, run_id)):
+        raise UsageError(
+            f"the run read own data that is not shared with packages ({', '.join(names)}): add it again with ",
+            Option("share", "packages"),
+            ", or export the note",
+        )
     if to in _TEXT_FORMATS:
         data, notes = _exported(store, state, to, misfit, normalise, environ)
         return SECRETS.clean(data.decode()).encode(), notes

@@ -9,6 +9,7 @@ import re
 import secrets
 import shutil
 import sqlite3
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -64,6 +65,26 @@ def collect_garbage(store: Store) -> RemovedRun:
         bodies, size = _delete_bodies(db, everything - _named(db))
     store.compact()
     return RemovedRun(0, bodies, size, files)
+
+
+def runs_naming(store: Store, source: str) -> set[str]:
+    """Return the runs that asked for the rows of a source of the user's own, or whose claim or settings name it."""
+    # by the endpoint too: a call may write a short form of the path
+    calls = store.query(
+        "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
+        (f"%own/{source}/%", f'%"endpoint":"own/{source}/%'),
+    )
+    events = store.query(
+        "SELECT DISTINCT run_id FROM events WHERE data LIKE ? OR data LIKE ?",
+        (f"%own:{source}%", f"%own/{source}/%"),
+    )
+    return {row["run_id"] for row in (*calls, *events)}
+
+
+def began_at(store: Store, run_id: str) -> datetime | None:
+    """Return when a run began, which says what versions of the user's own data it reads; None for one without a log."""
+    rows = store.query("SELECT at_utc FROM events WHERE run_id = ? ORDER BY seq LIMIT 1", (run_id,))
+    return datetime.fromisoformat(rows[0]["at_utc"]) if rows else None
 
 
 def settle(store: Store) -> int:

@@ -37,7 +37,7 @@ def apis(pattern: str | None = None, *, environ: Mapping[str, str]) -> list[dict
     ``params`` name a series or entity, {} for an endpoint as such; ``obstacle`` says why it cannot be used with the keys at hand
     and a cutoff in the past, "" if it can.
     """
-    settings = proxy_settings(environ, home_from(environ))
+    settings = proxy_settings(environ, home_from(environ), reader="person")
     return [
         {
             "path": match.endpoint.path,
@@ -65,7 +65,7 @@ async def call(
     A person's calls are kept in the ledger too, under a run of their own that no event log belongs to.
     """
     instant = Cutoff.parse(cutoff)
-    broker = open_broker(proxy_settings(environ, store.home))
+    broker = open_broker(proxy_settings(environ, store.home, reader="person"))
     try:
         return await call_through(
             broker, store, path, params, instant, strict=strict, max_residual=max_residual

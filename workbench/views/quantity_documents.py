@@ -32,7 +32,7 @@ def quantity_at(
     instant = Cutoff.parse(cutoff)
 
     async def read() -> Any:
-        broker = open_broker(proxy_settings(environ, home_from(environ)))
+        broker = open_broker(proxy_settings(environ, home_from(environ), reader="person"))
         try:
             quantity, later = await read_quantity(series, day, instant, broker, extremes=extremes)
             return quantity, later, await implied_volatility(series, instant, broker)

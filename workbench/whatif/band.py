@@ -9,8 +9,8 @@ from math import fsum, hypot, sqrt
 from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
-from workbench.forecasts.separate_windows import chance_variance, separate_windows
 from workbench.errors import Option, command, sentence
+from workbench.forecasts.separate_windows import chance_variance, separate_windows
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order

@@ -47,7 +47,9 @@ from workbench.models.model_list import require_key
 from workbench.propositions import NodeId
 from workbench.questions.readings.choice import ReadClaim
 from workbench.reports.note_page import write_report
+from workbench.sources.own_store import first_shared
 from workbench.store import Store, StoredEvent
+from workbench.store.removal import began_at
 from workbench.views.run_view import view
 from workbench.views.wording import later_record, record_lines, run_lines
 from workbench.workers.worker_choice import workers_at
@@ -230,6 +232,7 @@ async def _work(
             settings,
             environ=os.environ,
             isolation=isolation,
+            began=began_at(store, run_id) if run_id is not None else None,
             listener=listener,
             workers=workers_at(workers),
             answered=can_answer(),
@@ -242,6 +245,8 @@ async def _work(
                 keyed = replace(settings, keyed=engine.keyed)
                 run_id = new_run(store, read.statement, cutoff, keyed, read_as=read.read_as)
                 say(f"run {run_id}  {settings.model}  cutoff {cutoff.text}")
+                for line in first_shared(store, settings.model if not settings.stays_here else ""):
+                    say(line)
                 _say_cut(store, run_id)
                 for line in hindsight(settings, cutoff):
                     say(f"WARNING: {line}")

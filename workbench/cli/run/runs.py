@@ -30,6 +30,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.formatting import NO_VALUE, outcome_words, percent, point_change
 from workbench.resources import cores
 from workbench.signing_keys import signed_line
+from workbench.sources.own_store import discard_unused
 from workbench.store import Store
 from workbench.store.removal import collect_garbage, remove_run
 from workbench.views import run_documents
@@ -155,8 +156,10 @@ def gc() -> None:
         if (owner := owner_of(store.home / "runs" / run_id)) is not None:
             raise UsageError(f"run {run_id} is in work ({owner.line()}): stop it first, or wait for its end")
     removed = collect_garbage(store)
+    unused = discard_unused(store)
     say(
         f"removed {removed.bodies} bodies ({removed.body_bytes / 1e6:.1f} MB) and {removed.files} left-over files or folders"
+        + (f", and {unused} versions of own data that nothing names" if unused else "")
     )
 
 

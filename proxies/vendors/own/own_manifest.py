@@ -1,0 +1,179 @@
+"""What the data folder says of each source of the user's own: its manifest, its versions, and who may see it.
+
+``sources/NAME/source.json`` names the current version, ``sources/NAME/VERSION.json`` describes one, and its rows lie beside it in
+``VERSION.parquet``. A version is never changed: a run reads the one that was current when it began, however often the file was added
+again since.
+"""
+
+import re
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from proxies.errors import CatalogueError
+
+#: Who may see the rows beside the person: nobody, the language model of their own runs, or whoever gets a package too.
+Share = Literal["none", "models", "packages"]
+SHARES: tuple[Share, ...] = get_args(Share)
+#: Who asks the broker: a person (or the analyst that runs on this machine), or a language model.
+Reader = Literal["person", "model"]
+PolicyKind = Literal["known", "vintage", "lag", "releases", "static"]
+Grain = Literal["day", "instant"]
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+#: Columns of the stored rows that are ours: when a row is about, when it became known (UTC), and its place in the file.
+DATE, KNOWN, PLACE = "__date", "__known", "__row"
+CURRENT = "source.json"
+#: Rows of one answer; a cell that needs more asks window by window.
+MOST_ROWS = 100_000
+
+
+class OwnColumn(BaseModel):
+    """A column that callers see."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    type: Literal["number", "text", "boolean", "date", "instant"]
+
+
+class OwnPolicy(BaseModel):
+    """When a row became known: a column, a vintage column, a lag, a table of releases, or "static", said by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: PolicyKind
+    column: str = ""
+    lag: str = ""
+    releases: str = ""
+
+    def words(self) -> str:
+        """Return the policy as a person says it."""
+        return {
+            "known": f"a row counts from its column {self.column}",
+            "vintage": f"of each date the newest row counts that column {self.column} dates before the cutoff",
+            "lag": f"a row counts {self.lag} after the end of its day or period",
+            "releases": f"a row counts from its release in {self.releases}",
+            "static": "every row counts at every cutoff (static)",
+        }[self.kind]
+
+
+class OwnManifest(BaseModel):
+    """One version of a source: what was added, how it is dated, who may see it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    v: Literal[1] = 1
+    name: Annotated[str, Field(pattern=NAME.pattern)]
+    kind: Literal["rows", "documents"] = "rows"
+    version: Annotated[str, Field(pattern=r"[0-9a-f]{64}")]
+    added_at: datetime
+    origin: str
+    policy: OwnPolicy
+    date: str
+    grain: Grain = "day"
+    zone: str = "America/New_York"
+    value: str = ""
+    by: str = ""
+    unit: str = ""
+    frequency: str = ""
+    share: Share = "models"
+    residual: Literal["none", "low", "medium", "high"] = "high"
+    columns: tuple[OwnColumn, ...] = ()
+    rows: int = 0
+    first: str = ""
+    last: str = ""
+    data_hash: str = ""
+
+    @property
+    def path(self) -> str:
+        """The endpoint that gives its rows, or searches its documents."""
+        return f"own/{self.name}/{'rows' if self.kind == 'rows' else 'search'}"
+
+
+class _Current(BaseModel):
+    """What ``source.json`` holds: the version of new runs, "" since the source was removed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    current: Annotated[str, Field(pattern=r"([0-9a-f]{64})?")]
+    removed_at: datetime | None = None
+
+
+def own_folder(home: Path) -> Path:
+    """Return where a data folder holds the sources of its owner."""
+    return home / "sources"
+
+
+def manifest_path(folder: Path, name: str, version: str) -> Path:
+    """Return the file that describes a version."""
+    return folder / name / f"{version}.json"
+
+
+def rows_path(folder: Path, name: str, version: str) -> Path:
+    """Return the file that holds a version's rows."""
+    return folder / name / f"{version}.parquet"
+
+
+def read_manifest(path: Path) -> OwnManifest:
+    """Return what a file says of a version.
+
+    Raises
+    ------
+    CatalogueError
+        It cannot be read, or does not have the form.
+    """
+    try:
+        return OwnManifest.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise CatalogueError(f"{path}: cannot be read ({type(error).__name__})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        raise CatalogueError(f"{path}: {place}: {first['msg']}") from None
+
+
+def versions(folder: Path, name: str) -> list[OwnManifest]:
+    """Return every version of a source, the oldest first; none for a name that was never added."""
+    paths = sorted((folder / name).glob("*.json")) if NAME.fullmatch(name) else []
+    manifests = [read_manifest(path) for path in paths if path.name != CURRENT]
+    return sorted(manifests, key=lambda item: (item.added_at, item.version))
+
+
+def current_version(folder: Path, name: str, *, instant: datetime | None = None) -> str:
+    """Return the version that new runs read, "" where the source was never added or was removed (by ``instant``, if given)."""
+    path = folder / name / CURRENT
+    if not path.is_file():
+        return ""
+    try:
+        state = _Current.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        raise CatalogueError(f"{path}: names no version: add {name} again") from None
+    if instant is not None and (state.removed_at is None or instant < state.removed_at):
+        earlier = [item for item in versions(folder, name) if item.added_at <= instant]
+        return earlier[-1].version if earlier else ""
+    return state.current
+
+
+def own_sources(folder: Path | None, instant: datetime | None = None) -> dict[str, OwnManifest]:
+    """Return the sources of a data folder by name.
+
+    Parameters
+    ----------
+    instant : datetime, optional
+        For a run that began then: the versions of that time, of sources too that were replaced or removed since.
+
+    Raises
+    ------
+    CatalogueError
+        A manifest does not load. One bad manifest refuses all: a source that vanished would read like data that never were.
+    """
+    if folder is None or not folder.is_dir():
+        return {}
+    manifests: dict[str, OwnManifest] = {}
+    for name in sorted(path.name for path in folder.iterdir() if NAME.fullmatch(path.name)):
+        version = current_version(folder, name, instant=instant)
+        if version:
+            manifests[name] = read_manifest(manifest_path(folder, name, version))
+    return manifests

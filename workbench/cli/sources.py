@@ -1,0 +1,169 @@
+"""``source``: data of your own, with the policy that says when each row became known."""
+
+import asyncio
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from workbench.cli.common import JSON_OPTION, WANTING, command, confirm, echo, emit_json, open_store, say
+from workbench.sources.own_store import list_sources, remove_source, source_named, store_source
+from workbench.sources.source_attack import attack_source
+from workbench.sources.source_check import check_source
+from workbench.sources.source_origin import open_source
+
+NAME_ARGUMENT = typer.Argument(help="The source's name.")
+source = typer.Typer(
+    no_args_is_help=True,
+    help="Data of your own: copied, dated by a policy that you name, and asked like every source (docs/own-data.md).",
+)
+
+
+@source.command("add")
+@command
+def add(
+    name: Annotated[str, typer.Argument(help="What to call it: own:NAME in claims.")],
+    where: Annotated[
+        str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database.")
+    ],
+    date: Annotated[str, typer.Option(help="Column that says what a row is about.", hidden=True)] = "",
+    value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
+    known: Annotated[str, typer.Option(help="Column of when a row became known.", hidden=True)] = "",
+    vintage: Annotated[
+        str, typer.Option(help="As --known, where a date has several rows.", hidden=True)
+    ] = "",
+    lag: Annotated[
+        str, typer.Option(help="How long after its date a row was known: 3d, 12h.", hidden=True)
+    ] = "",
+    releases: Annotated[
+        Path | None, typer.Option(help="File of dates and their releases.", hidden=True)
+    ] = None,
+    static: Annotated[bool, typer.Option("--static", help="Every row at every cutoff.", hidden=True)] = False,
+    unit: Annotated[str, typer.Option(help="Unit of the values.", hidden=True)] = "",
+    share: Annotated[str, typer.Option(help="Who may see it: none, models, packages.", hidden=True)] = "",
+    by: Annotated[str, typer.Option(help="Column that tells rows of one date apart.", hidden=True)] = "",
+    query: Annotated[str, typer.Option(help="One SELECT, for a database.", hidden=True)] = "",
+    sheet: Annotated[
+        str, typer.Option(help="Sheet of an Excel file; the first by itself.", hidden=True)
+    ] = "",
+    residual: Annotated[
+        str, typer.Option(help="Risk of later knowledge: none, low, medium, high.", hidden=True)
+    ] = "",
+    zone: Annotated[
+        str, typer.Option(help="Zone of times without one; New York by itself.", hidden=True)
+    ] = "",
+    date_format: Annotated[
+        str, typer.Option(help="How dates are written, such as %d/%m/%Y.", hidden=True)
+    ] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Copy a file or the rows of a query into the data folder, and show first what cutoffs would see of it."""
+    store = open_store()
+    said = {
+        "date": date, "value": value, "known": known, "vintage": vintage, "lag": lag, "releases": releases, "static": static,
+        "unit": unit, "share": share, "by": by, "residual": residual, "zone": zone, "date_format": date_format,
+    }  # fmt: skip
+    new = asyncio.run(
+        open_source(store.home, name, where, said, environ=os.environ, sheet=sheet, query=query)
+    )
+    preview = new.preview(datetime.now(UTC))
+    if not as_json:
+        for line in preview_lines(preview):
+            say(line)
+    confirm("add it?", yes=yes)
+    stored = store_source(store.home, new)
+    if as_json:
+        emit_json({**preview, "version": stored.version, "path": stored.path})
+        return
+    echo(f"own:{stored.name}  {stored.rows} rows, {stored.first} to {stored.last}  ({stored.path})")
+
+
+def preview_lines(preview: dict[str, Any]) -> list[str]:
+    """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
+    lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
+    lines.append(
+        f"{preview['rows']} rows, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
+    )
+    for seen in preview["cutoffs"]:
+        last = f"the newest is {seen['last']}" + ("" if seen["value"] is None else f" ({seen['value']})")
+        lines.append(f"cutoff {seen['cutoff']}: {seen['rows']} rows{', ' + last if seen['last'] else ''}")
+    shared = {
+        "none": "nobody but you sees it; no language model",
+        "models": "the language model of your own runs sees it; it goes into no package",
+        "packages": "the language model of your runs sees it, and packages hold what was read of it",
+    }
+    lines += [
+        f"share {preview['share']}: {shared[preview['share']]}",
+        f"residual risk {preview['residual']}",
+        *preview["notes"],
+    ]
+    return lines
+
+
+@source.command("list")
+@command
+def list_() -> None:
+    """List your sources."""
+    emit_lines(list_sources(open_store().home))
+
+
+def emit_lines(rows: list[dict[str, Any]]) -> None:
+    """Print a line per source."""
+    for row in rows:
+        echo(
+            f"{row['series']}  {row['rows']} rows, {row['first']} to {row['last']}, {row['frequency']}; {row['policy']}; share {row['share']}"
+        )
+    if not rows:
+        say("no source yet: `workbench source add NAME FILE --date COLUMN --lag 3d`")
+
+
+@source.command("show")
+@command
+def show(name: Annotated[str, NAME_ARGUMENT]) -> None:
+    """Print all that is known of a source, as JSON."""
+    store = open_store()
+    source_named(store.home, name)
+    emit_json(next(row for row in list_sources(store.home) if row["name"] == name))
+
+
+@source.command("remove")
+@command
+def remove(
+    name: Annotated[str, NAME_ARGUMENT],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
+) -> None:
+    """Remove a source from new runs; versions that stored runs read stay until those are removed."""
+    store = open_store()
+    source_named(store.home, name)
+    confirm(f"remove {name}?", yes=yes)
+    gone, users = remove_source(store, name, datetime.now(UTC))
+    stay = f"; what {len(users)} stored run{'s' if len(users) > 1 else ''} read stays" if users else ""
+    echo(f"removed {name}: {gone} version{'s' if gone != 1 else ''} deleted{stay}")
+
+
+@source.command("check")
+@command
+def check(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
+    _print_findings(asyncio.run(check_source(open_store().home, name)), as_json)
+
+
+@source.command("attack")
+@command
+def attack(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """Ask a copy with later rows, revisions and new names as of past cutoffs, and say what shows. Exit 6 if something leaks."""
+    _print_findings(asyncio.run(attack_source(open_store().home, name)), as_json)
+
+
+def _print_findings(document: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        emit_json(document)
+    else:
+        for line in document["findings"]:
+            echo(f"{line['kind']}: {line['words']}" + (f"; mend {line['mend']}" if line["mend"] else ""))
+        echo(document["summary"])
+    if any(line["kind"] == "leaks" for line in document["findings"]):
+        raise typer.Exit(WANTING)

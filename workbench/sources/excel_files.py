@@ -1,0 +1,81 @@
+"""An Excel file as a table: its first sheet, or the one that is named; parsed in a sealed kernel."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from workbench.errors import UsageError
+from workbench.sources.sealed_reader import read_sealed
+from workbench.sources.table_files import check_size
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_ROWS = 300_000
+# values as Excel last computed them; nothing of the file is run, and links to other files are not followed
+_PARSE = """
+import datetime, io, openpyxl
+book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True, keep_links=False)
+wanted = {sheet!r}
+names = book.sheetnames
+answer = {{"sheets": names}}
+if not wanted or wanted in names:
+    def plain(cell):
+        if isinstance(cell, datetime.datetime):
+            return {{"t": cell.isoformat()}}
+        if isinstance(cell, datetime.date):
+            return {{"t": cell.isoformat() + "T00:00:00"}}
+        if isinstance(cell, float) and cell != cell:
+            return None
+        return cell if cell is None or isinstance(cell, (bool, int, float)) else str(cell)
+    rows = []
+    for row in book[wanted or names[0]].iter_rows(values_only=True):
+        if any(cell is not None for cell in row):
+            rows.append([plain(cell) for cell in row])
+        if len(rows) > {most}:
+            break
+    answer["rows"] = rows
+"""
+
+
+async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
+    """Return a sheet of an Excel file, whose first row names the columns.
+
+    Raises
+    ------
+    UsageError
+        No such file or sheet, too many rows, or no Excel file.
+    IsolationUnavailable
+        Nothing can be sealed on this machine.
+    """
+    import pandas as pd
+
+    check_size(path)
+    answer = await read_sealed(
+        path.read_bytes(), path.name, _PARSE.format(sheet=sheet, most=MOST_ROWS), packages=("openpyxl",)
+    )
+    if not isinstance(answer, dict) or "rows" not in answer:
+        sheets = answer.get("sheets", []) if isinstance(answer, dict) else []
+        raise UsageError(
+            f"{path.name} has no sheet {sheet!r:.60}: it has {', '.join(map(str, sheets))[:200]}"
+        )
+    rows = answer["rows"]
+    if len(rows) > MOST_ROWS:
+        raise UsageError(f"{path.name} has more than {MOST_ROWS:,} rows: write it as CSV or Parquet")
+    if len(rows) < 2:
+        raise UsageError(f"{path.name} holds no row under its header")
+    width = max(len(row) for row in rows)
+    cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
+    named = [place for place, name in enumerate(cells[0]) if name is not None]
+    frame = pd.DataFrame(
+        [[row[place] for place in named] for row in cells[1:]],
+        columns=[str(cells[0][place]) for place in named],
+    )
+    return frame.infer_objects()
+
+
+def _sheet_cell(cell: object) -> object:
+    import pandas as pd
+
+    return pd.Timestamp(cell["t"]) if isinstance(cell, dict) else cell

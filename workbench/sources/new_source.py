@@ -1,0 +1,383 @@
+"""A source that is about to be added: what was asked, the rows as they will be stored, and what cutoffs would see of them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from proxies.asof.clock import Cutoff
+from proxies.vendors.own.own_manifest import (
+    DATE,
+    KNOWN,
+    NAME,
+    PLACE,
+    SHARES,
+    OwnColumn,
+    OwnManifest,
+    OwnPolicy,
+    Share,
+)
+from workbench.errors import Option, UsageError
+from workbench.sources.known_times import known_times, lag_of
+from workbench.sources.row_dates import DatedColumn, frequency_of, read_dates
+from workbench.sources.table_files import check_columns
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_RESIDUALS = ("none", "low", "medium", "high")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceRequest:
+    """What a person says of a source. One of ``known``, ``vintage``, ``lag``, ``releases`` and ``static`` must be said.
+
+    Attributes
+    ----------
+    date : column that says what a row is about
+    value : column that a claim about ``own:NAME`` means; the only column of numbers by itself
+    known, vintage : column of the day or instant at which a row became known; with ``vintage`` a date has several rows
+    lag : how long after its day or period a row became known (``3d``)
+    releases : file of release days
+    by : column that tells rows of one date apart
+    """
+
+    name: str
+    date: str
+    value: str = ""
+    known: str = ""
+    vintage: str = ""
+    lag: str = ""
+    releases: Path | None = None
+    static: bool = False
+    by: str = ""
+    unit: str = ""
+    share: Share = "models"
+    residual: Literal["none", "low", "medium", "high"] = "high"
+    zone: str = "America/New_York"
+    date_format: str = ""
+
+    def policy(self) -> OwnPolicy:
+        """Return the policy; raises ``UsageError`` where none or several are named."""
+        named = [
+            OwnPolicy(kind="known", column=self.known) if self.known else None,
+            OwnPolicy(kind="vintage", column=self.vintage) if self.vintage else None,
+            OwnPolicy(kind="lag", lag=self.lag) if self.lag else None,
+            OwnPolicy(kind="releases", releases=self.releases.name) if self.releases else None,
+            OwnPolicy(kind="static") if self.static else None,
+        ]
+        chosen = [policy for policy in named if policy is not None]
+        if len(chosen) == 1:
+            return chosen[0]
+        raise UsageError(
+            f"{'no policy says' if not chosen else 'several policies say'} when a row of {self.name} became known: give one of ",
+            Option("known", "COLUMN"), ", ", Option("vintage", "COLUMN"), ", ", Option("lag", "3d"), ", ",
+            Option("releases", "FILE"), ", ", Option("static", True),
+        )  # fmt: skip
+
+    def check(self) -> None:
+        """Refuse what no file is needed to see; raises ``UsageError``."""
+        if not NAME.fullmatch(self.name):
+            raise UsageError(
+                f"{self.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
+            )
+        if self.share not in SHARES:
+            raise UsageError(Option("share"), f" is one of {', '.join(SHARES)}, not {self.share!r:.40}")
+        if self.residual not in _RESIDUALS:
+            raise UsageError(
+                Option("residual"), f" is one of {', '.join(_RESIDUALS)}, not {self.residual!r:.40}"
+            )
+        zone_of_name(self.zone)
+        if self.policy().kind == "lag":
+            lag_of(self.lag)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewSource:
+    """A source that was read and dated and is not stored yet."""
+
+    manifest: OwnManifest
+    rows: pd.DataFrame = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    def preview(self, now: datetime) -> dict[str, Any]:
+        """Return the first rows, and what cutoffs of today, a year and five years ago would see: for a person to confirm."""
+        shown = [column.name for column in self.manifest.columns][:8]
+        head = self.rows.head(5)
+        return {
+            "name": self.manifest.name,
+            "columns": [column.name for column in self.manifest.columns],
+            "rows": self.manifest.rows,
+            "first": self.manifest.first,
+            "last": self.manifest.last,
+            "frequency": self.manifest.frequency,
+            "value": self.manifest.value or None,
+            "policy": self.manifest.policy.words(),
+            "share": self.manifest.share,
+            "residual": self.manifest.residual,
+            "notes": list(self.notes),
+            "head": [
+                {
+                    "date": _day_text(row[DATE], self.manifest),
+                    **{name: _preview_cell(row[name]) for name in shown},
+                }
+                for row in head.to_dict("records")
+            ],
+            "cutoffs": [self._seen_at(cutoff) for cutoff in _cutoffs(now)],
+        }
+
+    def _seen_at(self, cutoff: Cutoff) -> dict[str, Any]:
+        import pandas as pd
+
+        rows = self.rows
+        if self.manifest.policy.kind != "static":
+            rows = rows[rows[KNOWN] <= pd.Timestamp(cutoff.instant.replace(tzinfo=None))]
+        if self.manifest.policy.kind == "vintage":
+            keys = [DATE, *([self.manifest.by] if self.manifest.by else [])]
+            rows = rows.sort_values([DATE, KNOWN, PLACE]).drop_duplicates(keys, keep="last")
+        last = rows[rows[DATE] == rows[DATE].max()].iloc[-1] if len(rows) else None
+        value = self.manifest.value
+        return {
+            "cutoff": cutoff.text,
+            "rows": len(rows),
+            "last": None if last is None else _day_text(last[DATE], self.manifest),
+            "value": None if last is None or not value else _preview_cell(last[value]),
+        }
+
+
+def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now: datetime) -> NewSource:
+    """Return a table as a source, dated by its policy; nothing is written.
+
+    Parameters
+    ----------
+    origin : str
+        What it was made of, for people: the name of a file, a query's name; never a path, an address or a password.
+
+    Raises
+    ------
+    UsageError
+        One line: a column is missing, dates cannot be read, a date occurs twice, nothing says when a row was known.
+    """
+    import pandas as pd
+
+    request.check()
+    policy = request.policy()
+    frame = check_columns(frame.reset_index(drop=True), origin)
+    for option, column in (("date", request.date), ("value", request.value), ("by", request.by)):
+        if column and column not in frame:
+            raise UsageError(
+                f"{origin} has no column {column!r:.60} (--{option}): its columns are {', '.join(frame.columns[:12])}"
+            )
+    dates = read_dates(frame[request.date], request.date, zone=request.zone, form=request.date_format)
+    empty = dates.values.isna()
+    if empty.any():
+        raise UsageError(f"{origin}: row {int(empty.argmax()) + 1} has no {request.date}")
+    frequency = frequency_of(dates)
+    known = known_times(
+        frame, dates, policy, frequency=frequency, zone=request.zone, form=request.date_format, releases=request.releases
+    )  # fmt: skip
+    _refuse_repeated(frame, dates, known.values, request, policy, origin)
+    others = [name for name in frame.columns if name != request.date]
+    if reserved := next((name for name in others if name.casefold() == "date"), None):
+        raise UsageError(f"{origin}: the column {reserved!r} bears the name of the rows' dates: rename it")
+    table = pd.DataFrame({DATE: dates.values, KNOWN: known.values, PLACE: range(len(frame))})
+    columns: list[OwnColumn] = []
+    notes = [known.note] if known.note else []
+    for name in others:
+        cells, kind = _typed(frame[name])
+        columns.append(OwnColumn(name=name, type=kind))
+        table[name] = cells
+    if policy.kind != "static":
+        table = table[table[KNOWN].notna()]
+        if table.empty:
+            raise UsageError(f"{origin}: no row says when it was known")
+    value, note = _value_column(request, columns, frame, origin, {policy.column})
+    notes += [note] if note else []
+    table = table.sort_values([DATE, KNOWN, PLACE], kind="stable")
+    content = hashlib.sha256(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes()).hexdigest()
+    manifest = OwnManifest(
+        name=request.name,
+        version=hashlib.sha256(f"{content} {request} {now.isoformat()}".encode()).hexdigest(),
+        added_at=now,
+        origin=origin,
+        policy=policy,
+        date=request.date,
+        grain=dates.grain,
+        zone=request.zone,
+        value=value,
+        by=request.by,
+        unit=request.unit,
+        frequency=frequency,
+        share=request.share,
+        residual=request.residual,
+        columns=tuple(columns),
+        rows=len(table),
+        data_hash=content,
+    )
+    manifest = manifest.model_copy(
+        update={
+            "first": _day_text(table[DATE].iloc[0], manifest),
+            "last": _day_text(table[DATE].iloc[-1], manifest),
+        }
+    )
+    return NewSource(manifest=manifest, rows=table, notes=tuple(notes))
+
+
+def zone_of_name(name: str) -> Any:
+    """Return the zone of an IANA name; raises ``UsageError`` for another."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise UsageError(f"{name!r:.60} is no time zone: write one such as America/New_York or UTC") from None
+
+
+def _refuse_repeated(
+    frame: pd.DataFrame,
+    dates: DatedColumn,
+    known: pd.Series[Any],
+    request: SourceRequest,
+    policy: OwnPolicy,
+    origin: str,
+) -> None:
+    import pandas as pd
+
+    keys = pd.DataFrame({"date": dates.values})
+    if request.by:
+        keys["by"] = frame[request.by]
+    if policy.kind == "vintage":
+        keys["known"] = known
+    twice = keys.duplicated(keep=False)
+    if not twice.any():
+        return
+    first = int(twice.argmax())
+    same = (keys == keys.iloc[first]).all(axis=1)
+    second = int(same.to_numpy().nonzero()[0][1])
+    day = dates.values.iloc[first]
+    remedies: Sequence[Any] = (
+        ("keep one of them",)
+        if policy.kind == "vintage"
+        else ("name the column that tells them apart with ", Option("by", "COLUMN"), ", or that of revisions with ", Option("vintage", "COLUMN"))
+    )  # fmt: skip
+    raise UsageError(
+        f"{origin}: {day.date() if dates.grain == 'day' else day} occurs {int(same.sum())} times (rows {first + 1} and {second + 1}): ",
+        *remedies,
+    )
+
+
+def _typed(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
+    """Return a column as it is stored, and its type for callers."""
+    import pandas as pd
+
+    if pd.api.types.is_bool_dtype(column):
+        return column.astype("object"), "boolean"
+    if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
+        cells = pd.to_numeric(column, errors="coerce").astype("float64")
+        return cells.replace([float("inf"), float("-inf")], float("nan")), "number"
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        return column.dt.tz_convert("UTC").dt.tz_localize(None), "instant"
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return column, "instant"
+    # text in one type for DuckDB, whatever objects a file held
+    return column.map(lambda cell: None if _is_missing(cell) else str(cell)[:10_000]).astype("object"), "text"
+
+
+def _is_missing(cell: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
+
+
+def _value_column(
+    request: SourceRequest, columns: Sequence[OwnColumn], frame: pd.DataFrame, origin: str, beside: set[str]
+) -> tuple[str, str]:
+    """Return the column that claims mean, and a note where there is a choice."""
+    numbers = [
+        column.name
+        for column in columns
+        if column.type == "number" and column.name not in {request.by, *beside}
+    ]
+    if request.value:
+        if request.value in numbers:
+            return request.value, ""
+        raise UsageError(
+            f"{origin}: the column {request.value!r} holds {_first_text(frame[request.value])}, which is no number"
+        )
+    if len(numbers) == 1:
+        return numbers[0], ""
+    if not numbers:
+        return "", "no column holds numbers only: rows can be read, and no claim be made about them"
+    return (
+        "",
+        f"{len(numbers)} columns hold numbers: name the one that claims mean with --value, or write own:{request.name}/COLUMN",
+    )
+
+
+def _first_text(column: pd.Series[Any]) -> str:
+    for place, cell in enumerate(column.tolist()):
+        text = "" if _is_missing(cell) else str(cell).strip()
+        if text and not re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", text):
+            hint = (
+                " (decimal commas stand beside decimal points, or commas separate the columns too)"
+                if re.fullmatch(r"[\d.,]+", text)
+                else ""
+            )
+            return f"{text[:40]!r} in row {place + 1}{hint}"
+    return "dates or nothing"
+
+
+def _cutoffs(now: datetime) -> list[Cutoff]:
+    today = now.astimezone(UTC).date()
+    return [Cutoff.parse((today - timedelta(days=days)).isoformat()) for days in (0, 365, 5 * 365 + 1)]
+
+
+def _day_text(moment: Any, manifest: OwnManifest) -> str:
+    return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
+
+
+def _preview_cell(value: Any) -> Any:
+    if _is_missing(value):
+        return None
+    # numpy's own kinds of number are no JSON
+    return (
+        value.item()
+        if hasattr(value, "item")
+        else value
+        if isinstance(value, str | int | float | bool)
+        else str(value)
+    )
+
+
+def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceRequest:
+    """Return the request that made a version, with what is said anew: a changed file needs no option again.
+
+    Raises
+    ------
+    UsageError
+        Its releases came out of a file, which has to be named again.
+    """
+    policy = manifest.policy
+    said = {name: value for name, value in changes.items() if value}
+    as_before: dict[str, Any] = {
+        name: getattr(manifest, name)
+        for name in ("name", "date", "value", "by", "unit", "share", "residual", "zone")
+    }
+    if not {"known", "vintage", "lag", "releases", "static"} & {*said}:
+        if policy.kind == "releases":
+            raise UsageError(
+                f"{manifest.name} is dated by the releases in {policy.releases}: give them again with ",
+                Option("releases", "FILE"),
+            )
+        policies: dict[str, dict[str, Any]] = {
+            "known": {"known": policy.column},
+            "vintage": {"vintage": policy.column},
+            "lag": {"lag": policy.lag},
+            "static": {"static": True},
+        }
+        as_before |= policies[policy.kind]
+    return SourceRequest(**(as_before | said))

@@ -1,0 +1,164 @@
+"""The law of two worlds against a source of one's own: copies that differ after a cutoff must give the same bytes before it."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.errors import ProxyError
+from proxies.ledger import Address, MemoryLedger
+from proxies.settings import ProxySettings
+from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder
+from workbench.errors import UsageError
+from workbench.sources.new_source import NewSource
+from workbench.sources.own_store import is_intact, source_named, store_source
+from workbench.sources.source_check import Finding, finding, report, row_findings, stored_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, Any]:
+    """Return what a source tells of the time after past cutoffs: ``workbench source attack``.
+
+    Beside `row_findings`, copies of its newest rows are asked as of three cutoffs: with the later rows cut off, with other later
+    rows, with later revisions of earlier dates, with later rows renamed. What is revised in place shows in any source without
+    vintages; that is said, and is why its residual risk is high.
+
+    Raises
+    ------
+    UsageError
+        There is no such source, or too little of it.
+    """
+    manifest = source_named(home, name)
+    if manifest.kind != "rows" or not is_intact(home, manifest):
+        raise UsageError(f"{name} has no rows that can be asked: ", "add it again")
+    frame = stored_rows(home, manifest, rows)
+    static = manifest.policy.kind == "static"
+    moments = frame[DATE if static else KNOWN].astype("datetime64[us]").drop_duplicates().sort_values()
+    if len(moments) < 4:
+        raise UsageError(f"{name} has {len(moments)} moments at which rows became known: too few to attack")
+    findings = row_findings(frame, manifest)
+    for share in (0.25, 0.5, 0.75):
+        cutoff = _cutoff(moments.iloc[int(share * len(moments))])
+        findings += await _worlds(frame, manifest, cutoff)
+    if manifest.policy.kind != "vintage":
+        findings.append(
+            finding("note", "a value that is revised in place shows at every cutoff", "where values are revised: a file of vintages, --vintage COLUMN")
+        )  # fmt: skip
+    unique = {item["words"].split(" (cutoff")[0]: item for item in reversed(findings)}
+    return report(manifest, list(reversed(unique.values())))
+
+
+async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) -> list[Finding]:
+    import pandas as pd
+
+    instant = pd.Timestamp(cutoff.instant.replace(tzinfo=None))
+    static = manifest.policy.kind == "static"
+    late = frame[DATE if static else KNOWN].astype("datetime64[us]") > instant
+    if not late.any() or late.all():
+        return []
+    calls = _agent_calls(frame, manifest)
+    before = await _world_answers(frame, manifest, cutoff, calls)
+    findings = []
+    for what, other in _changed(frame, late, manifest).items():
+        after = await _world_answers(other, manifest, cutoff, calls)
+        changed = [call for call in before if before[call] != after[call]]
+        if changed:
+            policy = "static" if static else manifest.policy.kind
+            findings.append(
+                finding(
+                    "leaks",
+                    f"{what} show: {len(changed)} of {len(before)} calls answer otherwise (cutoff {cutoff.text[:10]}, {changed[0]})",
+                    f"--{policy}: say when a row became known (--known COLUMN, --vintage COLUMN or --lag)",
+                )
+            )
+    return findings
+
+
+def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -> dict[str, pd.DataFrame]:
+    """Return the other worlds by what they do: each agrees with this one on every row that was known at the cutoff."""
+    import pandas as pd
+
+    numbers = [column.name for column in manifest.columns if column.type == "number"]
+    texts = [column.name for column in manifest.columns if column.type == "text"]
+    values, renamed = frame.copy(), frame.copy()
+    for name in numbers:
+        values.loc[late, name] = values.loc[late, name] * 3 + 1_000_003
+    for name in texts:
+        renamed.loc[late, name] = "renamed"
+    worlds = {"later rows": frame[~late], "later values": values}
+    if texts:
+        worlds["later names"] = renamed
+    if manifest.policy.kind != "static":
+        # the newest rows of before, said again after the cutoff
+        again = frame[~late].tail(20).copy()
+        again[KNOWN] = frame.loc[late, KNOWN].max()
+        again[PLACE] = range(len(frame), len(frame) + len(again))
+        for name in numbers:
+            again[name] = again[name] * 2 + 7
+        worlds["later revisions"] = pd.concat([frame, again], ignore_index=True)
+    return worlds
+
+
+async def _world_answers(
+    frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff, calls: Sequence[dict[str, Any]]
+) -> dict[str, bytes]:
+    """Return the bytes of every call an agent could make of a world, by the call; the time of fetching apart."""
+    with tempfile.TemporaryDirectory(prefix="workbench-attack-") as folder:
+        home = Path(folder)
+        digest = hashlib.sha256(str(id(frame)).encode()).hexdigest()
+        # what the manifest says of rows, first and last is for its owner, and no call tells it
+        world = manifest.model_copy(update={"version": digest, "data_hash": digest, "rows": len(frame)})
+        store_source(
+            home, NewSource(manifest=world, rows=frame.sort_values([DATE, KNOWN, PLACE], kind="stable"))
+        )
+        fixed = datetime(2000, 1, 1, tzinfo=UTC)
+        broker = open_broker(ProxySettings(own_folder=own_folder(home), reader="person", now=lambda: fixed))
+        try:
+            session = broker.session(cutoff, MemoryLedger())
+            answers = {}
+            for step, params in enumerate(calls):
+                address = Address(
+                    run="attack", node="-", trial=0, attempt=0, stage="call", step=step, retry=0
+                )
+                said = ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows"
+                try:
+                    answer = await session.call(manifest.path, params, address)
+                    answers[said] = answer.encoded() + orjson.dumps(answer.meta)
+                except ProxyError as error:
+                    answers[said] = str(error).encode()
+            return answers
+        finally:
+            await broker.aclose()
+
+
+def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[dict[str, Any]]:
+    def said(moment: Any) -> str:
+        return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
+
+    middle = frame[DATE].iloc[len(frame) // 2]
+    last = frame[DATE].iloc[-1]
+    calls: list[dict[str, Any]] = [
+        {},
+        {"limit": 3},
+        {"start": said(middle)},
+        {"end": said(middle)},
+        {"start": said(last)},
+    ]
+    calls += [{"column": column.name, "limit": 50} for column in manifest.columns[:20]]
+    if manifest.by:
+        calls += [{"by": str(value)} for value in frame[manifest.by].drop_duplicates().tail(5)]
+    return calls
+
+
+def _cutoff(moment: Any) -> Cutoff:
+    return Cutoff.parse(f"{moment.floor('s').isoformat()}Z")

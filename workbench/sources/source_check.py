@@ -1,0 +1,202 @@
+"""Holding a source to its policy by its own rows: figures shown before they were published, totals that count the future."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.errors import ProxyError
+from proxies.ledger import Address, MemoryLedger
+from proxies.settings import ProxySettings
+from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
+from workbench.errors import UsageError
+from workbench.sources.own_store import is_intact, source_named
+from workbench.sources.row_dates import read_dates
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Finding = dict[str, str]
+#: Of so many rows, the newest, columns are compared; a total is dated from any of them.
+SAMPLE = 50_000
+#: Of rows with a publication, the share shown too early from which a policy is called wrong.
+_EARLY = 0.02
+
+
+def finding(kind: str, words: str, mend: str = "") -> Finding:
+    """Return a line for a person: ``leaks``, ``wrong`` or ``note``, what it is, and what mends it."""
+    return {"kind": kind, "words": words, "mend": mend}
+
+
+def stored_rows(home: Path, manifest: OwnManifest, most: int = SAMPLE) -> pd.DataFrame:
+    """Return the newest rows of a version with our own columns, oldest first."""
+    import duckdb
+
+    path = rows_path(own_folder(home), manifest.name, manifest.version)
+    with duckdb.connect(config={"threads": 2}) as connection:
+        frame = connection.execute(
+            f'SELECT * FROM read_parquet(?) ORDER BY "{DATE}" DESC, "{PLACE}" DESC LIMIT {most}', [str(path)]
+        ).df()
+    return frame.sort_values([DATE, PLACE], ignore_index=True)
+
+
+async def check_source(home: Path, name: str) -> dict[str, Any]:
+    """Return what is wrong with a source, and what may be: ``workbench source check``.
+
+    Raises
+    ------
+    UsageError
+        There is no such source.
+    """
+    manifest = source_named(home, name)
+    if manifest.kind != "rows":
+        raise UsageError(
+            f"{name} holds documents: each counts from its date, and there is nothing to compare"
+        )
+    if not is_intact(home, manifest):
+        return report(
+            manifest, [finding("wrong", "its copy in the data folder is damaged or gone", "add it again")]
+        )
+    findings = row_findings(stored_rows(home, manifest), manifest)
+    findings += await _example(home, manifest)
+    return report(manifest, findings)
+
+
+def report(manifest: OwnManifest, findings: list[Finding]) -> dict[str, Any]:
+    """Return findings as a document with the sentence that ends it."""
+    leaks = sum(item["kind"] == "leaks" for item in findings)
+    faults = sum(item["kind"] == "wrong" for item in findings)
+    summary = f"{manifest.name}: " + (
+        f"{leaks} leak{'s' if leaks != 1 else ''}, {faults} fault{'s' if faults != 1 else ''}"
+        if leaks or faults
+        else "nothing leaks"
+    )
+    return {"name": manifest.name, "version": manifest.version[:12], "findings": findings, "summary": summary}
+
+
+def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
+    """Return what the rows themselves tell about the policy."""
+    return [*_late_columns(rows, manifest), *_early_periods(rows, manifest), *_totals(rows, manifest)]
+
+
+def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
+    """Find columns of dates that lie after the moment from which their rows are shown: probably their publication."""
+    for column in manifest.columns:
+        if column.type == "number" or column.name == manifest.policy.column:
+            continue
+        try:
+            dates = read_dates(rows[column.name], column.name, zone=manifest.zone)
+        except UsageError:
+            continue
+        values, about = dates.values, rows[DATE].astype("datetime64[us]")
+        dated = values.notna()
+        # a publication lies after what it is about
+        if dated.mean() < 0.5 or (values[dated] < about[dated]).mean() > 0.1:
+            continue
+        shown = about if manifest.policy.kind == "static" else rows[KNOWN].astype("datetime64[us]")
+        early = dated & (values > shown)
+        if early.mean() <= _EARLY:
+            continue
+        first: Any = early.idxmax()
+        since = (
+            "at every cutoff" if manifest.policy.kind == "static" else f"from {rows[KNOWN][first].date()} on"
+        )
+        yield finding(
+            "leaks",
+            f"{column.name} says {values[first].date()} for the row of {about[first].date()}, which is shown {since} "
+            f"({early.mean():.0%} of the rows)",
+            f"the policy: --known {column.name}"
+            if manifest.policy.kind != "known"
+            else f"--known {manifest.policy.column}: --known {column.name}",
+        )
+
+
+def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
+    """Find figures of a month, quarter or year that are shown before it is over: the wrong column for the policy."""
+    period = {"monthly": "M", "quarterly": "Q", "yearly": "Y"}.get(manifest.frequency)
+    if manifest.policy.kind == "static" or manifest.grain != "day":
+        return
+    about = rows[DATE].astype("datetime64[us]")
+    ends = about if period is None else about.dt.to_period(period).dt.end_time
+    first: Any
+    early = rows[KNOWN].astype("datetime64[us]") <= ends
+    if early.mean() <= 0.5:
+        if early.any():
+            first = early.idxmax()
+            yield finding(
+                "note",
+                f"the row of {about[first].date()} is known before its day or period ends: a forecast?",
+            )
+        return
+    first = early.idxmax()
+    what = "day" if period is None else {"M": "month", "Q": "quarter", "Y": "year"}[period]
+    yield finding(
+        "leaks",
+        f"{early.mean():.0%} of the rows are shown before their {what} is over ({about[first].date()} from {rows[KNOWN][first].date()} on)",
+        f"--{manifest.policy.kind} {manifest.policy.column or manifest.policy.lag}: name the column of the publication, or a lag",
+    )
+
+
+def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
+    """Find columns that hold the sum, mean or extreme of another over all rows, late ones too, or shares of such a sum."""
+    numbers = [column.name for column in manifest.columns if column.type == "number"]
+    if len(rows) < 5:
+        return
+    for name in numbers:
+        cells = rows[name].dropna()
+        for other in numbers:
+            if other == name:
+                continue
+            values = rows[other].dropna()
+            if values.nunique() < 3 or cells.empty:
+                continue
+            aggregate = None
+            if cells.nunique() == 1:
+                wanted = float(cells.iloc[0])
+                sums = {
+                    "sum": values.sum(),
+                    "mean": values.mean(),
+                    "highest": values.max(),
+                    "lowest": values.min(),
+                }
+                aggregate = next((what for what, value in sums.items() if _same(wanted, float(value))), None)
+            elif float(abs(values.sum())) > 0:
+                shares = values / float(values.sum())
+                if _same(float((cells - shares).abs().max()), 0.0) and cells.index.equals(values.index):
+                    aggregate = "share of the sum"
+            if aggregate is not None:
+                yield finding(
+                    "leaks",
+                    f"{name} is the {aggregate} of {other} over all rows, those after a cutoff too",
+                    f"the column {name}: leave it out",
+                )
+                break
+        else:
+            if cells.nunique() == 1 and float(cells.iloc[0]) == len(rows):
+                yield finding(
+                    "leaks",
+                    f"{name} is the number of all rows, those after a cutoff too",
+                    f"the column {name}: leave it out",
+                )
+
+
+def _same(left: float, right: float) -> bool:
+    return abs(left - right) <= 1e-9 * max(1.0, abs(left), abs(right))
+
+
+async def _example(home: Path, manifest: OwnManifest) -> list[Finding]:
+    """Run the documented call as of the newest row's day, as a cell would."""
+    broker = open_broker(ProxySettings(own_folder=own_folder(home), reader="person"))
+    try:
+        endpoint = broker.catalogue.resolve(manifest.path)
+        session = broker.session(Cutoff.parse("now"), MemoryLedger())
+        address = Address(run="check", node="-", trial=0, attempt=0, stage="call", step=0, retry=0)
+        await session.call(manifest.path, {**endpoint.example, "limit": 5}, address)
+    except ProxyError as error:
+        return [finding("wrong", f"its example fails: {' '.join(str(error).split())}", "add it again")]
+    finally:
+        await broker.aclose()
+    return []
