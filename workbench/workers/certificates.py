@@ -132,10 +132,10 @@ def client_certificate(folder: Path) -> ClientCertificate:
     Raises ``UsageError`` where there is none, or if others can read its key: a cluster is not spoken to without.
     """
     role = folder / "client"
-    found = ClientCertificate(role / AUTHORITY, role / "client.pem", role / "client.key")
-    if not found.key.is_file():
-        found = _configured() or found
-    missing = [path.name for path in found if not path.is_file()]
+    chosen = ClientCertificate(role / AUTHORITY, role / "client.pem", role / "client.key")
+    if not chosen.key.is_file():
+        chosen = _configured() or chosen
+    missing = [path.name for path in chosen if not path.is_file()]
     if missing:
         older = (
             ": those that are there are of one authority for all, as older versions made them"
@@ -143,17 +143,17 @@ def client_certificate(folder: Path) -> ClientCertificate:
             else ""
         )
         raise UsageError(
-            f"a cluster is spoken to with certificates only, and {found.key.parent} has no {', '.join(missing)}{older}: ",
+            f"a cluster is spoken to with certificates only, and {chosen.key.parent} has no {', '.join(missing)}{older}: ",
             command("workers keys"),
             f" makes a set, {VARIABLE} names another folder, and so does Dask's configuration (distributed.comm.tls)",
         )
-    if found.key.stat().st_mode & 0o077:
+    if chosen.key.stat().st_mode & 0o077:
         raise UsageError(
-            f"others can read the key {found.key}: `chmod 600` it, and make new ones if they did"
+            f"others can read the key {chosen.key}: `chmod 600` it, and make new ones if they did"
         )
-    if not os.access(found.key, os.R_OK):
-        raise UsageError(f"the key {found.key} cannot be read by this user")
-    return found
+    if not os.access(chosen.key, os.R_OK):
+        raise UsageError(f"the key {chosen.key} cannot be read by this user")
+    return chosen
 
 
 def _configured() -> ClientCertificate | None:

@@ -18,7 +18,6 @@ from typing import Any
 
 import orjson
 
-import workbench
 from sandbox.sealed_program import start_sealed
 from workbench.errors import ProviderError
 from workbench.workers.certificates import ClientCertificate
@@ -45,7 +44,7 @@ class OrderFailed(Exception):
 
 
 class ClusterLink:
-    """Speaks to one scheduler through a sealed process; made by ``open``.
+    """Speaks to one scheduler through a sealed process; begun by ``open``.
 
     Parameters
     ----------
@@ -100,7 +99,7 @@ class ClusterLink:
                 options,
                 level=level,
                 packages=_PACKAGES,
-                folders=[Path(str(workbench.__file__)).parent],
+                folders=[Path(__file__).resolve().parents[1]],
                 descriptors=(down_read, up_write, theirs.fileno()),
                 stderr=self._log.fileno(),
             )
@@ -254,9 +253,9 @@ class ClusterLink:
                 if not self._connections.recv(1):
                     return
                 try:
-                    made = socket.create_connection(self._address, timeout=20)
+                    connection = socket.create_connection(self._address, timeout=20)
                 except OSError:
                     self._connections.sendall(b"n")
                     continue
-                with made:
-                    socket.send_fds(self._connections, [b"y"], [made.fileno()])
+                with connection:
+                    socket.send_fds(self._connections, [b"y"], [connection.fileno()])

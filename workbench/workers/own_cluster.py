@@ -81,7 +81,7 @@ async def own_cluster(count: int, *, threads: int) -> AsyncIterator[OwnCluster]:
         if renewing is not None:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
-        await asyncio.shield(asyncio.to_thread(_end, [*workers, scheduler]))
+        await asyncio.shield(asyncio.to_thread(_end_processes, [*workers, scheduler]))
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -115,7 +115,7 @@ async def _address(file: Path, scheduler: subprocess.Popen[bytes], folder: Path)
     )
 
 
-def _end(processes: list[subprocess.Popen[bytes]]) -> None:
+def _end_processes(processes: list[subprocess.Popen[bytes]]) -> None:
     for process in processes:
         if process.stdin is not None:
             process.stdin.close()

@@ -326,7 +326,7 @@ class WorkerPool:
                 ) or clock_misfit(before, there, after)
             except (ValueError, TypeError, OverflowError) as error:
                 problem = f"cannot say what it is ({error!s:.250})"
-            problems[name] = None if problem is None else _shown(problem)
+            problems[name] = None if problem is None else _terminal_line(problem)
         return problems
 
 
@@ -348,7 +348,7 @@ def _neighbours(workers: Iterable[str]) -> int:
     return max(hosts.values(), default=1)
 
 
-def _shown(text: str) -> str:
+def _terminal_line(text: str) -> str:
     """Return a worker's words as a line for a terminal."""
     return "".join(each if each.isprintable() else "?" for each in single_line(text))[:400]
 
@@ -359,8 +359,8 @@ def _word(task: "asyncio.Future[str]") -> str:
         return task.result()
     except OrderFailed as error:
         if error.kind == "KilledWorker":
-            raise WorkersLost(f"its workers died one after another: {_shown(str(error))}") from error
-        raise WorkerBug(_shown(str(error))) from error
+            raise WorkersLost(f"its workers died one after another: {_terminal_line(str(error))}") from error
+        raise WorkerBug(_terminal_line(str(error))) from error
 
 
 @asynccontextmanager
@@ -391,19 +391,22 @@ async def open_pool(
             address = (host.strip("[]"), int(port))
         pool = WorkerPool(requirements, say, no_worker=no_worker)
         link = ClusterLink(address, on_message=pool.take, on_refused=pool.refuse_large, on_gone=pool.lose)
-        stack.push_async_callback(_close, pool, link)
+        stack.push_async_callback(_close_pool, pool, link)
         try:
             await link.open(certificate, inbox=pool.inbox_name, level=level, timeout=CONNECT)
         except WorkersGone as error:
             raise UsageError(
-                f"no scheduler speaks TLS with these certificates at {where.text} ({_shown(str(error))[:200]}): start"
+                f"no scheduler speaks TLS with these certificates at {where.text} ({_terminal_line(str(error))[:200]}): start"
                 " it with `dask scheduler --protocol tls` and the same set; without certificates none is used"
             ) from None
-        await pool.start(link)
+        try:
+            await pool.start(link)
+        except (WorkersGone, OrderFailed, BadWord) as error:
+            raise UsageError(f"no worker may work: {_terminal_line(str(error))[:300]}") from None
         yield pool
 
 
-async def _close(pool: WorkerPool, link: ClusterLink) -> None:
+async def _close_pool(pool: WorkerPool, link: ClusterLink) -> None:
     async def both() -> None:
         await pool.aclose()
         await link.aclose()

@@ -5,14 +5,12 @@ A worker, the scheduler and even the process that speaks to them may send anythi
 """
 
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from workbench.errors import WorkbenchError
-
-if TYPE_CHECKING:
-    from pydantic import TypeAdapter
 
 #: One line of the terminal: names, addresses and reasons are shown to a person.
 Line = Annotated[str, Field(max_length=300, pattern=r"^[\x20-\x7e]*$")]
@@ -224,11 +222,9 @@ Answers = Annotated[dict[Line, Said], Field(max_length=10_000)]
 
 def read_word(kind: Any, data: Any) -> Any:
     """Return a value as this kind of word, from JSON bytes or from what JSON gives; raises ``BadWord``."""
-    import orjson
-
     try:
         # By the text, because only there strict mode takes a list for a tuple.
-        return _adapter(kind).validate_json(data if isinstance(data, bytes) else orjson.dumps(data))
+        return _reader_of(kind).validate_json(data if isinstance(data, bytes) else orjson.dumps(data))
     except (ValidationError, TypeError, RecursionError) as error:
         first = (
             error.errors(include_url=False)[0]
@@ -251,7 +247,5 @@ def worker_message(data: Any) -> dict[str, Any]:
 
 
 @cache
-def _adapter(kind: Any) -> "TypeAdapter[Any]":
-    from pydantic import TypeAdapter
-
+def _reader_of(kind: Any) -> TypeAdapter[Any]:
     return TypeAdapter(kind)
