@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.arguments import parse
-from workbench.questions.series.embedded_series import month_end
+from workbench.questions.series.known_series import month_end
 from workbench.questions.series.series_estimate import SeriesEstimate, estimate_leaf
 from workbench.questions.series.series_leaf import read_series_leaf
 from workbench.science.comparing.bootstrap import percentile_interval, resampled_means

@@ -27,7 +27,8 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_estimate import estimate_leaf
-from workbench.questions.series.series_leaf import SeriesRef, read_series_leaf
+from workbench.questions.series.series_leaf import read_series_leaf
+from workbench.questions.series.series_reference import SeriesRef
 
 LAST_DAY = date(2018, 6, 29)
 UP = "The S&P 500 closes higher on 2018-09-28 than on 2018-06-29"

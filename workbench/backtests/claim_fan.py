@@ -16,7 +16,6 @@ from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
-from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_quantity import fan_of
 from workbench.science.errors import ScienceError
@@ -40,7 +39,7 @@ def claim_fan(
         return None
     name = claim.about.article.removeprefix("the ")
     return {
-        "series": f"{name} / {SERIES[claim.other].article.removeprefix('the ')}" if claim.other else name,
+        "series": f"{name} / {claim.against.article.removeprefix('the ')}" if claim.against else name,
         "unit": "" if claim.other else claim.about.unit,
         "on": claim.end.isoformat(),
         **fan_of(drawn),

@@ -17,8 +17,8 @@ from workbench.forecasts.series.series_history import History
 from workbench.questions.decision import value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
-from workbench.questions.series.series_leaf import SeriesRef, series_mentioned
 from workbench.questions.series.series_quantity import Quantity
+from workbench.questions.series.series_reference import SeriesRef, series_mentioned
 from workbench.science.errors import ScienceError
 from workbench.science.tables import read_series
 

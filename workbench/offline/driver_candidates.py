@@ -16,7 +16,8 @@ from proxies.vendors.embedded import known
 from workbench.questions.claims import Claim, Side, amount
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.series.embedded_series import SERIES, month_end
+from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.known_series import month_end
 
 Role = Literal["state", "trend", "volatility", "related series", "release"]
 

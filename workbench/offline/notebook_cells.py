@@ -14,7 +14,6 @@ from workbench.forecasts.reading import Reading
 from workbench.forecasts.series_paths import Combination
 from workbench.questions.claims import Claim
 from workbench.questions.decision import spec_of
-from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD
 from workbench.templates import text_environment
@@ -121,8 +120,8 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "last_day": last_day.isoformat(),
         "last_day_code": _field_code(last_day),
         "article": claim.about.article
-        if claim.other is None
-        else f"the ratio of {claim.about.article} to {SERIES[claim.other].article}",
+        if claim.against is None
+        else f"the ratio of {claim.about.article} to {claim.against.article}",
         "combined": "combined_history, " if combination else "",
         "together": ", together=(first, second)" if combination == "ratio" else "",
         "fetch": "\n".join(_fetch(claim, combination)),
@@ -150,9 +149,7 @@ def _combination(claim: Claim) -> Combination | None:
 def _fetch(claim: Claim, combination: Combination | None) -> list[str]:
     """Lines that set ``history``, from one data call or two."""
     names = (
-        claim.about.sources
-        if claim.other is None
-        else (claim.about.sources[0], SERIES[claim.other].sources[0])
+        claim.about.sources if claim.against is None else (claim.about.sources[0], claim.against.sources[0])
     )
     monthly = ", monthly=True" if claim.about.monthly else ""
     lines = []

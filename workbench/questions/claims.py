@@ -22,11 +22,12 @@ touch or a drawdown into "it does not happen". A ``reference`` claim is the same
 class alone; it is how a tree keeps its own base rate as a leaf.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from workbench.questions.series.embedded_series import SERIES, Series
+from workbench.questions.series.known_series import Series
+from workbench.questions.series.series_registry import series_named
 
 Pattern = Literal[
     "compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"
@@ -38,7 +39,11 @@ REFERENCE = "Reference class:"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A decidable claim; see the module for the meaning of the fields per pattern."""
+    """A decidable claim; see the module for the meaning of the fields per pattern.
+
+    ``series`` and ``other`` are names of `series_named`: ``SP500``, ``yahoo:AAPL``. ``observed`` is the series with what its rows alone tell
+    (how often it has a value), once they have been seen (`workbench.questions.decision.settle`); it makes no other claim.
+    """
 
     pattern: Pattern
     series: str
@@ -52,17 +57,23 @@ class Claim:
     never: bool = False
     reference: bool = False
     notes: tuple[str, ...] = ()
+    observed: Series | None = field(default=None, compare=False, repr=False)
 
     @property
     def about(self) -> Series:
         """The series the claim is about."""
-        return SERIES[self.series]
+        return self.observed or series_named(self.series)
+
+    @property
+    def against(self) -> Series | None:
+        """The series that it is compared with, of a relative claim."""
+        return series_named(self.other) if self.other else None
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """Identifiers of every embedded series the claim needs."""
+        """What the rows of every series that the claim needs are asked for by: embedded identifiers and references."""
         names = self.about.sources
-        return names + SERIES[self.other].sources if self.other else names
+        return names + self.against.sources if self.against else names
 
     @property
     def statement(self) -> str:
@@ -70,7 +81,8 @@ class Claim:
         sentence = _SENTENCES[self.pattern](self)
         if self.reference:
             return f"{REFERENCE} {sentence}"
-        return sentence[0].upper() + sentence[1:]
+        # A reference is written as it is.
+        return sentence[0].upper() + sentence[1:] if series_named(self.series).embedded else sentence
 
     def as_reference(self) -> "Claim":
         """The same event, judged by its reference class alone."""
@@ -97,7 +109,11 @@ def amount(claim: Claim) -> float:
 
 
 def _verb(claim: Claim) -> str:
-    return "is" if claim.about.monthly else "closes"
+    # Not of what was observed: the sentence is the same before and after.
+    series = series_named(claim.series)
+    if series.embedded:
+        return "is" if series.monthly else "closes"
+    return series.verb
 
 
 def _compare(claim: Claim) -> str:
@@ -171,7 +187,8 @@ def _volatility(claim: Claim) -> str:
 def _relative(claim: Claim) -> str:
     word = "outperforms" if claim.side == "above" else "underperforms"
     since = f"from {claim.start} to" if claim.start else "by"
-    other = SERIES[claim.other or ""].article
+    assert claim.against is not None, "it has two series"
+    other = claim.against.article
     return f"{claim.about.article} {word} {other} {since} {claim.end}"
 
 

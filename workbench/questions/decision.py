@@ -22,8 +22,9 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
 from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
-from workbench.questions.series.embedded_series import SERIES, data_end
+from workbench.questions.series.known_series import data_end
 from workbench.questions.series.readings_of_claims import claim_reading
+from workbench.questions.series.series_registry import series_named
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -45,13 +46,13 @@ def check(claim: Claim, last_day: date) -> None:
     """
     names = [claim.series] + ([claim.other] if claim.other else [])
     for name in names:
-        series = SERIES[name]
-        if claim.end > data_end(series):
+        series = series_named(name)
+        if (ended := data_end(series)) is not None and claim.end > ended:
             raise ClaimRefused(
-                f"the embedded data on {series.article} end on {data_end(series)}, so a claim that resolves on "
+                f"the embedded data on {series.article} end on {ended}, so a claim that resolves on "
                 f"{claim.end} cannot be treated; choose an earlier date, or {ANOTHER_MODEL}"
             )
-        if claim.start is not None and claim.start < series.first:
+        if claim.start is not None and series.first is not None and claim.start < series.first:
             raise ClaimRefused(
                 f"the embedded data on {series.article} begin on {series.first}, after {claim.start}; "
                 "choose a later start"
@@ -98,13 +99,13 @@ def _history(series: pd.Series) -> History:
 
 def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
     """Return the values of one known series by day, oldest first, gaps left out."""
-    parts = [_column(rows[source]) for source in SERIES[name].sources]
+    parts = [_column(rows[source]) for source in series_named(name).sources]
     # Rounded, because a difference of two decimal yields carries binary noise (5.15 - 4.2 is not 0.95): a claim about
     # equality with a level would turn on it.
     series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
     if series.empty:
         raise ClaimRefused(
-            f"no value of {SERIES[name].article} is visible at this cutoff; choose a later cutoff"
+            f"no value of {series_named(name).article} is visible at this cutoff; choose a later cutoff"
         )
     return series
 
@@ -271,7 +272,7 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
 
     None if there is no such value.
     """
-    if SERIES[name].monthly:
+    if series_named(name).monthly:
         month = pd.Timestamp(day).replace(day=1)
         return float(series[month]) if month in series.index else None
     before = series[: pd.Timestamp(day)]
@@ -352,7 +353,9 @@ def _moves(start: float, way: pd.Series) -> pd.Series:
 def _needed(name: str, series: pd.Series, day: date) -> float:
     value = value_on(name, series, day)
     if value is None:
-        raise ClaimRefused(f"{SERIES[name].article} has no value on {day}, nor in the five days before it")
+        raise ClaimRefused(
+            f"{series_named(name).article} has no value on {day}, nor in the five days before it"
+        )
     return value
 
 

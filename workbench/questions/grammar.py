@@ -5,13 +5,16 @@ The text is first brought to a small alphabet: known series become ``<ID>``, dat
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
-from workbench.questions.series.embedded_series import KNOWN, SERIES, month_end, replace_names
+from workbench.questions.series.embedded_series import KNOWN, replace_names
+from workbench.questions.series.known_series import month_end
+from workbench.questions.series.series_reference import SeriesRef, replace_references
+from workbench.questions.series.series_registry import series_named
 
 CAN_DO = (
     f"offline/analyst decides one dated claim about {KNOWN}: higher or lower than on a date, above, below or between "
@@ -53,8 +56,8 @@ _MONTH = "(" + "|".join(_MONTHS) + r")\.?"
 _S = r"<(?P<series>[A-Z0-9_]+)>(?:'s)?"
 _D = r"\{(?P<end>[\d-]+)\}"
 _D0 = r"\{(?P<start>[\d-]+)\}"
-_N = r"\$?(?P<level>\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
-_U = r"\$?(?P<upper>\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
+_N = r"\$?(?P<level>-?\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
+_U = r"\$?(?P<upper>-?\d[\d,]*(?:\.\d+)?)(?: ?(?:%|points?|dollars?|usd|percentage points|pp))?(?: (?:per|a) barrel)?"
 _P = r"(?P<level>\d+(?:\.\d+)?) %"
 _V = r"(?:(?:closes?|ends?|finishes|finish|settles?|is|be|stands?|trades?|remains?|stays?) )?"
 _NOT = r"(?P<neg>does not |is not |not |never )?"
@@ -110,24 +113,36 @@ def read_claim(text: str) -> Claim:
     --------
     >>> read_claim("VIX above 20 on 2018-12-31").statement
     'The VIX closes above 20 on 2018-12-31'
+    >>> read_claim("Will Yahoo:aapl close above $200 at the end of 2026?").statement
+    'yahoo:AAPL closes above 200 on 2026-12-31'
     """
     words = " ".join(text.replace("’", "'").strip().strip('"“”').split())
     if not words:
         raise ClaimRefused(f"the claim is empty; {CAN_DO}")
     if words.lower().startswith(REFERENCE.lower()):
         return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
-    plain = _normal_words(words)
+    marked, refs = replace_references(words)
+    plain = _normal_words(marked)
     for pattern, build in _PATTERNS:
         match = pattern.fullmatch(plain)
         if match:
-            return _checked(build(match))
+            return _checked(_with_references(build(match), refs))
     raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
 
 
-def series_named(text: str) -> str:
+def _with_references(claim: Claim, refs: Sequence[SeriesRef]) -> Claim:
+    """The claim with the series that its sentence names by references, which the alphabet knows as numbers."""
+
+    def named(name: str) -> str:
+        return series_named(refs[int(name)].reference).id if name.isdigit() else name
+
+    return replace(claim, series=named(claim.series), other=claim.other and named(claim.other))
+
+
+def series_of_statement(text: str) -> str:
     """Return the series that a claim in a sentence is about, by its key; "" for a sentence that is no claim of the grammar.
 
-    >>> series_named("VIX above 20 on 2018-12-31"), series_named("Something happens")
+    >>> series_of_statement("VIX above 20 on 2018-12-31"), series_of_statement("Something happens")
     ('VIX', '')
     """
     try:
@@ -411,13 +426,15 @@ def _checked(claim: Claim) -> Claim:
         raise ClaimRefused(
             f"the claim ends on {claim.end}, not after its start on {claim.start}; swap the two dates"
         )
-    monthly = claim.about.monthly or bool(claim.other and SERIES[claim.other].monthly)
+    monthly = claim.about.monthly or bool(claim.against and claim.against.monthly)
     if monthly and claim.pattern not in ("compare", "level", "range", "change"):
         raise ClaimRefused(
             f"{claim.about.article} is monthly, so it can be compared, above, below or between levels, or change by N %, "
             "but has no daily path to touch, draw down, average, or be volatile along"
         )
-    if claim.other and (claim.other == claim.series or "VIX" in (claim.series, claim.other)):
+    if claim.against and (
+        claim.other == claim.series or "volatility" in (claim.about.kind, claim.against.kind)
+    ):
         raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")
@@ -427,6 +444,12 @@ def _checked(claim: Claim) -> Claim:
         claim.pattern in ("level", "touch", "range", "volatility")
         and claim.level is not None
         and claim.level <= 0
+        # A rate or a balance of another source may lie at or below 0.
+        and (
+            claim.about.embedded
+            or claim.about.kind in ("price", "volatility")
+            or claim.pattern == "volatility"
+        )
     ):
         raise ClaimRefused("a level has to be above zero")
     return claim

@@ -10,7 +10,7 @@ import asyncio
 from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.formatting import figure
 from workbench.questions.errors import ClaimRefused
-from workbench.questions.series.series_leaf import SeriesRef, Source
 from workbench.questions.series.series_quantity import Quantity, past_ends, quantity_record
+from workbench.questions.series.series_reference import SeriesRef, Source
 from workbench.science.errors import ScienceError
 from workbench.source_hash import source_hash
 
@@ -36,6 +36,8 @@ _PAST = 8
 _SHARES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 _SIDES = ("above", "below")
 _WINDOWS = ("on", "by")
+#: In the order in which models were told of them: their requests are recorded by hash.
+_SOURCES: tuple[Source, ...] = ("embedded", "fred", "yfinance", "dbnomics")
 
 
 class ForecastSeriesTool:
@@ -51,7 +53,7 @@ class ForecastSeriesTool:
             description,
             ("source", "series_id", "day"),
             {
-                "source": {"type": "string", "enum": list(get_args(Source))},
+                "source": {"type": "string", "enum": list(_SOURCES)},
                 "series_id": {"type": "string", "maxLength": 100},
                 "day": {"type": "string", "maxLength": 10, "description": "YYYY-MM-DD, after the cutoff."},
                 "level": {"type": "number"},
@@ -84,7 +86,7 @@ def code_mark() -> str:
 
 def _wanted_forecast(arguments: Mapping[str, Any]) -> tuple[SeriesRef, date]:
     """The series and the day of a call; raises ``ValueError``."""
-    source = next(known for known in get_args(Source) if known == arguments["source"])
+    source = next(known for known in _SOURCES if known == arguments["source"])
     try:
         day = date.fromisoformat(arguments["day"])
     except ValueError:

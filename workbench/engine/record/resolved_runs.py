@@ -8,7 +8,7 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
-from workbench.questions.grammar import series_named
+from workbench.questions.grammar import series_of_statement
 from workbench.store import Store
 
 _FIGURES = re.compile(
@@ -37,7 +37,7 @@ def topic_of(statement: str) -> str:
 
     Claims on one index from week to week share their luck (`workbench.science.comparing.clusters`).
     """
-    return series_named(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
+    return series_of_statement(statement) or " ".join(_FIGURES.sub("#", statement.casefold()).split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from workbench.questions.readings.plain_text import words
 from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.series_registry import series_named
 
 EMBEDDED = "embedded:"
 
@@ -44,10 +45,11 @@ class SeriesName:
 
 
 def embedded_name(name: str) -> SeriesName:
-    """Return the name of an embedded series."""
-    series = SERIES[name]
+    """Return the name of a series that claims know: an embedded one, or one by its reference."""
+    series = series_named(name)
     kind = {"yield": "rate", "volatility": "index"}.get(series.kind, series.kind)
-    return SeriesName(ref=EMBEDDED + name, article=series.article, kind=kind, monthly=series.monthly)
+    ref = EMBEDDED + name if series.embedded else series.id
+    return SeriesName(ref=ref, article=series.article, kind=kind, monthly=series.monthly)
 
 
 def _other(name: str, kind: str = "price", *, monthly: bool = False, growth: str = "") -> SeriesName:

@@ -8,7 +8,7 @@ from typing import Literal
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.question import Question
 from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
-from workbench.questions.series.series_leaf import series_mentioned
+from workbench.questions.series.series_reference import series_mentioned
 
 QuantityStatistic = Literal["value", "highest", "lowest"]
 

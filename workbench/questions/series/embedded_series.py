@@ -5,33 +5,9 @@ can be turned down for resolving too late without a look at any datum.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date
-from typing import Literal
 
-Kind = Literal["price", "volatility", "yield", "index"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
-    """One series as claims see it.
-
-    ``sources`` are the identifiers behind ``embedded/series/observations``; the spread has two, and its value is
-    the first minus the second. ``first`` and ``last`` are the days (for a monthly series: first days of months)
-    of the first and last values. ``article`` is the name as it stands inside a sentence.
-    """
-
-    id: str
-    article: str
-    kind: Kind
-    unit: str
-    monthly: bool
-    sources: tuple[str, ...]
-    first: date
-    last: date
-    pattern: str
-    wide: bool = False
-
+from workbench.questions.series.known_series import Series
 
 # The order matters: `replace_names` goes through it, and the spread names both yields, so it has to come before them.
 SERIES: dict[str, Series] = {
@@ -42,7 +18,7 @@ SERIES: dict[str, Series] = {
             article="the BAA-AAA spread",
             kind="yield",
             unit="percentage points",
-            monthly=True,
+            frequency="monthly",
             sources=("BAA", "AAA"),
             first=date(1919, 1, 1),
             last=date(2018, 12, 1),
@@ -58,7 +34,7 @@ SERIES: dict[str, Series] = {
             article="the S&P 500",
             kind="price",
             unit="index points",
-            monthly=False,
+            frequency="daily",
             sources=("SP500",),
             first=date(1999, 1, 4),
             last=date(2018, 12, 31),
@@ -69,7 +45,7 @@ SERIES: dict[str, Series] = {
             article="the NASDAQ Composite",
             kind="price",
             unit="index points",
-            monthly=False,
+            frequency="daily",
             sources=("NASDAQ",),
             first=date(1999, 1, 4),
             last=date(2018, 12, 31),
@@ -81,7 +57,7 @@ SERIES: dict[str, Series] = {
             article="the VIX",
             kind="volatility",
             unit="index points",
-            monthly=False,
+            frequency="daily",
             sources=("VIX",),
             first=date(2014, 1, 3),
             last=date(2019, 1, 3),
@@ -92,7 +68,7 @@ SERIES: dict[str, Series] = {
             article="WTI crude oil",
             kind="price",
             unit="USD per barrel",
-            monthly=False,
+            frequency="daily",
             sources=("WTI",),
             first=date(1986, 1, 2),
             last=date(2019, 1, 3),
@@ -103,7 +79,7 @@ SERIES: dict[str, Series] = {
             article="US core CPI",
             kind="index",
             unit="index, 1982-84 = 100",
-            monthly=True,
+            frequency="monthly",
             sources=("CORE_CPI",),
             first=date(1957, 1, 1),
             last=date(2018, 11, 1),
@@ -114,7 +90,7 @@ SERIES: dict[str, Series] = {
             article="the AAA corporate bond yield",
             kind="yield",
             unit="% a year",
-            monthly=True,
+            frequency="monthly",
             sources=("AAA",),
             first=date(1919, 1, 1),
             last=date(2018, 12, 1),
@@ -125,7 +101,7 @@ SERIES: dict[str, Series] = {
             article="the BAA corporate bond yield",
             kind="yield",
             unit="% a year",
-            monthly=True,
+            frequency="monthly",
             sources=("BAA",),
             first=date(1919, 1, 1),
             last=date(2018, 12, 1),
@@ -135,7 +111,7 @@ SERIES: dict[str, Series] = {
 }
 
 #: The last day on which any of them has a value.
-DATA_END = max(series.last for series in SERIES.values())
+DATA_END = max(series.last for series in SERIES.values() if series.last)
 
 KNOWN = "S&P 500, NASDAQ, VIX, WTI, the BAA-AAA spread, AAA and BAA yields, core CPI"
 
@@ -153,14 +129,3 @@ def replace_names(text: str) -> str:
     for name, pattern in _NAMES:
         text = re.sub(rf"(?:\bthe )?(?:{pattern.pattern})", f"<{name}>", text, flags=re.IGNORECASE)
     return text
-
-
-def month_end(day: date) -> date:
-    """Return the last day of the month that a day falls in."""
-    following = date(day.year + (day.month == 12), day.month % 12 + 1, 1)
-    return date.fromordinal(following.toordinal() - 1)
-
-
-def data_end(series: Series) -> date:
-    """Return the last day on which the series still has a value: for a monthly one, the end of its last month."""
-    return month_end(series.last) if series.monthly else series.last

@@ -8,32 +8,19 @@ series at its source. The rest of such a sentence is read by the same grammar, w
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, date, datetime, timedelta
-from typing import Any, Literal
+from datetime import date
+from typing import Any
 
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-
-Source = Literal["embedded", "fred", "yfinance", "dbnomics"]
+from workbench.questions.series.series_reference import SeriesRef, series_mentioned
 
 #: What the grammar reads in place of a series that it does not know: a daily series of prices.
 STAND_IN = "SP500"
-#: Years of prices that are asked for; the models of paper B look back five, those of the house use all they get.
-_YEARS = 25
-
 #: Begins the line of past outcomes in a report; the offline synthesizer looks for it (``workbench.offline.report_records``).
 RECORD = "offline-analyst/1"
 
-_ID = r"[A-Za-z0-9^][A-Za-z0-9._=^-]{0,39}"
-_PLACES: tuple[tuple[Source, str], ...] = (
-    ("fred", rf"(?:https?://)?(?:fred|alfred)\.stlouisfed\.org/series/({_ID})"),
-    ("yfinance", rf"(?:https?://)?(?:[a-z]+\.)?finance\.yahoo\.com/quote/({_ID})(?:/[a-z]*)?"),
-    ("dbnomics", r"(?:https?://)?(?:www\.)?db\.nomics\.world/([A-Za-z0-9_-]+/[^\s/]+/[^\s/,;)?]+)"),
-    ("fred", rf"\bfred(?:/|: ?| series )({_ID})"),
-    ("yfinance", rf"\b(?:yfinance|yahoo(?: finance)?)(?:/|: ?)({_ID})"),
-    ("dbnomics", r"\bdbnomics(?:/|: ?)([A-Za-z0-9_-]+/[^\s/]+/[^\s/,;)?]+)"),
-)
 _SUBJECT = re.compile(
     r"^(?:will |does |what is the probability that )?(?P<subject>.{1,240}?) "
     r"(?=(?:will |would |does not |do not |never )?(?:be|have|is|closes?|ends?|finish(?:es)?|settles?|stands?|trades?|remains?|stays?|"
@@ -61,81 +48,6 @@ _REWORDED = (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SeriesRef:
-    """A series by its source and the source's own id (``DGS10``, ``AAPL``, ``IMF/WEO/FRA.NGDP_RPCH``)."""
-
-    source: Source
-    id: str
-
-    def __str__(self) -> str:
-        return f"{self.source}/{self.id}"
-
-    def call(self, cutoff: datetime) -> tuple[str, dict[str, Any]]:
-        """Return the catalogue's path and the parameters that give the series up to a cutoff (an instant in UTC)."""
-        if self.source == "embedded":
-            return "embedded/series/observations", {"series_id": self.id}
-        if self.source == "fred":
-            return "fred/series/series/observations", {"series_id": self.id}
-        if self.source == "yfinance":
-            start = cutoff - timedelta(days=365 * _YEARS)
-            window = {"period1": int(start.timestamp()), "period2": int(cutoff.timestamp())}
-            return "yfinance/history", {"symbol": self.id, **window, "interval": "1d"}
-        provider, dataset, series = self.id.split("/", 2)
-        return "dbnomics/series", {
-            "provider": provider,
-            "dataset": dataset,
-            "series": series,
-            "observations": 1,
-        }
-
-    def rows(self, data: Any) -> list[dict[str, Any]]:
-        """Return ``{date, value}`` rows, oldest first and each day once, from an answer in the source's own shape.
-
-        Raises ``ClaimRefused`` for an answer without a usable value.
-        """
-        try:
-            pairs = [(str(day)[:10], float(value)) for day, value in _PAIRS[self.source](data)]
-            for day, _ in pairs:
-                date.fromisoformat(day)
-        except (KeyError, IndexError, TypeError, ValueError) as error:
-            raise ClaimRefused(
-                f"the answer for {self} is not built as its source builds series: {error!r:.80}"
-            ) from None
-        if not pairs:
-            raise ClaimRefused(f"no value of {self} is visible at this cutoff; choose a later cutoff")
-        return [{"date": day, "value": value} for day, value in sorted(dict(pairs).items())]
-
-
-def _fred(data: Any) -> list[tuple[Any, Any]]:
-    return [(row["date"], row["value"]) for row in data["observations"] if row["value"] not in (".", "")]
-
-
-def _yahoo(data: Any) -> list[tuple[Any, Any]]:
-    result = data["chart"]["result"][0]
-    offset = int(result.get("meta", {}).get("gmtoffset", 0))
-    closes = result["indicators"]["quote"][0]["close"]
-    days = [datetime.fromtimestamp(second + offset, tz=UTC).date() for second in result.get("timestamp", ())]
-    return [(day, close) for day, close in zip(days, closes, strict=True) if close is not None]
-
-
-def _dbnomics(data: Any) -> list[tuple[Any, Any]]:
-    series = data["series"]["docs"][0]
-    return [
-        (day, value)
-        for day, value in zip(series["period_start_day"], series["value"], strict=True)
-        if value not in (None, "NA")
-    ]
-
-
-_PAIRS = {
-    "embedded": lambda data: [(row["date"], row["value"]) for row in data if row["value"] is not None],
-    "fred": _fred,
-    "yfinance": _yahoo,
-    "dbnomics": _dbnomics,
-}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesLeaf:
     """A proposition that one series (two for a spread or a comparison) decides.
 
@@ -155,7 +67,7 @@ class SeriesLeaf:
         claim = {
             name: value.isoformat() if isinstance(value, date) else value
             for name, value in asdict(self.claim).items()
-            if name != "notes"  # words for the reader, and they may change
+            if name not in ("notes", "observed")  # words for the reader, and what rows told: they may change
         }
         return {"claim": claim, "series": [asdict(ref) for ref in self.refs]}
 
@@ -210,20 +122,6 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
 
 def _short(problem: str) -> str:
     return problem.partition(":")[0].partition(";")[0]
-
-
-def series_mentioned(text: str) -> list[SeriesRef]:
-    """Return the series that a text names by their ids, each once.
-
-    >>> [str(ref) for ref in series_mentioned("FRED: DGS10")]
-    ['fred/DGS10']
-    """
-    refs = []
-    for source, pattern in _PLACES:
-        for match in re.finditer(pattern, text, re.IGNORECASE):
-            name = match[1].rstrip(".,;)")
-            refs.append(SeriesRef(source=source, id=name if source == "dbnomics" else name.upper()))
-    return list(dict.fromkeys(refs))
 
 
 def _with_stand_in(statement: str) -> str:

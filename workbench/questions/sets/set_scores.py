@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
-from workbench.questions.grammar import series_named
+from workbench.questions.grammar import series_of_statement
 from workbench.questions.question import Question, QuestionError, events_of, targets_of
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
@@ -31,7 +31,7 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
     pairs = [(question, event) for question in questions for event in events_of(question)]
     extra = list(dict.fromkeys(column for question in questions for column in question.extra))
     ids = np.array([event.id for _, event in pairs], dtype=str)
-    series = [series_named(event.statement) for _, event in pairs]
+    series = [series_of_statement(event.statement) for _, event in pairs]
     known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
     table = Events.of(
         [event.outcome if event.outcome in (0.0, 1.0) else np.nan for _, event in pairs],

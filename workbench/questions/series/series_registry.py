@@ -1,0 +1,89 @@
+"""Any series by its reference: the embedded ones by their keys, all others by source and id, as `series_reference` lists them."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.series.embedded_series import KNOWN, SERIES
+from workbench.questions.series.known_series import Days, Frequency, Kind, Series
+from workbench.questions.series.series_reference import EXAMPLES, SeriesRef, Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Traits:
+    """What all series of a source have in common; of FRED, DBnomics and own data the rows tell the rest."""
+
+    kind: Kind = "index"
+    unit: str = ""
+    frequency: Frequency = ""
+    days: Days = "weekdays"
+    revised: bool = False
+
+
+_TRAITS: dict[Source, _Traits] = {
+    "fred": _Traits(revised=True),
+    "yfinance": _Traits(kind="price", unit="price", frequency="daily"),
+    "dbnomics": _Traits(),
+    "fmp": _Traits(kind="price", unit="price", frequency="daily"),
+    "kalshi": _Traits(kind="yield", unit="price of a contract of 1", frequency="daily", days="every day"),
+    "polymarket": _Traits(kind="yield", unit="price of a contract of 1", frequency="daily", days="every day"),
+    "wikipedia": _Traits(kind="index", unit="views a day", frequency="daily", days="every day"),
+    "own": _Traits(),
+}
+#: Symbols of Yahoo and FMP that are no prices of something.
+_VOLATILITIES = re.compile(r"\^(?:VIX\w*|VXN|VXD|RVX|OVX|GVZ|VVIX|MOVE)")
+_YIELDS = re.compile(r"\^(?:TNX|TYX|FVX|IRX)")
+#: Pairs with a currency of a chain trade on every day.
+_EVERY_DAY = re.compile(r"[A-Z0-9]{2,10}-(?:USD|EUR|GBP|USDT)|(?:BTC|ETH)USD")
+
+
+@lru_cache(maxsize=4096)
+def series_named(reference: str) -> Series:
+    """Return the series that a claim names: a key of the embedded ones (``WTI``), or a reference (``yahoo:AAPL``).
+
+    Nothing is asked of a source: whether it has the series shows when its rows are read.
+
+    Raises
+    ------
+    ClaimRefused
+        No source of that name, or an id that it cannot have.
+
+    Examples
+    --------
+    >>> series_named("embedded:WTI").id, series_named("yahoo:aapl").article, series_named("fred:UNRATE").verb
+    ('WTI', 'yahoo:AAPL', 'is')
+    """
+    key = reference.strip().upper().removeprefix("EMBEDDED:")
+    if key in SERIES:
+        return SERIES[key]
+    ref = SeriesRef.of(reference)
+    if ref is None or ref.source == "embedded":
+        raise ClaimRefused(
+            f"{reference!r:.120} names no series: the embedded ones are {KNOWN}; others are named by source and id, "
+            f"as in {', '.join(example for source, example in EXAMPLES.items() if source != 'polymarket')}"
+        )
+    traits = _TRAITS[ref.source]
+    series = Series(
+        id=ref.reference,
+        article=ref.reference,
+        kind=traits.kind,
+        unit=traits.unit,
+        frequency=traits.frequency,
+        days=traits.days,
+        revised=traits.revised,
+        sources=(ref.reference,),
+    )
+    if ref.source in ("yfinance", "fmp"):
+        if _VOLATILITIES.fullmatch(ref.id):
+            return replace(series, kind="volatility", unit="index points")
+        if _YIELDS.fullmatch(ref.id):
+            return replace(series, kind="yield", unit="% a year")
+        if _EVERY_DAY.fullmatch(ref.id):
+            return replace(series, days="every day")
+    return series
+
+
+def source_of_rows(name: str) -> SeriesRef:
+    """Return what gives the rows that a series lists among its ``sources``: an embedded identifier, or a reference."""
+    return SeriesRef.of(name) or SeriesRef(source="embedded", id=name)
