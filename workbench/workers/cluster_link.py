@@ -111,7 +111,9 @@ class ClusterLink:
         threading.Thread(target=self._connect_all, name="cluster-connections", daemon=True).start()
         loop = asyncio.get_running_loop()
         words = asyncio.StreamReader(limit=_MAX_LINE)
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(words), os.fdopen(up_read, "rb"))
+        self._words, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(words), os.fdopen(up_read, "rb")
+        )
         transport, protocol = await loop.connect_write_pipe(
             asyncio.streams.FlowControlMixin, os.fdopen(down_write, "wb")
         )
@@ -130,6 +132,7 @@ class ClusterLink:
             await asyncio.gather(self._reading, return_exceptions=True)
         self._stop(WorkersGone("closed"))
         if self._process is not None:
+            self._words.close()
             self._orders.close()
             self._connections.close()
             try:
