@@ -92,7 +92,7 @@ async def measure(
         store,
         settings,
         environ=environ,
-        workers=workers_at(worker_place(workers, trust_cluster=True)),
+        workers=workers_at(worker_place(workers)),
         note=write_report,
         say=print,
     ) as engine:

@@ -25,6 +25,7 @@ TWICE = {
 }
 #: Short files with few importers, and why each stands alone; a folder stands for every file in it.
 SHORT = {
+    "workbench/workers/cluster_tasks.py": "what a worker unpickles by name",
     "proxies/vendors/": "a file per source",
     "proxies/asof/policies/": "a file per policy",
     "proxies/home.py": "what the sandbox and the workbench both read stands in the lowest room",

@@ -37,6 +37,7 @@ ALLOWED = {
     ("workbench/audit/check.py", "found", "a key of the audit's JSON"),
     ("proxies/catalogue/schema.py", "at", "a key of the catalogue's files"),
     ("proxies/ledger.py", "asked", "a column of the stored ledger of calls"),
+    ("workbench/workers/worker_words.py", "asked", "the same on its way from a worker"),
 }
 
 

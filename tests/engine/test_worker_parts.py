@@ -2,7 +2,6 @@
 
 import asyncio
 import dataclasses
-import sys
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -31,8 +30,7 @@ from workbench.models.errors import ContextOverflow, ModelUnavailable
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
-from workbench.workers import worker_pool as pool_module
-from workbench.workers.certificates import CLIENT, client_security, new_certificates
+from workbench.workers.certificates import client_certificate, new_certificates
 from workbench.workers.leaf_worker import take_verdicts
 from workbench.workers.lease import MAX_LEASES, JobService, WorkersLost, append_lines, whole_lines
 from workbench.workers.messages import (
@@ -48,6 +46,7 @@ from workbench.workers.messages import (
 )
 from workbench.workers.worker_facts import CLOCK_BOUND, Facts, clock_misfit, misfit
 from workbench.workers.worker_pool import Requirements, WorkerPool
+from workbench.workers.worker_words import Said
 
 WORDS = st.text(max_size=20)
 # the ledger takes integers of 64 bits too
@@ -260,27 +259,17 @@ async def test_a_worker_that_goes_on_with_a_journal_gets_the_text_that_its_cells
         )
 
 
-async def test_who_holds_an_old_lease_is_told_that_it_is_over_and_is_not_heard(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "distributed", SimpleNamespace(Queue=None))
+async def test_who_holds_an_old_lease_is_told_that_it_is_over_and_is_not_heard() -> None:
     heard: list[tuple[str, str]] = []
     service = SimpleNamespace(
-        lease="b", receive=lambda lease, message, reply: heard.append((lease, message["what"]))
+        lease="b", waiting=0, receive=lambda lease, message, reply: heard.append((lease, message["what"]))
     )
-    pool: Any = object.__new__(WorkerPool)
-    pool._inbox, pool._jobs = asyncio.Queue(), {}
-    pool._outboxes = {lease: asyncio.Queue() for lease in "ab"}
-    pool._leases = {lease: (service, lease) for lease in "ab"}
-    reading = asyncio.create_task(pool._read())
-    for lease, what in (("a", "row"), ("b", "row"), ("a", "end"), ("c", "end"), ("b", "end")):
-        pool._inbox.put_nowait(encode({"lease": lease, "what": what}))
-    told = [decode(await asyncio.wait_for(pool._outboxes["a"].get(), 30))["what"] for _ in range(2)]
-    while len(heard) < 2:
-        await asyncio.sleep(0.001)
-    reading.cancel()
-    assert told == ["over", "over"] and heard == [("b", "row"), ("b", "end")]
-    assert pool._outboxes["a"].empty() and pool._outboxes["b"].empty()
+    pool, link = small_pool({})
+    pool._leases = {lease: (service, lease) for lease in "ab"}  # type: ignore[misc]
+    for lease, what in (("a", "level"), ("b", "level"), ("a", "ping"), ("c", "ping"), ("b", "ping")):
+        pool.take({"lease": lease, "n": 1, "what": what})
+    await asyncio.gather(*pool._sending)
+    assert link.sent == [("a", "over"), ("a", "over")] and heard == [("b", "level"), ("b", "ping")]
 
 
 def test_what_one_worker_had_judged_no_other_has_judged_again(tmp_path: Path) -> None:
@@ -405,52 +394,63 @@ def test_a_clock_may_be_off_by_the_bound_beyond_the_time_of_the_look(off: float,
         assert not fits
 
 
-class FakeClient:
+class FakeLink:
     """A scheduler with workers, as ``WorkerPool`` looks at them."""
 
     def __init__(self, workers: dict[str, Facts]) -> None:
         self.workers = workers
-        self.scheduler = self
         self.described: list[str] = []
+        self.sent: list[tuple[str, str]] = []
+        self.performed = 0
 
-    async def identity(self, n_workers: int) -> dict[str, Any]:
-        return {"workers": {name: {"nthreads": 4} for name in self.workers}}
+    async def members(self) -> dict[str, int]:
+        return dict.fromkeys(self.workers, 4)
 
-    async def run(
-        self, function: Any, *arguments: Any, workers: list[str], on_error: str, **_: Any
-    ) -> dict[str, Any]:
-        if function is pool_module.worker_side.clock:
-            return dict.fromkeys(workers, datetime.now(UTC).isoformat())
+    async def describe(self, workers: list[str], settings: Any, **_: Any) -> dict[str, Said]:
         self.described += workers
-        return {name: self.workers[name].to_json() for name in workers}
+        return {name: Said(said=self.workers[name].to_json()) for name in workers}
+
+    async def clocks(self, workers: list[str]) -> dict[str, Said]:
+        return {name: Said(said=datetime.now(UTC).isoformat()) for name in workers}
+
+    async def send(self, inbox: str, message: bytes) -> None:
+        self.sent.append((inbox, decode(message)["what"]))
+
+    async def perform(self, order: Any, **_: Any) -> str:
+        self.performed += 1
+        return "done"
 
 
-def test_an_older_worker_among_others_gets_no_work_and_one_line(tmp_path: Path) -> None:
+def small_pool(workers: dict[str, Facts], say: Any = print) -> tuple[WorkerPool, FakeLink]:
+    pool = WorkerPool(
+        Requirements(settings=RunSettings(), facts=FACTS, level=None, keyed=()), say, no_worker=60
+    )
+    pool._link = link = FakeLink(workers)
+    return pool, link
+
+
+def test_an_older_worker_among_others_gets_no_work_and_one_line() -> None:
     async def scene() -> None:
         older = dataclasses.replace(FACTS, version="0.9")
-        client = FakeClient({"tls://a:1": FACTS, "tls://b:1": older})
         said: list[str] = []
-        requirements = Requirements(settings=RunSettings(), facts=FACTS, level=None, keyed=())
-        pool = WorkerPool(client, requirements, said.append, no_worker=60)
+        pool, link = small_pool({"tls://a:1": FACTS, "tls://b:1": older}, said.append)
         await pool._look()
         assert pool._members.fit == {"tls://a:1": 4}
         assert said == ["worker tls://b:1 has version 0.9, this is 1: install the same; it gets no work"]
-        client.workers["tls://c:1"] = FACTS
-        del client.workers["tls://a:1"]
+        link.workers["tls://c:1"] = FACTS
+        del link.workers["tls://a:1"]
         await pool._look()
         assert pool._members.fit == {"tls://c:1": 4} and len(said) == 1
-        assert client.described == ["tls://a:1", "tls://b:1", "tls://c:1"]  # each once
+        assert link.described == ["tls://a:1", "tls://b:1", "tls://c:1"]  # each once
 
     asyncio.run(scene())
 
 
-def test_a_run_whose_workers_are_all_refused_says_why(tmp_path: Path) -> None:
+def test_a_run_whose_workers_are_all_refused_says_why() -> None:
     async def scene() -> None:
-        client = FakeClient({"tls://b:1": dataclasses.replace(FACTS, catalogue="old")})
-        requirements = Requirements(settings=RunSettings(), facts=FACTS, level=None, keyed=())
-        pool = WorkerPool(client, requirements, lambda line: None, no_worker=60)
+        pool, link = small_pool({"tls://b:1": dataclasses.replace(FACTS, catalogue="old")})
         with pytest.raises(UsageError, match="no worker may work: tls://b:1 has another catalogue"):
-            await pool.start()
+            await pool.start(link)
 
     asyncio.run(scene())
 
@@ -460,7 +460,7 @@ def test_a_run_whose_workers_are_all_refused_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("text", ["4", "dask://host:8786", "dask://127.0.0.1:1"])
 def test_workers_are_a_number_or_a_scheduler(text: str) -> None:
-    assert WorkerPlace(text, trust_cluster=True).words()[:2] == ["--workers", text]
+    assert WorkerPlace(text).words()[:2] == ["--workers", text]
 
 
 @pytest.mark.parametrize(
@@ -468,22 +468,31 @@ def test_workers_are_a_number_or_a_scheduler(text: str) -> None:
 )
 def test_nothing_else_is_taken_for_workers(text: str) -> None:
     with pytest.raises(UsageError, match="write dask://HOST:PORT"):
-        WorkerPlace(text, trust_cluster=True)
+        WorkerPlace(text)
 
 
-def test_certificates_are_made_once_for_their_owner_alone(tmp_path: Path) -> None:
+def test_certificates_are_made_once_for_their_owner_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import dask
+
     folder = tmp_path / "certificates"
     new_certificates(folder)
-    assert {file.stat().st_mode & 0o777 for file in folder.iterdir()} == {0o600}
-    assert client_security(folder).require_encryption
+    files = [file for file in folder.rglob("*") if file.is_file()]
+    assert len(files) == 9 and {file.stat().st_mode & 0o777 for file in files} == {0o600}
+    found = client_certificate(folder)
+    assert found.key == folder / "client" / "client.key"
     with pytest.raises(UsageError, match="holds certificates already"):
         new_certificates(folder)
-    (folder / CLIENT[1]).chmod(0o640)
+    found.key.chmod(0o640)
     with pytest.raises(UsageError, match="others can read the key"):
-        client_security(folder)
-    (folder / CLIENT[1]).unlink()
-    with pytest.raises(UsageError, match=r"has no client\.key"):
-        client_security(folder)
+        client_certificate(folder)
+    found.key.chmod(0o600)
+    with pytest.raises(UsageError, match=r"has no ca\.pem, client\.pem, client\.key"):
+        client_certificate(tmp_path)
+    tls = {"ca-file": str(found.authority), "client": {"cert": str(found.certificate), "key": str(found.key)}}
+    with dask.config.set({"distributed.comm.tls": tls}):  # a cluster that somebody runs without us
+        assert client_certificate(tmp_path) == found
 
 
 def test_the_command_line_makes_certificates_and_says_how_to_use_them(tmp_path: Path) -> None:

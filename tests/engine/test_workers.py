@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from distributed import Scheduler
 
@@ -39,7 +40,7 @@ from workbench.studies.study_plan import plan_study
 from workbench.studies.study_table import tidy_table
 from workbench.workers import worker_facts as facts_module
 from workbench.workers import worker_pool as pool_module
-from workbench.workers.certificates import AUTHORITY, VARIABLE, new_certificates
+from workbench.workers.certificates import VARIABLE, new_certificates
 from workbench.workers.worker_choice import workers_at
 
 __all__ = ["catalogue", "package"]  # fixtures
@@ -97,11 +98,21 @@ async def work(
     ) as engine:
         pool: Any = engine._workers
         if pool is not None:
-            pids = await pool._client.run(os.getpid)
+            pids = pids_of(await pool._link.members())
         cutoff = Cutoff.parse("2018-06-30")
         run_id = new_run(store, STATEMENT, cutoff, settings)
         await engine.work(run_id)
     return store, load_state(store, run_id), killed
+
+
+def pids_of(workers: dict[str, int]) -> dict[str, int]:
+    """The processes that listen at these addresses of this machine."""
+    ports = {int(name.rpartition(":")[2]): name for name in workers}
+    return {
+        ports[each.laddr.port]: each.pid
+        for each in psutil.net_connections("tcp")
+        if each.status == "LISTEN" and each.laddr.port in ports and each.pid is not None
+    }
 
 
 def records(store: Store, state: RunState) -> dict[str, Any]:
@@ -195,14 +206,13 @@ def test_the_python_api_grounds_and_resumes_on_workers(
         STATEMENT, cutoff="2018-06-30", quiet=True, plan_only=True, options=options, **settings
     )
     assert planned.p is None and not jobs
-    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where, trust_cluster=True))
+    ended = run_blocking(wb.resume(planned.run_id, quiet=True, workers=running.where))
     assert ended.p is not None and sorted(jobs) == ["P1", "P2"]
     whole = wb.analyze_sync(
         STATEMENT,
         cutoff="2018-06-30",
         quiet=True,
         workers=running.where,
-        trust_cluster=True,
         options=options,
         **settings,
     )
@@ -244,7 +254,7 @@ async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> st
             Store(home),
             settings_of(**SCRIPTED),
             environ=cluster_environ,
-            workers=workers_at(WorkerPlace(where, trust_cluster=True)),
+            workers=workers_at(WorkerPlace(where)),
         ):
             raise AssertionError("workers were opened")
     return str(caught.value)
@@ -266,7 +276,7 @@ def test_without_certificates_no_cluster_is_spoken_to(
 
 
 def test_a_scheduler_answers_nobody_without_a_certificate(running: Cluster) -> None:
-    context = ssl.create_default_context(cafile=running.folder / "certificates" / AUTHORITY)
+    context = ssl.create_default_context(cafile=running.folder / "certificates" / "client" / "ca.pem")
     context.check_hostname = False
     with (
         pytest.raises((ssl.SSLError, ConnectionError)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from workbench.engine.worker_place import WorkerPlace
-from workbench.workers.certificates import AUTHORITY, CLUSTER, VARIABLE, new_certificates
+from workbench.workers.certificates import VARIABLE, new_certificates, tls_options
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,7 +31,7 @@ class Cluster:
 
     @property
     def place(self) -> WorkerPlace:
-        return WorkerPlace(self.where, trust_cluster=True)
+        return WorkerPlace(self.where)
 
     @property
     def certificates(self) -> dict[str, str]:
@@ -46,15 +46,7 @@ class Cluster:
         )  # fmt: skip
 
     def start(self, *words: str, environ: dict[str, str] | None = None) -> None:
-        folder = self.folder / "certificates"
-        tls = [
-            "--tls-ca-file",
-            folder / AUTHORITY,
-            "--tls-cert",
-            folder / CLUSTER[0],
-            "--tls-key",
-            folder / CLUSTER[1],
-        ]
+        tls = tls_options(self.folder / "certificates", words[0])
         log = open(self.folder / f"{words[0]}-{len(self.processes)}.log", "wb")  # noqa: SIM115  (the process's own)
         with log:
             self.processes.append(
@@ -67,7 +59,7 @@ class Cluster:
                         "--no-dashboard",
                         "--dashboard-address",
                         "127.0.0.1:0",
-                        *map(str, tls),
+                        *tls,
                     ],
                     env=self.environ | (environ or {}),
                     stdout=log,

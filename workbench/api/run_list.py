@@ -65,7 +65,7 @@ async def analyze(
     workers : str or int, optional
         Collect evidence elsewhere: ``"dask://HOST:PORT"``, or how many processes of this machine (docs/scale.md).
     trust_cluster : bool
-        Needed with ``dask://``: whoever holds the cluster's certificate can run code in this process.
+        No longer needed, and ignored: nothing that a cluster sends is run in this process.
     reading : int, optional
         Which reading of an ambiguous claim is meant, from 1; ``workbench.read`` lists them.
     **options
@@ -84,7 +84,7 @@ async def analyze(
     from workbench.offline.claim_coverage import claim_to_ask
 
     settings = with_preset(preset, **options)
-    place = worker_place(workers, trust_cluster=trust_cluster)
+    place = worker_place(workers)
     instant = Cutoff.parse(cutoff)
     with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
         async with open_engine(
@@ -189,7 +189,7 @@ async def resume(
     ProviderError
         A model or source failed for good; ``resume`` goes on where it stopped.
     """
-    place = worker_place(workers, trust_cluster=trust_cluster)
+    place = worker_place(workers)
     return Analysis(await resumed(run_id, isolation=isolation, quiet=quiet, workers=place, rebuy=rebuy))
 
 

@@ -72,7 +72,7 @@ def run(
     as_json: Json = False,
 ) -> None:
     """Run a study, or go on with it: nothing that was made is made again. Ends with the leak audit and the report."""
-    place = worker_place(workers, trust_cluster=trust_cluster)
+    place = worker_place(workers)
     settings, isolation = without_level(settings, isolation)
     store = open_store()
     plan = _plan(store, file, settings)

@@ -1,4 +1,4 @@
-"""Certificates of a cluster: every scheduler, worker and client shows one of the same authority, or is not spoken to.
+"""Certificates of a cluster: an authority for each role, so that a worker cannot pass for the scheduler, nor for a client.
 
 Whoever reaches a scheduler without them can run code on every worker, and workers hold keys to models and data.
 """
@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple
 
 from proxies.atomic import open_private, private_folder
 from workbench.environment import config_folder
@@ -18,9 +18,8 @@ if TYPE_CHECKING:
     from cryptography.x509 import Certificate, Name
 
 AUTHORITY = "ca.pem"
-#: Certificate and key of each role; a scheduler and its workers share theirs.
-CLIENT = ("client.pem", "client.key")
-CLUSTER = ("cluster.pem", "cluster.key")
+#: Each role's folder holds its certificate, its key, and in ``ca.pem`` the authorities of those that it speaks with.
+ROLES = {"scheduler": ("worker", "client"), "worker": ("scheduler",), "client": ("scheduler",)}
 #: Names another folder than the config folder's ``dask``.
 VARIABLE = "WORKBENCH_DASK_CERTIFICATES"
 _DAYS = 365
@@ -33,31 +32,40 @@ def certificate_folder(environ: Mapping[str, str]) -> Path:
     return Path(environ.get(VARIABLE) or config_folder() / "dask")
 
 
-def new_certificates(folder: Path) -> None:
-    """Make an authority, a certificate for the cluster and one for its client, good for a year.
+class ClientCertificate(NamedTuple):
+    """The files with which a scheduler is spoken to."""
 
-    The authority's own key is not kept: nobody can add a member later, and a cluster that is to forget one gets new
+    authority: Path
+    certificate: Path
+    key: Path
+
+
+def new_certificates(folder: Path) -> None:
+    """Make an authority and a certificate for the scheduler, for its workers and for its client, good for a year.
+
+    The authorities' own keys are not kept: nobody can add a member later, and a cluster that is to forget one gets new
     certificates all over.
 
     Raises ``UsageError`` if there are some already.
     """
+    from cryptography.hazmat.primitives import serialization as form
     from cryptography.hazmat.primitives.asymmetric import ec
 
-    if (folder / AUTHORITY).exists():
+    if (folder / AUTHORITY).exists() or any((folder / role).exists() for role in ROLES):
         raise UsageError(
             f"{folder} holds certificates already: workers that use them would be cut off; name another folder"
         )
-    private_folder(folder)
-    authority_key = ec.generate_private_key(ec.SECP256R1())
-    name = _common_name("workbench cluster authority")
-    authority = _signed(name, name, authority_key, authority_key, authority=True)
-    for files in (CLIENT, CLUSTER):
-        key = ec.generate_private_key(ec.SECP256R1())
-        certificate = _signed(
-            _common_name(files[0].removesuffix(".pem")), name, key, authority_key, authority=False
-        )
-        _write(folder, files, certificate, key)
-    _write(folder, (AUTHORITY, None), authority, None)  # last: with it the folder counts as full
+    authorities = {}
+    for role in ROLES:
+        key, own = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
+        name = _common_name(f"workbench {role} authority")
+        authorities[role] = _signed(name, name, key, key, authority=True)
+        private_folder(folder / role)
+        _write(folder / role / f"{role}.pem", _signed(_common_name(role), name, own, key, authority=False))
+        with open(folder / role / f"{role}.key", "xb", opener=open_private) as file:
+            file.write(own.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()))
+    for role, others in ROLES.items():
+        _write(folder / role / AUTHORITY, *(authorities[other] for other in others))
 
 
 def _common_name(text: str) -> "Name":
@@ -111,56 +119,66 @@ def _signed(
     )
 
 
-def _write(
-    folder: Path,
-    files: tuple[str, str | None],
-    certificate: "Certificate",
-    key: "EllipticCurvePrivateKey | None",
-) -> None:
+def _write(path: Path, *certificates: "Certificate") -> None:
     from cryptography.hazmat.primitives import serialization as form
 
-    if key is not None and files[1] is not None:
-        secret = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-        with open(folder / files[1], "xb", opener=open_private) as file:
-            file.write(secret)
-    with open(folder / files[0], "xb", opener=open_private) as file:
-        file.write(certificate.public_bytes(form.Encoding.PEM))
+    with open(path, "xb", opener=open_private) as file:
+        file.write(b"".join(each.public_bytes(form.Encoding.PEM) for each in certificates))
 
 
-def client_security(folder: Path) -> Any:
-    """Return Dask's ``Security`` of a client with the certificates of a folder.
+def client_certificate(folder: Path) -> ClientCertificate:
+    """Return the client's certificate of a folder of `new_certificates`, else the one that Dask's configuration names.
 
-    Raises ``UsageError`` where one is missing, or if others can read the key: a cluster is not spoken to without.
+    Raises ``UsageError`` where there is none, or if others can read its key: a cluster is not spoken to without.
     """
-    from distributed import Security
-
-    names = (AUTHORITY, *CLIENT)
-    missing = [name for name in names if not (folder / name).is_file()]
+    role = folder / "client"
+    chosen = ClientCertificate(role / AUTHORITY, role / "client.pem", role / "client.key")
+    if not chosen.key.is_file():
+        chosen = _configured() or chosen
+    missing = [path.name for path in chosen if not path.is_file()]
     if missing:
-        raise UsageError(
-            f"a cluster is spoken to with certificates only, and {folder} has no {', '.join(missing)}: ",
-            command("workers keys"),
-            f" makes a set, {VARIABLE} names another folder",
+        older = (
+            ": those that are there are of one authority for all, as older versions made them"
+            if (folder / AUTHORITY).is_file()
+            else ""
         )
-    key = folder / CLIENT[1]
-    if key.stat().st_mode & 0o077:
-        raise UsageError(f"others can read the key {key}: `chmod 600` it, and make new ones if they did")
-    if not os.access(key, os.R_OK):
-        raise UsageError(f"the key {key} cannot be read by this user")
-    return Security(
-        require_encryption=True,
-        tls_ca_file=str(folder / AUTHORITY),
-        tls_client_cert=str(folder / CLIENT[0]),
-        tls_client_key=str(key),
-    )
+        raise UsageError(
+            f"a cluster is spoken to with certificates only, and {chosen.key.parent} has no {', '.join(missing)}{older}: ",
+            command("workers keys"),
+            f" makes a set, {VARIABLE} names another folder, and so does Dask's configuration (distributed.comm.tls)",
+        )
+    if chosen.key.stat().st_mode & 0o077:
+        raise UsageError(
+            f"others can read the key {chosen.key}: `chmod 600` it, and make new ones if they did"
+        )
+    if not os.access(chosen.key, os.R_OK):
+        raise UsageError(f"the key {chosen.key} cannot be read by this user")
+    return chosen
+
+
+def _configured() -> ClientCertificate | None:
+    """The files of a cluster that the user runs without us; Dask's configuration is read, and nothing of it is run."""
+    import dask
+
+    tls = "distributed.comm.tls"
+    names = [dask.config.get(f"{tls}.{name}", None) for name in ("ca-file", "client.cert", "client.key")]
+    authority, certificate, key = names
+    if not (authority and certificate):
+        return None
+    return ClientCertificate(Path(authority), Path(certificate), Path(key or certificate))
+
+
+def tls_options(folder: Path, role: str) -> list[str]:
+    """Return the options with which the commands of Dask take a role's certificate."""
+    place = folder / role
+    files = {"ca-file": place / AUTHORITY, "cert": place / f"{role}.pem", "key": place / f"{role}.key"}
+    return [word for name, path in files.items() for word in (f"--tls-{name}", str(path))]
 
 
 def command_lines(folder: Path, address: str = "HOST") -> list[str]:
     """Return the commands that start a scheduler and a worker with these certificates, for a person to copy."""
-    tls = (
-        f"--tls-ca-file {folder / AUTHORITY} --tls-cert {folder / CLUSTER[0]} --tls-key {folder / CLUSTER[1]}"
-    )
+    scheduler, worker = (" ".join(tls_options(folder, role)) for role in ("scheduler", "worker"))
     return [
-        f"dask scheduler --protocol tls --host {address} --port 8786 {_NO_WEB} {tls}",
-        f"dask worker tls://{address}:8786 --nworkers 1 --nthreads 50 {_NO_WEB} {tls}",
+        f"dask scheduler --protocol tls --host {address} --port 8786 {_NO_WEB} {scheduler}",
+        f"dask worker tls://{address}:8786 --no-nanny --nthreads 50 {_NO_WEB} {worker}",
     ]

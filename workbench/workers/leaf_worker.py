@@ -51,7 +51,8 @@ from workbench.workers.messages import (
     row_from_json,
     row_to_json,
 )
-from workbench.workers.worker_facts import own_facts, utc_now
+from workbench.workers.outbox import Outbox
+from workbench.workers.worker_facts import own_facts
 
 #: Seconds without a word after which the owner is asked whether it is there, and after which the job is given up.
 _QUIET, _GONE = 20.0, 120.0
@@ -77,6 +78,7 @@ class Workplace:
         self.inbox_name = f"workbench-worker-{uuid.uuid4().hex}"
         self.address = ""
         self.leases: dict[str, Lease] = {}
+        self._outboxes: dict[str, tuple[Outbox, int]] = {}  # by owner, with how many jobs use it
         self.limits: dict[
             str, str
         ] = {}  # what a provider said last of its limits; the owner paces all workers together
@@ -99,14 +101,35 @@ class Workplace:
         try:
             inbox = await queue(self.inbox_name, client=client)
             while True:
-                message = decode(await inbox.get())
-                lease = self.leases.get(message["lease"])
-                if lease is not None:  # else the job has ended meanwhile
-                    lease.receive(message)
+                for _, data in await inbox.get():
+                    message = decode(data)
+                    lease = self.leases.get(message["lease"])
+                    if lease is not None:  # else the job has ended meanwhile
+                        lease.receive(message)
         except Exception as error:  # of Dask: the scheduler is gone, and with it every owner
             self._reader = None  # the next job, of another scheduler, opens another
             for lease in self.leases.values():
                 lease.lose(OwnerGone(f"the scheduler cannot be reached any more ({type(error).__name__})"))
+
+    async def outbox(self, owner: str, client: Any) -> Outbox:
+        """Return the way to an owner, the same for all its jobs here; each calls `release` at its end."""
+        from distributed import Queue
+
+        if owner not in self._outboxes:
+            queue = await Queue(owner, client=client)
+            self._outboxes.setdefault(owner, (Outbox(queue), 0))
+        outbox, users = self._outboxes[owner]
+        self._outboxes[owner] = outbox, users + 1
+        return outbox
+
+    def release(self, owner: str) -> None:
+        """Close the way to an owner that no job uses any more."""
+        outbox, users = self._outboxes[owner]
+        if users > 1:
+            self._outboxes[owner] = outbox, users - 1
+        else:
+            del self._outboxes[owner]
+            outbox.close()
 
     def model(self, settings: RunSettings) -> Model:
         """Return the model that settings name, opened with the keys of this process; raises ``UsageError``."""
@@ -136,15 +159,10 @@ async def describe(settings: dict[str, Any], *, seal: bool, neighbours: int) -> 
     return facts.to_json()
 
 
-def clock() -> str:
-    """Return this worker's time."""
-    return utc_now()
-
-
 class Lease:
     """One worker's hold on one job: numbered messages to the owner, who ends it by giving the job to another."""
 
-    def __init__(self, name: str, outbox: Any, place: Workplace) -> None:
+    def __init__(self, name: str, outbox: Outbox, place: Workplace) -> None:
         self.name = name
         self._place = place
         self.model: Model | None = None
@@ -222,7 +240,7 @@ class Lease:
         await asyncio.gather(*self._sending, return_exceptions=True)
 
     async def _put(self, number: int, what: str, **fields: Any) -> None:
-        await self._outbox.put(encode({"lease": self.name, "n": number, "what": what, **fields}))
+        await self._outbox.put(self.name, encode({"lease": self.name, "n": number, "what": what, **fields}))
 
     async def _send(self, number: int, max_tokens: int | None) -> None:
         """Send the request that an ``ask`` was about to the model, and report what came of it."""
@@ -306,12 +324,10 @@ async def perform(document: bytes) -> str:
 
     It returns a word when the owner has the outcome, and when the owner is gone: then there is nobody to say anything to.
     """
-    from distributed import Queue
-
     order = decode(document)
     place = workplace(order["neighbours"])
     client = await place.connect()
-    outbox = await Queue(order["owner"], client=client)
+    outbox = await place.outbox(order["owner"], client)
     lease = Lease(uuid.uuid4().hex, outbox, place)
     place.leases[lease.name] = lease
     folder = Path(tempfile.mkdtemp(prefix="workbench-job-"))
@@ -327,7 +343,7 @@ async def perform(document: bytes) -> str:
     finally:
         del place.leases[lease.name]
         await lease.close()
-        outbox.close()
+        place.release(order["owner"])
         shutil.rmtree(folder, ignore_errors=True)
     return "done"
 

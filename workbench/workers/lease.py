@@ -34,6 +34,7 @@ from workbench.workers.messages import (
     row_from_json,
     row_to_json,
 )
+from workbench.workers.worker_words import BadWord
 
 #: Workers that may die of one job in one sitting; then its leaf waits for another.
 MAX_LEASES = 3
@@ -62,10 +63,11 @@ class JobService:
         )
         self.lease: str | None = None
         self.worker: str | None = None  # the address of who holds the lease, or held the last one
+        self.again = asyncio.Event()  # set when its worker is not listened to any more
         self._owner = owner
         self._ledger = ApiLedger(owner.recorder.store)
         self._spec = session_spec(job, owner.recorder.store.folder(job.run), "none")  # the paths only
-        self._leases = 0
+        self._leases = self._losses = 0
         self._answers: set[asyncio.Task[None]] = set()
         self._sends: dict[int, asyncio.Future[ModelReply]] = {}
         self._verdicts_sent = 0  # to the lease of now
@@ -91,6 +93,19 @@ class JobService:
             self.outcome.set_exception(
                 WorkersLost(f"{MAX_LEASES} workers died at the evidence for {self.job.node}: see their logs")
             )
+
+    def count_loss(self) -> None:
+        """Count that the job has to be done again; a scheduler that lies must not have it done again for ever."""
+        self._losses += 1
+        if self._losses > MAX_LEASES and not self.outcome.done():
+            self.outcome.set_exception(
+                WorkersLost(f"the evidence for {self.job.node} was begun {self._losses} times and never came")
+            )
+
+    @property
+    def waiting(self) -> int:
+        """How many messages of its worker are still being answered."""
+        return len(self._answers)
 
     def end(self) -> None:
         """End the lease: what it asked for is called off, and a request under way is charged at its worst case."""
@@ -172,7 +187,10 @@ class JobService:
             return await sent
 
         gateway = self._owner.gateway
-        request = request_from_json(message["request"])
+        try:
+            request = request_from_json(message["request"])
+        except (ValueError, TypeError, KeyError) as error:  # of the right form and of no sense
+            raise BadWord(f"ask: {error!s:.100}") from None
         answer = await gateway.ask(
             self.job.address(stage, step, retry),
             # An agent may hand a request to another role; without a word it is the grounder's, as `AttemptAsker` has it.
@@ -237,7 +255,7 @@ class JobService:
         content = message["grounding"]
         try:
             evidence = read_evidence(content["kind"], content["evidence"])
-        except (MissingEvidence, EvidenceBroken) as error:
+        except (MissingEvidence, EvidenceBroken, ValueError, TypeError, KeyError, AttributeError) as error:
             return GroundingFailure(
                 reason=f"the worker gave evidence that cannot be read back: {error}"[:500], retryable=False
             )

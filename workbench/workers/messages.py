@@ -29,6 +29,14 @@ from workbench.models.base import (
 _TREES: tuple[type[Exception], ...] = (WorkbenchError, ProxyError, SandboxError)
 
 
+_NUMBER = (int, float, type(None))
+#: What a fact of our errors is, where it is no text.
+_FACTS: dict[str, Any] = {
+    **dict.fromkeys(("retry_after", "window"), _NUMBER),
+    **dict.fromkeys(("rate_limited", "billed", "heard"), bool),
+}
+
+
 class WorkerBug(Exception):
     """What a worker raised and no error of ours stands for; its note has the traceback."""
 
@@ -62,7 +70,12 @@ def error_from_json(data: dict[str, Any]) -> Exception:
     # Not by the constructors, each of which takes other arguments.
     error = kind.__new__(kind)
     error.args = (data["message"],)
-    vars(error).update(data["facts"])
+    # A fact that is not of its kind would be raised about where the error is handled, not here.
+    vars(error).update(
+        (name, value)
+        for name, value in data["facts"].items()
+        if isinstance(value, _FACTS.get(name, object)) and not callable(getattr(kind, name, None))
+    )
     return error
 
 

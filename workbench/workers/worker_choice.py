@@ -6,7 +6,7 @@ from functools import partial
 from importlib.util import find_spec
 
 from proxies.broker import Broker
-from sandbox import Sandbox
+from sandbox import IsolationUnavailable, Sandbox
 from workbench.agents.registry import open_grounder
 from workbench.engine.assembly import OpenWorkers
 from workbench.engine.leaves.job import Workers
@@ -57,5 +57,13 @@ async def open_workers(
     facts = await own_facts(broker, sandbox, settings, seal=False)
     keyed = settings.keyed if settings.keyed is not None else facts.keys
     requirements = Requirements(settings=settings, facts=facts, level=level, keyed=keyed)
-    async with open_pool(where, requirements, certificates=certificate_folder(environ), say=say) as pool:
+    try:
+        seal = (await sandbox.probe()).choose(sandbox.isolation)
+    except IsolationUnavailable:
+        if where.count is None:
+            raise  # strangers may be on the other side
+        seal = "none"
+    async with open_pool(
+        where, requirements, certificates=certificate_folder(environ), level=seal, say=say
+    ) as pool:
         yield pool

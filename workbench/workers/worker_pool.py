@@ -1,16 +1,16 @@
 """The owner's pool of workers: who may work, which jobs are out, and what happens when a worker or all of them are gone.
 
 Dask's scheduler decides where a job goes and gives it to another worker when one dies. All talk between worker and owner goes
-through two queues of the scheduler, so the owner's machine need not be reachable from the workers.
+through two queues of the scheduler, so the owner's machine need not be reachable from the workers. Nothing here is a Dask
+client: a sealed process is, behind `ClusterLink`, and what it passes on is read by `worker_words`.
 """
 
 import asyncio
-import logging
 import math
 import secrets
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,12 +20,15 @@ from workbench.agents.base import Grounding, GroundingFailure
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
-from workbench.errors import ProviderError, UsageError
-from workbench.workers import leaf_worker as worker_side
-from workbench.workers.certificates import client_security
+from workbench.errors import UsageError
+from workbench.formatting import single_line
+from workbench.workers.certificates import client_certificate
+from workbench.workers.cluster_link import ClusterLink, OrderFailed, WorkersGone
 from workbench.workers.lease import JobService, WorkersLost
-from workbench.workers.messages import WorkerBug, decode, encode
+from workbench.workers.messages import WorkerBug, encode
+from workbench.workers.own_cluster import own_cluster
 from workbench.workers.worker_facts import Facts, clock_misfit, misfit
+from workbench.workers.worker_words import BadWord, worker_message
 
 #: Seconds for the scheduler to answer, for the first worker to come, and between two looks at who is there.
 CONNECT, FIRST_WORKER, LOOK = 20.0, 60.0, 2.0
@@ -33,12 +36,8 @@ CONNECT, FIRST_WORKER, LOOK = 20.0, 60.0, 2.0
 NO_WORKER = 120.0
 #: Jobs that are out for each that can be worked on: a worker that is done has the next one at once.
 _BACKLOG = 1.25
-#: Run by each of our own processes as it starts: Ctrl-C in a terminal reaches them too, and ending them is ours to do.
-_DEAF = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)"
-
-
-class WorkersGone(ProviderError):
-    """No worker is left; what is done is kept."""
+#: Answers that one lease may wait for; a leaf of ours waits for a few.
+_MOST_WAITING = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,17 +62,17 @@ class WorkerPool:
     """The workers of one sitting; implements ``Workers``. Made by ``open_pool``."""
 
     def __init__(
-        self, client: Any, requirements: Requirements, say: Callable[[str], None], *, no_worker: float
+        self, requirements: Requirements, say: Callable[[str], None], *, no_worker: float = NO_WORKER
     ) -> None:
-        self._client = client
+        self._link: Any = None
         self._requirements = requirements
         self._say = say
         self._no_worker = no_worker
         self._members = _Membership()
-        self._name = f"workbench-owner-{secrets.token_hex(8)}"
+        self.inbox_name = f"workbench-owner-{secrets.token_hex(8)}"
         self._jobs: dict[str, JobService] = {}
         self._leases: dict[str, tuple[JobService, str]] = {}  # service and the worker's inbox, by lease
-        self._outboxes: dict[str, Any] = {}
+        self._sending: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Condition()  # who is there
         self._free = (
             asyncio.Condition()
@@ -82,13 +81,12 @@ class WorkerPool:
         self._gone: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def start(self) -> None:
+    async def start(self, link: Any) -> None:
         """Check the workers that are there and begin to serve.
 
         Raises ``UsageError`` if none may work: with the reasons, or that none came.
         """
-        from distributed import Queue
-
+        self._link = link
         deadline = asyncio.get_running_loop().time() + FIRST_WORKER
         while not self._members.fit:
             await self._look()
@@ -102,8 +100,7 @@ class WorkerPool:
                         f"the scheduler has no worker after {FIRST_WORKER:g} s: start one with `dask worker`"
                     )
                 await asyncio.sleep(0.2)
-        self._inbox = await Queue(self._name, client=self._client)
-        self._tasks = [asyncio.ensure_future(self._read()), asyncio.ensure_future(self._watch())]
+        self._tasks = [asyncio.ensure_future(self._watch())]
 
     async def aclose(self) -> None:
         """End all leases; workers that still hold one drop their work."""
@@ -112,8 +109,7 @@ class WorkerPool:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         for service in list(self._jobs.values()):
             service.end()
-        for queue in (*self._outboxes.values(), *([self._inbox] if self._tasks else [])):
-            queue.close()
+        await asyncio.gather(*self._sending, return_exceptions=True)
 
     async def ground(self, job: GroundJob, owner: JobOwner) -> Grounding | GroundingFailure:
         """Have a worker do the job and return its outcome; raises what a grounding in this process would raise."""
@@ -121,14 +117,14 @@ class WorkerPool:
             await self._free.wait_for(lambda: self._gone is not None or self._out < self._room())
             self._out += 1
         service = JobService(job, owner)
-        name = f"ground-{job.run}-{job.node}-{job.trial}-{job.attempt}-{secrets.token_hex(4)}"
+        name = f"ground-{job.run}-{job.node}-{job.trial}-{job.attempt}-{secrets.token_hex(16)}"
         self._jobs[name] = service
         try:
             return await self._until_done(name, service)
         finally:
             service.end()
             del self._jobs[name]
-            await self._release(service)
+            self._release(service)
             async with self._free:
                 self._out -= 1
                 self._free.notify()
@@ -152,40 +148,41 @@ class WorkerPool:
             if not places:
                 await self._next_change()
                 continue
-            future = self._client.submit(
-                worker_side.perform,
-                encode({"job": name, "owner": self._name, "neighbours": _neighbours(self._members.fit)}),
-                key=f"{name}-{secrets.token_hex(4)}",  # a job that is submitted again is another task to Dask
-                workers=places,
-                pure=False,
-            )
-            try:
-                if await self._follow(future, service, places):
-                    return await service.outcome
-            finally:
-                future.release()
+            order = {"job": name, "owner": self.inbox_name, "neighbours": _neighbours(self._members.fit)}
+            # a job that is submitted again is another task to Dask
+            key = f"{name}-{secrets.token_hex(4)}"
+            task = asyncio.ensure_future(self._link.perform(order, key=key, workers=places))
+            if await self._follow(task, service, places):
+                return await service.outcome
+            service.count_loss()
+            if service.outcome.done():
+                return await service.outcome
 
-    async def _follow(self, future: Any, service: JobService, places: list[str]) -> bool:
-        """Wait for a job's outcome; False if nobody is left of the workers that could have taken it."""
-        task = asyncio.ensure_future(_result(future))
+    async def _follow(self, task: "asyncio.Future[str]", service: JobService, places: list[str]) -> bool:
+        """Wait for a job's outcome; False if it must be done again."""
+        again = asyncio.ensure_future(service.again.wait())
         try:
             while True:
                 change = asyncio.ensure_future(self._next_change())
-                waiting: set[asyncio.Future[Any]] = {service.outcome, task, change}
+                waiting: set[asyncio.Future[Any]] = {service.outcome, task, change, again}
                 await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
                 change.cancel()
                 if service.outcome.done():
                     return True
-                if task.done():
-                    word = task.result()  # raises what Dask or a worker says went wrong
-                    # The worker gave the job up: it took us for dead, or was late with an old lease.
-                    self._say(f"a worker gave up {service.job.node} ({word}); it is done again")
+                if self._gone is not None:
                     return False
-                if self._gone is not None or not set(places) & set(self._members.fit):
+                if task.done():
+                    word = single_line(_word(task))[:160]
+                    # The worker gave the job up: it took us for dead, or was late with an old lease.
+                    self._say(f"a worker gave up {service.job.node} ({word!a}); it is done again")
+                    return False
+                if again.done() or not set(places) & set(self._members.fit):
                     return False
         finally:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+            service.again.clear()
+            for each in (task, again):
+                each.cancel()
+            await asyncio.gather(task, again, return_exceptions=True)
 
     async def _next_change(self) -> None:
         async with self._changed:
@@ -193,40 +190,74 @@ class WorkerPool:
 
     # -- messages
 
-    async def _read(self) -> None:
-        """Take every message of every worker to the service of its job."""
+    def take(self, data: dict[str, Any]) -> None:
+        """Take a message of a worker to the service of its job; called by the link for each, in the order they came."""
         try:
-            while True:
-                message = decode(await self._inbox.get())
-                lease, what = message["lease"], message["what"]
-                if what == "begin" and message["job"] in self._jobs:
-                    self._leases[lease] = (self._jobs[message["job"]], message["inbox"])
-                elif what == "begin":  # a job that ended while it was on its way to a worker
-                    await self._send(message["inbox"], lease, what="over")
-                if lease not in self._leases:
-                    continue
-                service, inbox = self._leases[lease]
-                if what != "begin" and service.lease != lease:
-                    await self._send(inbox, lease, what="over")
-                    continue
-                service.receive(lease, message, _Reply(self, inbox, lease))
-        except Exception as error:
-            await self._stop(_scheduler_gone(error))
+            message = worker_message(data)
+        except BadWord as error:
+            lease = data.get("lease")
+            self.disown(lease if isinstance(lease, str) else "", str(error))
+            return
+        lease, what = message["lease"], message["what"]
+        if what == "begin":
+            job = self._jobs.get(message["job"])
+            if job is None:  # a job that ended while it was on its way to a worker
+                self._send(message["inbox"], lease, what="over")
+                return
+            if lease in self._leases:
+                self.disown(lease, "it begins twice")
+                return
+            self._leases[lease] = (job, message["inbox"])
+        if lease not in self._leases:
+            return
+        service, inbox = self._leases[lease]
+        if what != "begin" and service.lease != lease:
+            self._send(inbox, lease, what="over")
+        elif service.waiting > _MOST_WAITING:
+            self.disown(lease, "it asks without end")
+        else:
+            service.receive(lease, message, _Reply(self, inbox, lease))
 
-    async def _send(self, inbox: str, lease: str, **message: Any) -> None:
-        from distributed import Queue
+    def disown(self, lease: str, reason: str) -> None:
+        """End a lease whose worker said what none of ours says, and have its job done again."""
+        if lease not in self._leases:
+            return
+        service, inbox = self._leases.pop(lease)
+        self._send(inbox, lease, what="over")
+        if service.lease == lease:
+            self._say(
+                f"a worker of {service.job.node} is not listened to any more: {single_line(reason)[:160]}"
+            )
+            service.end()
+            service.again.set()
 
-        if inbox not in self._outboxes:
-            self._outboxes[inbox] = await Queue(inbox, client=self._client)
-        await self._outboxes[inbox].put(encode({"lease": lease, **message}))
+    def refuse_large(self, lease: str, size: int) -> None:
+        """End the lease of a worker that sent more than any answer is; called by the link."""
+        self.disown(lease, f"it sent {size / 1e6:.0f} MB at once")
 
-    async def _release(self, service: JobService) -> None:
+    def lose(self, error: WorkersGone) -> None:
+        """Stop the run: nothing comes from any worker any more. Called by the link."""
+        self._gone = self._gone or error
+        self._begin(self._tell_all())
+
+    def _send(self, inbox: str, lease: str, **message: Any) -> None:
+        self._begin(self._send_to(inbox, lease, message))
+
+    def _begin(self, work: Any) -> None:
+        task = asyncio.ensure_future(work)
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _send_to(self, inbox: str, lease: str, message: dict[str, Any]) -> None:
+        with suppress(WorkersGone):  # the pool learns of it by `lose`
+            await self._link.send(inbox, encode({"lease": lease, **message}))
+
+    def _release(self, service: JobService) -> None:
         """Tell workers that still hold a lease on a job that it is over."""
         for lease, (other, inbox) in list(self._leases.items()):
             if other is service:
                 del self._leases[lease]
-                with suppress(Exception):  # a scheduler that is gone: its workers notice by themselves
-                    await self._send(inbox, lease, what="over")
+                self._send(inbox, lease, what="over")
 
     # -- who is there
 
@@ -242,12 +273,10 @@ class WorkerPool:
                     seen = loop.time()
                 elif loop.time() - seen > self._no_worker:
                     raise WorkersGone(f"no worker has been there for {self._no_worker:g} s")
-        except Exception as error:
-            await self._stop(error if isinstance(error, WorkersGone) else _scheduler_gone(error))
-
-    async def _stop(self, error: BaseException) -> None:
-        self._gone = error
-        await self._tell_all()
+        except WorkersGone as error:
+            self.lose(error)
+        except (OrderFailed, BadWord) as error:
+            self.lose(WorkersGone(f"the workers cannot be seen any more ({single_line(str(error))[:160]!a})"))
 
     async def _tell_all(self) -> None:
         for condition in (self._changed, self._free):
@@ -256,13 +285,13 @@ class WorkerPool:
 
     async def _look(self) -> None:
         """Read who is there from the scheduler, and check who is new."""
-        workers = await self._workers()
+        workers = await self._link.members()
         members = self._members
         fresh = [name for name in workers if name not in members.fit and name not in members.refused]
         problems = await self._check(fresh, workers) if fresh else {}
         fit = {
-            name: int(worker["nthreads"])
-            for name, worker in workers.items()
+            name: threads
+            for name, threads in workers.items()
             if name in members.fit or (name in problems and problems[name] is None)
         }
         for name, problem in problems.items():
@@ -274,36 +303,30 @@ class WorkerPool:
         if changed:
             await self._tell_all()
 
-    async def _workers(self) -> dict[str, Any]:
-        identity = await self._client.scheduler.identity(n_workers=-1)
-        workers: dict[str, Any] = identity["workers"]
-        return workers
-
-    async def _check(self, names: list[str], workers: dict[str, Any]) -> dict[str, str | None]:
+    async def _check(self, names: list[str], workers: Iterable[str]) -> dict[str, str | None]:
         """Return what speaks against each of these workers, None where nothing does."""
         needs = self._requirements
-        described = await self._client.run(
-            worker_side.describe,
-            needs.settings.to_json(),
-            seal=needs.level is not None,
-            neighbours=_neighbours(workers),
-            workers=names,
-            on_error="return",
+        described = await self._link.describe(
+            names, needs.settings.to_json(), seal=needs.level is not None, neighbours=_neighbours(workers)
         )
         # By itself, after the imports and probes: the shorter the call, the narrower the bounds that it gives.
         before = datetime.now(UTC)
-        clocks = await self._client.run(worker_side.clock, workers=names, on_error="return")
+        clocks = await self._link.clocks(names)
         after = datetime.now(UTC)
         problems: dict[str, str | None] = {}
         for name in names:
             facts, time = described.get(name), clocks.get(name)
-            if not isinstance(facts, dict) or not isinstance(time, str):
-                fault = facts if isinstance(facts, BaseException) else time
-                problems[name] = f"cannot say what it is ({type(fault).__name__}: {fault!s:.200})"
-                continue
-            problems[name] = misfit(
-                needs.facts, Facts.from_json(facts), level=needs.level, keyed=needs.keyed
-            ) or clock_misfit(before, datetime.fromisoformat(time), after)
+            try:
+                if facts is None or time is None or not isinstance(facts.said, dict):
+                    fault = next((each.failed for each in (facts, time) if each and each.failed), "no answer")
+                    raise ValueError(fault)
+                there = datetime.fromisoformat(str(time.said))
+                problem = misfit(
+                    needs.facts, Facts.from_json(facts.said), level=needs.level, keyed=needs.keyed
+                ) or clock_misfit(before, there, after)
+            except (ValueError, TypeError, OverflowError) as error:
+                problem = f"cannot say what it is ({error!s:.250})"
+            problems[name] = None if problem is None else _terminal_line(problem)
         return problems
 
 
@@ -316,7 +339,7 @@ class _Reply:
     lease: str
 
     async def __call__(self, **message: Any) -> None:
-        await self.pool._send(self.inbox, self.lease, **message)
+        await self.pool._send_to(self.inbox, self.lease, message)
 
 
 def _neighbours(workers: Iterable[str]) -> int:
@@ -325,17 +348,19 @@ def _neighbours(workers: Iterable[str]) -> int:
     return max(hosts.values(), default=1)
 
 
-async def _result(future: Any) -> Any:
+def _terminal_line(text: str) -> str:
+    """Return a worker's words as a line for a terminal."""
+    return "".join(each if each.isprintable() else "?" for each in single_line(text))[:400]
+
+
+def _word(task: "asyncio.Future[str]") -> str:
+    """Return a worker's word at the end of a job; raises what Dask or the worker says went wrong."""
     try:
-        return await future
-    except Exception as error:
-        if type(error).__name__ == "KilledWorker":
-            raise WorkersLost(f"its workers died one after another: {error!s:.300}") from error
-        raise WorkerBug(f"{type(error).__name__}: {error}") from error
-
-
-def _scheduler_gone(error: BaseException) -> ProviderError:
-    return WorkersGone(f"the scheduler of the workers cannot be reached any more ({type(error).__name__})")
+        return task.result()
+    except OrderFailed as error:
+        if error.kind == "KilledWorker":
+            raise WorkersLost(f"its workers died one after another: {_terminal_line(str(error))}") from error
+        raise WorkerBug(_terminal_line(str(error))) from error
 
 
 @asynccontextmanager
@@ -344,85 +369,46 @@ async def open_pool(
     requirements: Requirements,
     *,
     certificates: Path,
+    level: str,
     say: Callable[[str], None],
     no_worker: float = NO_WORKER,
 ) -> AsyncIterator[WorkerPool]:
-    """Yield the pool of a place for workers.
+    """Yield the pool of a place for workers; ``level`` is the seal of the process that speaks to them.
 
     Raises
     ------
     UsageError
         No certificates, no scheduler that speaks TLS with them, or no worker that may work.
     """
-    async with _client(where, requirements.settings, certificates) as client:
-        pool = WorkerPool(client, requirements, say, no_worker=no_worker)
-        try:
-            await pool.start()
-            yield pool
-        finally:
-            await asyncio.shield(pool.aclose())
-
-
-@asynccontextmanager
-async def _client(where: WorkerPlace, settings: RunSettings, certificates: Path) -> AsyncIterator[Any]:
-    from distributed import Client
-
-    if where.count is not None:
-        async with (
-            _own_cluster(where.count, settings) as cluster,
-            Client(cluster, asynchronous=True, set_as_default=False) as client,
-        ):
-            yield client
-        return
-    address = f"tls://{where.text.removeprefix('dask://')}"
-    security = client_security(certificates)
-    try:
-        client = await Client(
-            address,
-            asynchronous=True,
-            security=security,
-            timeout=CONNECT,
-            set_as_default=False,
-            direct_to_workers=False,
-        )
-    except (OSError, TimeoutError) as error:
-        raise UsageError(
-            f"no scheduler speaks TLS with these certificates at {where.text} ({_first_line(error)}): start it with"
-            " `dask scheduler --protocol tls` and the same set; without certificates none is used"
-        ) from None
-    try:
-        yield client
-    finally:
-        await client.close()
-
-
-@asynccontextmanager
-async def _own_cluster(count: int, settings: RunSettings) -> AsyncIterator[Any]:
-    """Yield a cluster of throw-away processes of this machine, with certificates that live as long as it."""
-    import dask
-    from distributed import LocalCluster, Security
-
-    # Dask opens a web server with its logs whether or not a dashboard is asked for; without routes it shows nothing.
-    with dask.config.set({"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}):
-        cluster = await LocalCluster(
-            n_workers=count,
+    async with AsyncExitStack() as stack:
+        if where.count is not None:
             # A job mostly waits for its model, so threads are no measure of work; the worker's kernel slots are.
-            threads_per_worker=max(4, math.ceil(settings.concurrency / count)),
-            processes=True,
-            protocol="tls",
-            host="127.0.0.1",
-            security=Security.temporary(),
-            scheduler_kwargs={"dashboard_address": "127.0.0.1:0", "dashboard": False},
-            worker_dashboard_address="127.0.0.1:0",
-            asynchronous=True,
-            silence_logs=logging.ERROR,
-            preload=[_DEAF],
-        )
-    try:
-        yield cluster
-    finally:
-        await cluster.close()
+            threads = max(4, math.ceil(requirements.settings.concurrency / where.count))
+            address, certificate = await stack.enter_async_context(own_cluster(where.count, threads=threads))
+        else:
+            certificate = client_certificate(certificates)
+            host, _, port = where.text.removeprefix("dask://").rpartition(":")
+            address = (host.strip("[]"), int(port))
+        pool = WorkerPool(requirements, say, no_worker=no_worker)
+        link = ClusterLink(address, on_message=pool.take, on_refused=pool.refuse_large, on_gone=pool.lose)
+        stack.push_async_callback(_close_pool, pool, link)
+        try:
+            await link.open(certificate, inbox=pool.inbox_name, level=level, timeout=CONNECT)
+        except WorkersGone as error:
+            raise UsageError(
+                f"no scheduler speaks TLS with these certificates at {where.text} ({_terminal_line(str(error))[:200]}): start"
+                " it with `dask scheduler --protocol tls` and the same set; without certificates none is used"
+            ) from None
+        try:
+            await pool.start(link)
+        except (WorkersGone, OrderFailed, BadWord) as error:
+            raise UsageError(f"no worker may work: {_terminal_line(str(error))[:300]}") from None
+        yield pool
 
 
-def _first_line(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}".splitlines()[0][:160]
+async def _close_pool(pool: WorkerPool, link: ClusterLink) -> None:
+    async def both() -> None:
+        await pool.aclose()
+        await link.aclose()
+
+    await asyncio.shield(both())

@@ -112,7 +112,7 @@ def analyze(
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."""
-    place = worker_place(workers, trust_cluster=trust_cluster)
+    place = worker_place(workers)
     others = {"aggregation": _aggregation(aggregate or ()), "options": _agent_options(semantics, normalise)}
     chosen = merged({name: value for name, value in others.items() if value}, settings)
     _check_residual(chosen.get("max_residual"))

@@ -61,7 +61,7 @@ def resume(
     What is changed by an option stays changed for later sessions, and the run's log says so. The level that the run was made
     at is not used: kernels start at the one asked for now.
     """
-    place = worker_place(workers, trust_cluster=trust_cluster)
+    place = worker_place(workers)
     changes, isolation = without_level(settings, isolation)
     store = open_store()
     run_id = store.resolve_run(run, unfinished=True)

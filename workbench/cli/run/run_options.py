@@ -29,7 +29,7 @@ WORKERS = typer.Option(
 )
 TRUST_CLUSTER = typer.Option(
     "--trust-cluster",
-    help="Needed with dask://: whoever holds the cluster's certificate can run code here, where your keys are.",
+    help="No longer needed: nothing that a cluster sends is run where your keys are.",
     hidden=True,
 )
 

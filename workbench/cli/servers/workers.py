@@ -28,7 +28,7 @@ def keys(
     place = (folder or certificate_folder(os.environ)).absolute()
     new_certificates(place)
     echo(
-        f"{place} holds them; copy ca.pem, cluster.pem and cluster.key to the cluster's machines, then there:"
+        f"{place} holds them; copy the folder scheduler to the scheduler's machine, worker to the workers', then there:"
     )
     for line in command_lines(place):
         echo(f"  {line}")

@@ -97,9 +97,7 @@ def forecast(
         raise UsageError("--cutoff goes with --quantiles: a round of models is forecast as of now")
     changes, isolation = without_level(settings, isolation)
     budget_usd = changes.pop("budget_usd", None) if budget_usd is None else budget_usd
-    surroundings = work_session(
-        isolation=isolation, workers=workers, trust_cluster=trust_cluster, quiet=quiet
-    )
+    surroundings = work_session(isolation=isolation, workers=workers, quiet=quiet)
     store = open_store()
     schedule = HalvingSchedule(least_gap=timedelta(hours=gap_hours), most=most)
     named: dict[str, list[str]] = {}

@@ -83,16 +83,14 @@ def rules_with(rules: RoundRules, settings: Mapping[str, Any]) -> RoundRules:
     return changed
 
 
-def work_session(
-    *, isolation: str | None, workers: str | None, trust_cluster: bool, quiet: bool = False
-) -> "RoundWork":
+def work_session(*, isolation: str | None, workers: str | None, quiet: bool = False) -> "RoundWork":
     """The surroundings of one session in this process."""
     if isolation is not None:
         check_level(isolation)
     return RoundWork(
         environ=os.environ,
         isolation=isolation,
-        workers=worker_place(workers, trust_cluster=trust_cluster),
+        workers=worker_place(workers),
         say=(lambda line: None) if quiet else say,
     )
 

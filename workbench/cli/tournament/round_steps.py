@@ -106,7 +106,7 @@ def run(
     if until not in ("contexts", "quick", "trees"):
         raise UsageError(f"--until is contexts, quick or trees, not {until!r:.40}")
     settings, isolation = without_level(settings, isolation)
-    surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
+    surroundings = work_session(isolation=isolation, workers=workers)
     store = open_store()
     rules, budget = rules_of(
         settings, quick=quick, trials=trials, promote=promote, tree_grounder=tree_grounder, depth=depth,
@@ -183,7 +183,7 @@ def promote(
     as_json: Json = False,
 ) -> None:
     """Give single events of a round a tree, whatever its rule chose."""
-    surroundings = work_session(isolation=isolation, workers=workers, trust_cluster=trust_cluster)
+    surroundings = work_session(isolation=isolation, workers=workers)
     store = open_store()
     night = load_round(store, name)
     with steps.own_set(store, night.set_name):
