@@ -208,7 +208,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     [
         ("AAPL above 250 on 2018-12-31", "2018-06-30", "no source here holds AAPL", "model"),
         ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", "model"),
-        ("The VIX closes above 20 on 2018-12-31", "now", "needs a dated cutoff", "cutoff"),
+        ("The VIX closes above 20 on 2018-12-31", "now", "already settled at the cutoff", "cutoff"),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", "cutoff"),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "end on 2019-01-03", "model"),
     ],

@@ -24,7 +24,7 @@ from workbench.backtests.walk_forward import (
 )
 from workbench.blocking import run_blocking
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, base_rate, check
+from workbench.questions.decision import Rows, appraise, base_rate, check, observed
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
@@ -159,11 +159,12 @@ def claim_record(
     LookAhead
         A past forecast would rest on what became known after it.
     """
-    claim = read_claim(statement)
+    claim = read_claim(statement).going_on()
     last_day = cutoff.last_moment_day
     check(claim, last_day)
     known = known_rows(claim.sources, cutoff.text, root)
     now = known.as_of(last_day)
+    claim = observed(claim, now)
     forecaster = open_forecaster(known)
     today = forecaster.forecast(claim, now, last_day)
     days = earlier_days(claim, last_day, known.first_day(claim.sources), most=most)

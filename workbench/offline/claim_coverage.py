@@ -10,7 +10,6 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import check
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.readings.slots import SlotReading
-from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.known_series import data_end
 
 #: What mends most refusals: a model that reads any text.
@@ -47,13 +46,14 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim
     if claim is None:
-        unknown = [each for each in reading.series if not each.startswith("embedded:")]
+        unknown = [each for each in reading.series if ":" not in each]
         reason = (
             f"no source here holds {' or '.join(unknown)}"
             if unknown
             else f"the key-free analyst cannot treat this relation yet ({reading.relation})"
         )
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
+    claim = claim.going_on()
     first, last = claim.about.first, data_end(claim.about)
     fix = (
         {"model": ANY_MODEL}
@@ -61,10 +61,6 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         else {"cutoff": _earlier(claim).isoformat()}
     )
     try:
-        if cutoff.live:
-            raise ClaimRefused(
-                f"the embedded data end on {DATA_END}, so the key-free analyst needs a dated cutoff before that"
-            )
         check(claim, cutoff.last_moment_day)
     except ClaimRefused as refused:
         return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
