@@ -10,6 +10,7 @@ from types import MappingProxyType
 
 from proxies.catalogue.loader import Catalogue, load_catalogue
 from proxies.errors import ParameterInvalid
+from proxies.secret_registry import SECRETS
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -86,12 +87,14 @@ class ProxySettings:
         for source in load_catalogue(catalogue_folder, _compiled(cache_path)).sources():
             if source.key and environ.get(source.key.variable, "").strip():
                 keys[source.name] = environ[source.key.variable].strip()
+                SECRETS.add(keys[source.name])
             variable = f"WORKBENCH_UPSTREAM_{source.upstream}"
             if source.upstream and environ.get(variable, "").strip():
                 url = environ[variable].strip().rstrip("/")
                 if not url.startswith(("http://", "https://")):
                     raise ParameterInvalid(f"{variable} must be an http or https URL, not {url!r}")
                 upstreams[source.name] = url
+                SECRETS.add_address(url)
         network = environ.get("WORKBENCH_NETWORK", "").strip().lower() or "on"
         if network not in ("on", "off"):
             raise ParameterInvalid(f"WORKBENCH_NETWORK is on or off, not {network[:40]!r}")

@@ -154,6 +154,50 @@ def test_every_setting_is_on_the_page(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(asked) == 1 and "settings:" in page.line.value
 
 
+def test_a_reading_is_chosen_on_every_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import workbench as wb
+    from workbench.cli.run.analyze import app
+    from workbench.cli.run.claim_choice import read
+    from workbench.magics import proposition_parser, read_parser
+    from workbench.mcp.mcp_tools import ReadArguments
+    from workbench.questions.readings.choice import READING
+    from workbench.widgets import home_page
+
+    said = {each.help for each in typer.main.get_command(app).params if "--reading" in each.opts}  # type: ignore[attr-defined]
+    assert said == {READING.text} and "reading" in inspect.signature(read).parameters
+    for parser in (proposition_parser(), read_parser()):
+        assert READING.text in {each.help for each in parser._actions if each.dest == "reading"}
+    assert ReadArguments.model_json_schema()["properties"]["reading"]["description"] == READING.text
+    assert all("reading" in inspect.signature(each).parameters for each in (wb.analyze, wb.read))
+    asked: list[list[str]] = []
+    monkeypatch.setattr(home_page, "plan_elsewhere", lambda *words: asked.append(words[-1]) or "x")
+    page = home_page.Home(tmp_path, environ={})
+    page.poller.stop()
+    page.claim.value = "WTI above 80 by year end 2018"
+    assert page.plan.disabled and [each.description for each in page.readings.children if hasattr(each, "click")] == [
+        "WTI crude oil closes above 80 on 2018-12-31",
+        "WTI crude oil closes at or above 80 at least once through 2018-12-31",
+    ]  # fmt: skip
+    page.readings.children[-1].click()
+    assert (
+        not page.plan.disabled
+        and "Read as: WTI crude oil closes at or above 80" in page.readings.children[0].value
+    )
+    page._plan()
+    assert asked[0][-2:] == ["--reading", "2"]
+    page.cutoff.value = "2019-06-01"
+    (remedy,) = [
+        each for each in page.readings.children if getattr(each, "description", "").startswith("Use ")
+    ]
+    assert page.plan.disabled and "already settled" in page.line.value
+    remedy.click()
+    assert page.cutoff.value == "2018-07-01" and not page.plan.disabled
+    page.claim.value = "WTI above 80 by end 2018"
+    assert page.plan.disabled, "another text has been read as nothing yet"
+    page.model.value = "openai/gpt"
+    assert not page.plan.disabled and page.line.value == ""
+
+
 #: Screens, where no kind of edit is spelt by hand; the page's own controls know more than a value.
 SCREENS = ("workbench/cli/answers/whatif.py", "workbench/magics.py", "workbench/api/run_handle.py", "workbench/mcp/mcp_tools.py")  # fmt: skip
 

@@ -8,6 +8,7 @@
     %whatif P2.1=0 P3=40%      # options as of `workbench whatif`: --remove, --weight, --pin, --scenario, ...
     %proof P2.1                # the notebook behind a leaf
     %run_of RUN                # an earlier run
+    %read VIX over 20 by year end --cutoff 2018-06-30   # what a claim is taken to say; --reading N chooses
 
 ``%%proposition`` and ``%run_of`` leave the analysis in the variable ``analysis``, which the others are about; without one they
 are about the newest run.
@@ -23,17 +24,23 @@ from workbench.api import (
     WhatIfView,
     analyze,
     open_run,
+    read,
 )
+from workbench.api.python_terms import python_terms
 from workbench.blocking import run_blocking
 from workbench.engine.named_settings import merged, read_settings, setting_of, settings_by_name
 from workbench.errors import UsageError
+from workbench.models.model_options import OFFLINE
+from workbench.questions.readings.choice import READING
 from workbench.requests import fields_of
+from workbench.views.reading_documents import reading_lines
 from workbench.whatif.edit_request import WhatIfRequest
 
 _FORMS = {
     "%%proposition": "write %%proposition --cutoff 2018-06-30 and the claim below it",
     "%whatif": "write %whatif P2.1=0.25, several with spaces between, options as of `workbench whatif`",
     "%proof": "write %proof P2.1",
+    "%read": "write %read VIX over 20 by year end --cutoff 2018-06-30",
 }
 
 
@@ -63,6 +70,7 @@ def proposition_parser() -> _Parser:
     parser = _parser("%%proposition")
     parser.add_argument("--cutoff", required=True)
     parser.add_argument("--plan-only", action="store_true")
+    parser.add_argument("--reading", type=int, metavar=READING.form, help=READING.text)
     parser.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", dest="named")
     for each in settings_by_name().values():
         option = setting_of(each).option
@@ -71,6 +79,16 @@ def proposition_parser() -> _Parser:
         elif option and each.shape == "value":
             kind = each.bare if each.bare in (int, float) else str
             parser.add_argument(option, dest=each.name, type=kind, default=argparse.SUPPRESS)
+    return parser
+
+
+def read_parser() -> _Parser:
+    """Return what reads the line of ``%read``."""
+    parser = _parser("%read")
+    parser.add_argument("text", nargs="+")
+    parser.add_argument("--cutoff", default="now")
+    parser.add_argument("--model", default=OFFLINE)
+    parser.add_argument("--reading", type=int, metavar=READING.form, help=READING.text)
     return parser
 
 
@@ -93,7 +111,7 @@ def what_if_parser(model: type[WhatIfRequest] = WhatIfRequest) -> _Parser:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Register ``%%proposition``, ``%whatif``, ``%proof`` and ``%run_of``."""
+    """Register ``%%proposition``, ``%whatif``, ``%proof``, ``%run_of`` and ``%read``."""
 
     def present() -> "Analysis":
         analysis = shell.user_ns.get("analysis")
@@ -120,6 +138,13 @@ def load_ipython_extension(shell: Any) -> None:
         shell.user_ns["analysis"] = analysis
         return analysis
 
+    def read_line(line: str) -> None:
+        options = _parsed_line(read_parser(), line)
+        text = " ".join(options.pop("text"))
+        for each in reading_lines(read(text, **options), python_terms):
+            print(each)
+
+    shell.register_magic_function(read_line, "line", "read")
     shell.register_magic_function(proposition, "cell", "proposition")
     shell.register_magic_function(what_if, "line", "whatif")
     shell.register_magic_function(proof, "line", "proof")

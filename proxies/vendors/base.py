@@ -13,7 +13,6 @@ from proxies.catalogue.loader import Endpoint, SourceInfo
 from proxies.catalogue.schema import NoneReply
 from proxies.errors import MissingKey, ProxyError, SchemaDrift, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
-from proxies.fetch.key_mask import KeyEchoed, KeyMask
 from proxies.fetch.transport import (
     HttpRequest,
     HttpResponse,
@@ -24,6 +23,7 @@ from proxies.fetch.transport import (
 from proxies.fetch.worker import LARGE
 from proxies.json_text import read_json
 from proxies.ledger import UNREAD
+from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
 from proxies.vendors.codecs import CODECS
 
@@ -48,7 +48,6 @@ class HttpSource:
         self.info = info
         self._settings = settings
         self._secret = settings.keys.get(info.name, "")
-        self._mask = KeyMask(self._secret)
         self._transport = RetryingTransport(
             source=info.name,
             transport=transport or self.transport(),
@@ -85,7 +84,7 @@ class HttpSource:
 
         A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
         """
-        response = await self._masked(await self._transport.send(request))
+        response = await self._without_key(await self._transport.send(request))
         if len(response.body) >= unread and 200 <= response.status < 300:
             return UNREAD, response.body
         payload, broken = _parse(response.body)
@@ -101,15 +100,20 @@ class HttpSource:
             )
         return payload, response.body
 
-    async def _masked(self, response: HttpResponse) -> HttpResponse:
-        """The response without our key, before anything reads, keeps or passes on its body."""
-        try:
-            if len(response.body) < LARGE:
-                body = self._mask(response.body)
-            else:
-                body = await asyncio.to_thread(self._mask, response.body)
-        except KeyEchoed:
-            raise SourceRejected(f"{self.name} sent its key back in the answer, which is not read") from None
+    async def _without_key(self, response: HttpResponse) -> HttpResponse:
+        """The response if it does not hold our key; an answer that does is refused, a complaint is cleaned."""
+        if not self._secret:
+            return response
+        if len(response.body) < LARGE:
+            echoed = SECRETS.held_in(response.body, only=(self._secret,))
+        else:
+            echoed = await asyncio.to_thread(SECRETS.held_in, response.body, only=(self._secret,))
+        if not echoed:
+            return response
+        # data are never altered: a cell would compute with rows that nobody published
+        if 200 <= response.status < 300 or len(response.body) >= LARGE:
+            raise SourceRejected(f"{self.name} sent its key back in the answer, which is not read")
+        body = SECRETS.clean(response.body.decode("utf-8", "replace")).encode()
         return replace(response, body=body)
 
     def transport(self) -> Transport:

@@ -43,7 +43,7 @@ class WaybackSource(HttpSource):
         """The raw answer as rows."""
         request = self.http_request(endpoint, params)
         if endpoint.path == PAGE:
-            rows = self._page(endpoint, await self._masked(await self._transport.send(request)), params)
+            rows = self._page(endpoint, await self._without_key(await self._transport.send(request)), params)
         else:
             payload, _ = await self.exchange(endpoint, request)
             rows = _captures(payload)

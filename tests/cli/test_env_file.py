@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.catalogue import load_catalogue
+from proxies.secret_registry import is_key_name
 from tests.command_line import run_cli
 from tests.fakes.upstream import Sent, Upstream
-from workbench.cli.env_file import LARGEST_BYTES, is_key_name, load_keys
+from workbench.cli.env_file import LARGEST_BYTES, load_keys
 from workbench.engine.access import outage
 
 KEY = "the-callers-own-key-0123456789"

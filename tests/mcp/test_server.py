@@ -28,6 +28,7 @@ TOOLS = {
     "open_page",
     "call_api",
     "api_docs",
+    "read_claim",
     "list_runs",
     "read_tree",
     "read_proof",

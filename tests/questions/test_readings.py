@@ -18,6 +18,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
 from workbench.errors import ClaimRefused, UsageError
 from workbench.models.model_options import OFFLINE
+from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
 from workbench.questions.claims import Claim
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
@@ -26,7 +27,7 @@ from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import stored_claim
 from workbench.store import Store
-from workbench.views.reading_documents import reading_document, reading_lines
+from workbench.views.reading_documents import reading_lines
 
 ROOT = Path(__file__).resolve().parents[2]
 #: The half that somebody wrote who had not seen the reader, frozen before it was run.
@@ -206,19 +207,43 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
 @pytest.mark.parametrize(
     ("text", "cutoff", "reason", "fix"),
     [
-        ("AAPL above 250 on 2018-12-31", "2018-06-30", "no source here holds AAPL", "model"),
-        ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", "model"),
-        ("The VIX closes above 20 on 2018-12-31", "now", "already settled at the cutoff", "cutoff"),
-        ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", "cutoff"),
-        ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", "cutoff"),
+        ("Apple above 250 on 2018-12-31", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
+        ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
+        ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
+        ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
+        ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),
+        ("The VIX closes above 20 on 2012-12-31", "2012-06-30", "no value of the VIX is visible", {"model": "PROVIDER/NAME"}),
+        ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-10"}),
+        ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2016-12-31"}),
+        ("The S&P 500 closes 5 % or more below its 2018-09-28 close at least once through 2018-12-24", "2018-12-20", "has made it true", {"cutoff": "2018-09-28"}),
     ],
-)
-def test_what_cannot_be_treated_says_what_would_help(text: str, cutoff: str, reason: str, fix: str) -> None:
+)  # fmt: skip
+def test_what_cannot_be_treated_says_what_would_help(
+    text: str, cutoff: str, reason: str, fix: dict[str, str]
+) -> None:
     instant = Cutoff.parse(cutoff)
-    document = reading_document(read(text, JUNE), instant, OFFLINE)
-    if document["best"] is None:
-        document = reading_document(read(text.replace("AAPL", "Apple"), JUNE), instant, OFFLINE)
-    assert not document["coverage"]["treatable"]
-    assert reason in document["coverage"]["reason"] and fix in document["coverage"]["fix"]
+    readings = read(text, JUNE)
+    document = reading_document(readings, instant, OFFLINE)
+    assert not document["coverage"]["treatable"] and document["coverage"]["fix"] == fix
+    assert reason in document["coverage"]["reason"]
     assert any("Cannot be treated" in line for line in reading_lines(document))
-    assert reading_document(read(text, JUNE), instant, "openai/gpt")["coverage"]["treatable"]
+    assert reading_document(readings, instant, "openai/gpt")["coverage"]["treatable"]
+    if "cutoff" in fix:
+        assert coverage(readings.best, Cutoff.parse(fix["cutoff"]), OFFLINE).treatable
+
+
+def test_the_day_before_the_first_usable_cutoff_it_is_refused() -> None:
+    best = read("The VIX closes above 20 on 2015-12-31", JUNE).best
+    assert coverage(best, Cutoff.parse("2015-07-10"), OFFLINE).treatable
+    assert not coverage(best, Cutoff.parse("2015-07-09"), OFFLINE).treatable
+
+
+@pytest.mark.parametrize("reading", [1, 2])
+def test_a_claim_is_covered_before_it_is_opened(reading: int) -> None:
+    text, cutoff = "WTI above 80 by year end 2018", Cutoff.parse("2018-06-30")
+    asked = claim_to_ask(text, cutoff, OFFLINE, number=reading)
+    assert asked.reading == read(text, date(2018, 7, 1)).choices[reading - 1]
+    with pytest.raises(UntreatableClaim, match="can be asked with --cutoff 2018-07-01") as refused:
+        claim_to_ask(text, Cutoff.parse("2019-02-01"), OFFLINE, number=reading)
+    assert refused.value.document["coverage"]["fix"] == {"cutoff": "2018-07-01"}
+    assert claim_to_ask(text, Cutoff.parse("2019-02-01"), "openai/gpt").statement == text

@@ -18,6 +18,7 @@ CALLS = {
     "export": "analysis.export",
     "import": "wb.import_run",
     "import --review": "analysis.take_review",
+    "read": "wb.read",
     "reground": "analysis.reground",
     "resolve": "analysis.resolve",
     "resume": "wb.resume",

@@ -23,7 +23,7 @@ from workbench.engine.run_settings import with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.errors import UsageError
 from workbench.models.model_options import OFFLINE
-from workbench.questions.readings.choice import day_of, read_for_run
+from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read as read_text
 from workbench.reports.note_page import write_report
 from workbench.requests import described, keywords_of, takes
@@ -81,6 +81,7 @@ async def analyze(
     """
     # Imported here and in most functions below, so that `import workbench` loads neither kernels nor pandas.
     from proxies.asof.clock import Cutoff
+    from workbench.offline.claim_coverage import claim_to_ask
 
     settings = with_preset(preset, **options)
     place = worker_place(workers, trust_cluster=trust_cluster)
@@ -95,7 +96,7 @@ async def analyze(
             workers=workers_at(place),
             note=write_report,
         ) as engine:
-            claim = read_for_run(statement, instant, key_free=settings.model == OFFLINE, number=reading)
+            claim = claim_to_ask(statement, instant, settings.model, number=reading)
             await engine.check(claim.statement, instant, settings)
             keyed = replace(settings, keyed=engine.keyed)
             run_id = new_run(store, claim.statement, instant, keyed, read_as=claim.read_as)
@@ -107,7 +108,9 @@ async def analyze(
 
 
 @in_python_terms
-def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, Any]:
+def read(
+    text: str, *, cutoff: str = "now", model: str = OFFLINE, reading: int | None = None
+) -> dict[str, Any]:
     """Return what a claim in words is taken to say, and whether ``model`` can treat it; nothing is asked or started.
 
     Parameters
@@ -118,6 +121,8 @@ def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, A
         A date, an instant, or ``"now"``: what "by year end" is counted from.
     model : str
         The model that is to treat it.
+    reading : int, optional
+        Which of several readings ``coverage`` is of, from 1.
 
     Returns
     -------
@@ -127,10 +132,10 @@ def read(text: str, *, cutoff: str = "now", model: str = OFFLINE) -> dict[str, A
     """
     # The resolver's calendar comes with pandas, which `import workbench` need not wait for.
     from proxies.asof.clock import Cutoff
-    from workbench.views.reading_documents import reading_document
+    from workbench.offline.claim_coverage import reading_document
 
     instant = Cutoff.parse(cutoff)
-    return reading_document(read_text(text, day_of(instant)), instant, model)
+    return reading_document(read_text(text, day_of(instant)), instant, model, reading)
 
 
 @takes(

@@ -16,6 +16,7 @@ import orjson
 import typer
 
 from proxies.errors import CatalogueError, ProxyError, Refused
+from proxies.secret_registry import SECRETS
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.cli.signals import drop_unread_output
 from workbench.environment import home_from
@@ -83,7 +84,7 @@ def emit_json(value: Any) -> None:
     except TypeError:
         # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
         text = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
-    sys.stdout.write(json_printable(text) + "\n")
+    sys.stdout.write(json_printable(SECRETS.clean(text)) + "\n")
     sys.stdout.flush()
 
 
@@ -92,13 +93,14 @@ def echo(text: str, *, whole: bool = False) -> None:
 
     Lines of thousands of characters are cut, and a last line says so; not those of a ``whole`` document.
     """
+    text = SECRETS.clean(text)
     sys.stdout.write((printable(text) if whole else brief_lines(printable(text))) + "\n")
     sys.stdout.flush()
 
 
 def say(text: str) -> None:
     """Print a message for the person on stderr."""
-    sys.stderr.write(printable(text) + "\n")
+    sys.stderr.write(printable(SECRETS.clean(text)) + "\n")
     sys.stderr.flush()
 
 

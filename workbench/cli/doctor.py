@@ -29,10 +29,7 @@ def doctor(
     facts = []
     for name, value in report.items():
         if isinstance(value, dict):
-            facts += [
-                (f"{name}: {key}", _source_line(item) if name == "sources" else item)
-                for key, item in value.items()
-            ]
+            facts += [(f"{name}: {key}", _LINES.get(name, str)(item)) for key, item in value.items()]
         elif isinstance(value, list):
             # One line each: a refusal of the machine is a sentence.
             facts += [(name if place == 0 else "", item) for place, item in enumerate(value or ["none"])]
@@ -41,6 +38,14 @@ def doctor(
     show_fields(facts)
 
 
+def _key_line(key: dict[str, str]) -> str:
+    """Whose key is used: where it came from, and enough of its hash to compare with another's."""
+    return f"sha256 {key['hash']}..., from {key['origin']}"
+
+
 def _source_line(check: dict[str, str]) -> str:
     """One source's check as a line: what it said, or what it was asked."""
     return f"{check['verdict']}: {check['says'] or check['endpoint']}"
+
+
+_LINES = {"sources": _source_line, "keys": _key_line}

@@ -5,45 +5,15 @@ where a key is sent, which certificates or proxies are trusted, or what Python l
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterator, MutableMapping
 from io import StringIO
 from pathlib import Path
 
+from proxies.secret_registry import SECRETS, is_key_name
+
 LARGEST_BYTES = 65_536
 _MOST_NAMES = 20
-
-#: How nearly every provider that LiteLLM documents names its key, and how all our data sources do.
-_KEY_NAME = re.compile(r"(?!WORKBENCH_)[A-Z][A-Z0-9_]*_(API_KEY|APIKEY|API_TOKEN)")
-
-#: Keys of providers that LiteLLM documents under other names. Not here: names of files with credentials
-#: (GOOGLE_APPLICATION_CREDENTIALS, VERTEX_CREDENTIALS), because such a file says itself where its keys are sent.
-_OTHER_KEY_NAMES = frozenset(
-    {
-        "AIMLAPI_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AZURE_AD_TOKEN",
-        "COMETAPI_KEY",
-        "FIREWORKS_AI_TOKEN",
-        "FRIENDLI_TOKEN",
-        "HF_TOKEN",
-        "SCW_SECRET_KEY",
-        "SNOWFLAKE_JWT",
-        "TOGETHER_AI_TOKEN",
-        "WATSONX_TOKEN",
-        "WATSONX_ZENAPIKEY",
-    }
-)
-
-
-def is_key_name(name: str) -> bool:
-    """Whether an environment variable holds a key and nothing but a key, judged by its name."""
-    return name in _OTHER_KEY_NAMES or _KEY_NAME.fullmatch(name) is not None
 
 
 def load_keys(path: Path, environ: MutableMapping[str, str]) -> list[str]:
@@ -68,6 +38,7 @@ def load_keys(path: Path, environ: MutableMapping[str, str]) -> list[str]:
         elif is_key_name(name) and value.isprintable():
             if value.strip():
                 environ[name] = value
+                SECRETS.add(value, name=name, origin=str(path))
         else:
             ignored.append(name)
     return [_refused_names(path, ignored)] if ignored else []

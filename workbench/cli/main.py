@@ -14,6 +14,7 @@ from typing import Any
 
 import typer
 
+from proxies.secret_registry import clean_log_records
 from workbench.cli.answers import ANNOTATE, CRITIQUE
 from workbench.cli.common import echo, say
 from workbench.cli.env_file import load_keys
@@ -134,6 +135,7 @@ _INTERRUPTED = 130  # what typer's own main makes of Ctrl-C in a command
 
 
 def _main() -> None:
+    clean_log_records()
     for complaint in load_keys(Path(".env"), os.environ):
         say(f"workbench: {complaint}")
     # no Python that is started from here may import from the current folder: it may be somebody else's

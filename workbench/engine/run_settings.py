@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal, get_args
 
+from proxies.secret_registry import SECRETS
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.errors import UsageError
@@ -386,6 +387,7 @@ class RunSettings:
             if variable not in environ:
                 raise UsageError(f"the header {name} is read from {variable}, which is not set")
             headers[name] = environ[variable]
+            SECRETS.add(environ[variable])
         return {
             "roles": self.models,
             "fallback": self.fallback,

@@ -15,7 +15,11 @@ from workbench.mcp.client_data import DataAccess
 from workbench.mcp.proofs import proof_document
 from workbench.mcp.proposals import Proposals
 from workbench.mcp.visible_runs import VisibleRuns
+from workbench.models.model_options import OFFLINE
+from workbench.offline.claim_coverage import reading_document
 from workbench.propositions.edits import Edit
+from workbench.questions.readings.choice import READING, day_of
+from workbench.questions.readings.read import read
 from workbench.requests import fields_of
 from workbench.store import Store, utc_now
 from workbench.synthesis.whatif.apply_edits import play
@@ -59,6 +63,14 @@ class DocumentationArguments(_Arguments):
 
     paths: Annotated[list[str], Field(max_length=25, description="Pages of these endpoints.")] = []
     words: Annotated[str, Field(max_length=400, description="Or: endpoints that match these words.")] = ""
+
+
+class ReadArguments(_Arguments):
+    """Arguments of ``read_claim``."""
+
+    text: Annotated[str, Field(min_length=1, max_length=2000, description="A claim in plain words.")]
+    model: Annotated[str, Field(max_length=200, description="The model that is to treat it.")] = OFFLINE
+    reading: Annotated[int | None, READING] = None
 
 
 class RunsArguments(_Arguments):
@@ -174,6 +186,12 @@ class Tools:
                 answer=self._api_docs,
             ),
             McpTool(
+                name="read_claim",
+                about="What a claim in words is taken to say at the cutoff, in one reading or several, and whether it can be treated.",
+                arguments=ReadArguments,
+                answer=self._read_claim,
+            ),
+            McpTool(
                 name="list_runs",
                 about="The analyses that can be read: id, claim, cutoff and probability of each.",
                 arguments=RunsArguments,
@@ -231,6 +249,12 @@ class Tools:
 
     async def _api_docs(self, arguments: DocumentationArguments) -> Any:
         return self._data.documentation(arguments.paths, arguments.words)
+
+    async def _read_claim(self, arguments: ReadArguments) -> Any:
+        cutoff = self._runs.cutoff
+        readings = read(arguments.text, day_of(cutoff))
+        document = reading_document(readings, cutoff, arguments.model, arguments.reading)
+        return {"readings": [each.document() for each in readings.choices], **document}
 
     async def _list_runs(self, arguments: RunsArguments) -> Any:
         return {"runs": self.list_runs(arguments.search, arguments.limit)}

@@ -9,6 +9,7 @@ from mcp.server.lowlevel import Server
 from pydantic import ValidationError
 
 from proxies.remedies import Remedied
+from proxies.secret_registry import SECRETS
 from workbench.errors import UsageError
 from workbench.mcp.mcp_terms import for_client
 from workbench.mcp.mcp_tools import McpTool, Tools
@@ -92,7 +93,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         except Remedied as error:
             raise MCPError(
                 code=types.INVALID_PARAMS,
-                message=printable_line(for_client(error), 2000) or type(error).__name__,
+                message=printable_line(SECRETS.clean(for_client(error)), 2000) or type(error).__name__,
             ) from None
         contents = types.TextResourceContents(uri=uri, mime_type="application/json", text=text)
         return types.ReadResourceResult(contents=[contents])
@@ -150,6 +151,7 @@ def _as_text(value: Any) -> str:
             f"the answer has {len(text):,} characters, at most {LONGEST_ANSWER:,} are given: ask for less"
             " (a shorter window, fewer rows, one driver)"
         )
+    text = SECRETS.clean(text)
     return printable(text) if isinstance(value, str) else json_printable(text)
 
 
@@ -161,4 +163,6 @@ def _complaint(tool: McpTool, error: ValidationError) -> str:
 
 
 def _failed(text: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=printable_line(text, 2000))], is_error=True)
+    return types.CallToolResult(
+        content=[types.TextContent(text=printable_line(SECRETS.clean(text), 2000))], is_error=True
+    )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from proxies.secret_registry import SECRETS
 from sandbox.jupyter.door import HOST, is_own_request
 from workbench.engine.record.fold import load_state
 from workbench.errors import Option, UsageError
@@ -152,6 +153,7 @@ async def _refuse(send: Callable[[_Message], Awaitable[None]], status: int, text
 def token_from(environ: Mapping[str, str] = os.environ) -> str:
     """Return the person's own token, or a new one; raises ``UsageError`` for one that could be guessed."""
     token = environ.get(TOKEN_VARIABLE)
+    SECRETS.add(token)
     if token is None:
         return secrets.token_urlsafe(32)
     if len(token) < _SHORTEST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:

@@ -1,19 +1,31 @@
-"""Whether a claim can be treated, before anything is started, and what would make it so."""
+"""Whether a claim can be treated, before anything is started, and what would make it so; every screen asks here."""
 
+from bisect import bisect_right
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from workbench.blocking import run_blocking
+from workbench.errors import ClaimRefused, Option, WorkbenchError
 from workbench.models.model_options import OFFLINE
+from workbench.offline.offline_model import open_offline
+from workbench.offline.visible_past import broker_history, visible
 from workbench.questions.claims import Claim
-from workbench.questions.decision import check
-from workbench.questions.errors import ClaimRefused
-from workbench.questions.readings.slots import SlotReading
+from workbench.questions.decision import LONGEST_DAYS, Rows, appraise, check
+from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, day_of, read_for_run
+from workbench.questions.readings.read import read
+from workbench.questions.readings.slots import Readings, SlotReading
 from workbench.questions.series.known_series import data_end
 
 #: What mends most refusals: a model that reads any text.
 ANY_MODEL = "PROVIDER/NAME"
+#: From when a claim without a start is proposed to be asked.
+_HALF_YEAR = timedelta(days=183)
+#: The last day of a cutoff is the day before it, and a month's value comes out weeks after the month: a first usable cutoff is looked
+#: for so many days further on.
+_RELEASE_DAYS = (1, 4, 8, 20, 40, 60)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,20 +37,71 @@ class Coverage:
 
     treatable: bool
     reason: str = ""
-    fix: dict[str, str] = field(default_factory=dict)
+    fix: Mapping[str, str] = field(default_factory=dict)
     first: date | None = None
     last: date | None = None
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
         days = {name: day and day.isoformat() for name, day in (("first", self.first), ("last", self.last))}
-        return {"treatable": self.treatable, "reason": self.reason, "fix": self.fix, "history": days}
+        return {"treatable": self.treatable, "reason": self.reason, "fix": dict(self.fix), "history": days}
+
+
+class UntreatableClaim(ClaimRefused):
+    """A claim that was read, and that the chosen model cannot treat; ``document`` is what `workbench.read` gives of it."""
+
+    def __init__(self, document: Mapping[str, Any]) -> None:
+        self.document = document
+        covered = document["coverage"]
+        # What a model or a date would mend, the reason of the analyst says itself.
+        cutoff = covered["fix"].get("cutoff")
+        super().__init__(
+            covered["reason"], *((" (it can be asked with ", Option("cutoff", cutoff), ")") if cutoff else ())
+        )
+
+
+def reading_document(
+    readings: Readings, cutoff: Cutoff, model: str, number: int | None = None
+) -> dict[str, Any]:
+    """Return the readings of a text with the coverage of the best, or of the one that was chosen, from 1; every screen gives it."""
+    reading = readings.best if number is None else choice_of(readings, number)
+    return {**readings.document(), "coverage": coverage(reading, cutoff, model).document()}
+
+
+def claim_to_ask(
+    text: str,
+    cutoff: Cutoff,
+    model: str,
+    *,
+    number: int | None = None,
+    first: bool = False,
+    ask: Asker | None = None,
+) -> ReadClaim:
+    """Return the claim that a run is opened with; before anything is stored or asked.
+
+    A language model is asked any text. ``number``, ``first`` and ``ask`` are as for `read_for_run`.
+
+    Raises
+    ------
+    UnclearClaim
+        Several readings, and nobody chose; of a text for the key-free analyst only.
+    UntreatableClaim
+        The key-free analyst cannot treat it.
+    UsageError
+        There is no such reading.
+    """
+    claim = read_for_run(text, cutoff, key_free=model == OFFLINE, number=number, first=first, ask=ask)
+    if model == OFFLINE and claim.reading is not None:
+        covered = coverage(claim.reading, cutoff, model)
+        if not covered.treatable:
+            raise UntreatableClaim({**read(text, day_of(cutoff)).document(), "coverage": covered.document()})
+    return claim
 
 
 def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
-    """Return whether a model can treat a reading at a cutoff; nothing is read but the calendar of the series.
+    """Return whether a model can treat a reading at a cutoff; no network is used and nothing is kept.
 
-    A language model treats any text. The key-free analyst takes claims of its grammar about the embedded series, as far as they reach.
+    A language model treats any text. Of the key-free analyst it is asked what the analyst asks itself before a run is opened.
     """
     if model != OFFLINE:
         return Coverage(treatable=True)
@@ -55,18 +118,68 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
     claim = claim.going_on()
     first, last = claim.about.first, data_end(claim.about)
-    fix = (
-        {"model": ANY_MODEL}
-        if last is not None and claim.end > last
-        else {"cutoff": _earlier(claim).isoformat()}
-    )
     try:
-        check(claim, cutoff.last_moment_day)
-    except ClaimRefused as refused:
+        if all(each.embedded for each in (claim.about, claim.against) if each is not None):
+            run_blocking(_preflight(claim, cutoff))
+        else:  # its values are of a network, which the run asks before it is opened
+            check(claim, cutoff.last_moment_day)
+    except WorkbenchError as refused:
+        usable = (
+            None
+            if first is None or last is None or claim.end > last
+            else run_blocking(_usable_cutoff(claim, cutoff))
+        )
+        fix = {"model": ANY_MODEL} if usable is None else {"cutoff": usable.isoformat()}
         return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
     return Coverage(treatable=True, first=first, last=last)
 
 
-def _earlier(claim: Claim) -> date:
-    """Return a cutoff from which the claim is still open: its start, or half a year before its end."""
-    return claim.start or claim.end - timedelta(days=183)
+async def _preflight(claim: Claim, cutoff: Cutoff) -> None:
+    await open_offline().preflight(claim.statement, cutoff.text, stages=(), free_rules=())
+
+
+async def _usable_cutoff(claim: Claim, refused: Cutoff) -> date | None:
+    """Return the cutoff nearest to a refused one at which the claim can be treated; None where there is none."""
+    latest = (claim.start or claim.end) - timedelta(days=1)
+    if refused.live or refused.last_moment_day >= latest:
+        proposed = claim.start or claim.end - _HALF_YEAR
+        if await _treatable(claim, proposed):
+            return proposed
+    rows = await visible(broker_history(None), claim.sources, Cutoff.parse(latest.isoformat()))
+    first = _first_usable(claim, rows, latest)
+    if first is None:
+        return None
+    for days in _RELEASE_DAYS:
+        if await _treatable(claim, first + timedelta(days=days)):
+            return first + timedelta(days=days)
+    return None
+
+
+async def _treatable(claim: Claim, day: date) -> bool:
+    try:
+        await _preflight(claim, Cutoff.parse(day.isoformat()))
+    except ClaimRefused:
+        return False
+    return True
+
+
+def _first_usable(claim: Claim, rows: Mapping[str, Rows], latest: date) -> date | None:
+    """Return the first day on which enough is known, by bisection: more history and a nearer end only help."""
+    days = {name: [str(row["date"]) for row in part] for name, part in rows.items()}
+
+    def enough(day: date) -> bool:
+        seen = {name: part[: bisect_right(days[name], day.isoformat())] for name, part in rows.items()}
+        try:
+            appraise(claim, seen, day, only_base=True)
+        except ClaimRefused:
+            return False
+        return True
+
+    low, high = claim.end - timedelta(days=LONGEST_DAYS), latest
+    low = max(claim.about.first or low, low)
+    if enough(low) or not enough(high):
+        return low if enough(low) else None
+    while (high - low).days > 1:
+        middle = low + (high - low) / 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high

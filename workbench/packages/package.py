@@ -18,6 +18,7 @@ import nbformat
 from proxies.asof.clock import Cutoff
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
+from proxies.secret_registry import SECRETS
 from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.manifest import run_manifest
@@ -57,6 +58,8 @@ if TYPE_CHECKING:
 FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "squiggle", "ipynb", "zip")
 #: Suffixes that name a format otherwise than by itself.
 _SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
+#: What is text may have a key taken out of it; a package may not, for its hashes.
+_TEXT_FORMATS = tuple(form for form in FORMATS if form not in ("pdf", "docx", "zip"))
 NOTE_FORMATS = ("html", "pdf", "docx", "md")
 _TEMPORARY = ".import-"
 _REPORT_LEFT_OUT = (
@@ -119,19 +122,34 @@ def export_run(
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     state = load_state(store, run_id)
+    if to in _TEXT_FORMATS:
+        data, notes = _exported(store, state, to, misfit, normalise, environ)
+        return SECRETS.clean(data.decode()).encode(), notes
+    return _exported(store, state, to, misfit, normalise, environ, signing_key() if sign else None)
+
+
+def _exported(
+    store: Store,
+    state: RunState,
+    to: str,
+    misfit: OnMisfit,
+    normalise: Normaliser,
+    environ: Mapping[str, str] | None,
+    key: "Ed25519PrivateKey | None" = None,
+) -> tuple[bytes, tuple[str, ...]]:
     if to in NOTE_FORMATS:
         return _note(note_of(store, state), to, environ or {}), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
     if to == "zip":
-        return _zip(store, state, signing_key() if sign else None), ()
+        return _zip(store, state, key), ()
     format_of(None, to)
     export: Export = export_tree(
         state.tree,
         to,
         misfit,
         normalise,
-        manifest=manifest_id(store, run_id),
+        manifest=manifest_id(store, state.run_id),
         variances=trial_moments(leaf_trials(state)),
     )
     absent = state.not_installed()
@@ -224,12 +242,13 @@ def _cutoff_in(text: str) -> str | None:
 
 def _note(note: Note, to: str, environ: Mapping[str, str]) -> bytes:
     if to == "docx":
+        _refuse_secrets(note_markdown(note).encode("utf-8", "replace"), "the note")
         from workbench.reports.note_word import note_docx  # python-docx loads for it alone
 
         return note_docx(note)
     if to == "md":
         return note_markdown(note).encode("utf-8", "replace")
-    page = note_html(note)
+    page = SECRETS.clean(note_html(note))
     return print_pdf(page, environ) if to == "pdf" else page.encode()
 
 
@@ -272,6 +291,14 @@ def _notebook(store: Store, state: RunState) -> str:
     return str(nbformat.writes(book))  # type: ignore[no-untyped-call]
 
 
+def _refuse_secrets(data: bytes, what: str) -> None:
+    """Raise ``UsageError`` for what cannot be shared: to take a key out of it would break the hashes over it."""
+    if SECRETS.held_in(data):
+        raise UsageError(
+            f"{what} holds a key that is in use here, so the run is not shared: revoke that key and export without it set"
+        )
+
+
 def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> bytes:
     folder = store.folder(state.run_id)
     memory = io.BytesIO()
@@ -283,6 +310,7 @@ def _zip(store: Store, state: RunState, key: "Ed25519PrivateKey | None") -> byte
 
         def add(name: str, path: Path) -> None:
             data = path.read_bytes()
+            _refuse_secrets(data, name)
             hashes[name] = hashlib.sha256(data).hexdigest()
             # a member keeps the time of its file; hash and member are of the same bytes, whoever writes meanwhile
             member = zipfile.ZipInfo.from_file(path, name, strict_timestamps=False)

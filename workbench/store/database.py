@@ -21,6 +21,7 @@ import orjson
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
+from proxies.secret_registry import SECRETS
 from workbench.errors import command
 from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
@@ -272,6 +273,9 @@ class Store:
         """
         # What has a column of its own is not repeated in the text; the import of a package refuses an event that does.
         data = event.model_dump(mode="json", exclude={"kind", "node", "trial"})
+        text = orjson.dumps(data).decode()
+        if SECRETS.clean(text) is not text:
+            text = orjson.dumps(SECRETS.clean_values(data)).decode()
         with self.transaction() as db:
             if guard is not None:
                 guard(self.events(run_id))
@@ -286,7 +290,7 @@ class Store:
                 event.node,
                 event.trial,
                 VERSION,
-                orjson.dumps(data).decode(),
+                text,
             )
             return insert_row(db, "events", values)
 

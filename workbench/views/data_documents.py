@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from proxies.catalogue.schema import RESIDUALS
 from proxies.errors import CutoffRefused
 from proxies.ledger import Address
 from proxies.live_check import check_sources
+from proxies.secret_registry import SECRETS
 from workbench.engine.access.own_web import open_own_web
 from workbench.engine.manifest import packages
 from workbench.environment import catalogue_of, home_from, proxy_settings
 from workbench.errors import UsageError
+from workbench.models.model_list import KEYS
 from workbench.store import ApiLedger, Store
 from workbench.version import __version__
 
@@ -183,6 +185,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
         "isolation_refused": list(probe.refused),
         "memory": probe.memory,
         "keys_set": sorted(name for name in key_names if environ.get(name)),
+        "keys": _key_origins(key_names),
         "kernelspec": KernelSpecManager()
         .find_kernel_specs()
         .get("analyst", "not installed: reinstall the package"),
@@ -190,6 +193,13 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
         "packages": packages(),
         **({"sources": await _live_sources(environ, home)} if live else {}),
     }
+
+
+def _key_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Whose key is used, by its variable, models' keys too: where it came from and the beginning of its hash."""
+    models = {name for variables in KEYS.values() for name in variables}
+    origins = {name: SECRETS.origin(name) for name in sorted({*names, *models})}
+    return {name: asdict(origin) for name, origin in origins.items() if origin is not None}
 
 
 async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dict[str, Any]]:

@@ -1,26 +1,20 @@
-"""What was read of a claim, and whether it can be treated, as a document and as lines; every screen shows these."""
+"""What was read of a claim, and whether it can be treated, as lines for a person."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from proxies.asof.clock import Cutoff
-from workbench.offline.claim_coverage import coverage
-from workbench.questions.readings.slots import Readings
+from proxies.remedies import Option, Terms, shell_terms
 
 
-def reading_document(readings: Readings, cutoff: Cutoff, model: str) -> dict[str, Any]:
-    """Return the readings of a text with the coverage of the best; ``read --json``, `workbench.read` and MCP give it."""
-    covered = coverage(readings.best, cutoff, model)
-    return {**readings.document(), "coverage": covered.document()}
-
-
-def reading_lines(document: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a document for a person.
+def reading_lines(document: Mapping[str, Any], terms: Terms = shell_terms) -> list[str]:
+    """Return the lines of a document for a person; ``terms`` words what would help, as its screen does it.
 
     Examples
     --------
     >>> from datetime import date
     >>> from workbench.questions.readings.read import read
+    >>> from proxies.asof.clock import Cutoff
+    >>> from workbench.offline.claim_coverage import reading_document
     >>> found = read("VIX above 20 on 2018-12-31", date(2018, 6, 30))
     >>> reading_lines(reading_document(found, Cutoff.parse("2018-06-30"), "offline/analyst"))
     ['Read as: The VIX closes above 20 on 2018-12-31']
@@ -43,4 +37,5 @@ def reading_lines(document: Mapping[str, Any]) -> list[str]:
     covered = document["coverage"]
     if best and not covered["treatable"]:
         lines.append(f"Cannot be treated: {covered['reason']}")
+        lines += [f"It can be with {terms(Option(name, value))}" for name, value in covered["fix"].items()]
     return lines

@@ -29,8 +29,12 @@ from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.plug_points import GROUNDERS, plugin_names
 from workbench.propositions import ROOT
 from workbench.questions.errors import ANOTHER_MODEL
+from workbench.questions.grammar import read_claim
+from workbench.questions.readings.choice import day_of
+from workbench.questions.readings.read import read
 from workbench.questions.series.embedded_series import SERIES
 from workbench.store import Store
+from workbench.views.reading_documents import reading_lines
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import load_run
 from workbench.widgets import panels
@@ -38,7 +42,7 @@ from workbench.widgets.edits.edit_log import DRAFT
 from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
-from workbench.widgets.page_terms import on_page
+from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import rendered
 from workbench.widgets.run_page import Dashboard, dashboard
 
@@ -154,6 +158,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.settings.tooltip = f"NAME=VALUE, blanks between several: {', '.join(said)}"
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
+        #: How the claim is read: a line, and a button for each reading or remedy there is.
+        self.readings = box(ipywidgets.VBox, [], "wb-readings")
+        self._reading: tuple[str, int] | None = None
         self.line, self.reach = (
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
@@ -184,7 +191,11 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             [
                 style(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
-                pane("New claim", [self.claim, self.examples, options, self.line, self.reach], "wb-new"),
+                pane(
+                    "New claim",
+                    [self.claim, self.examples, options, self.readings, self.line, self.reach],
+                    "wb-new",
+                ),
                 pane(
                     "Runs",
                     [self.table],
@@ -238,25 +249,55 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
         claim = self.claim.value.strip()
         self.plan.disabled = not claim
-        self.line.value = ""
+        self.line.value, self.readings.children = "", []
         if not claim:
             return
         model, cutoff = self.model.value.strip() or OFFLINE, self.cutoff.value.strip() or "now"
         try:
-            Cutoff.parse(cutoff)
+            instant = Cutoff.parse(cutoff)
             if model.endswith("/"):
                 raise UsageError(
                     f"write which model of {model.removesuffix('/')} is to be asked, after {model}"
                 )
-            if model == OFFLINE:
-                from workbench.offline.offline_model import (
-                    claim_at,  # numpy and pandas come with it: 0.5 s that the list need not wait
-                )
-
-                claim_at(claim, cutoff)
+            self._show_readings(claim, instant, model)
         except (UsageError, CutoffRefused) as error:
             self.plan.disabled = True
             self._refuse(error)
+
+    def _show_readings(self, claim: str, cutoff: Cutoff, model: str) -> None:
+        # numpy and pandas come with it: 0.5 s that the list need not wait
+        from workbench.offline.claim_coverage import reading_document
+
+        readings = read(claim, day_of(cutoff))
+        number = self._number(claim)
+        document = reading_document(readings, cutoff, model, number)
+        covered = document["coverage"]
+        chosen = readings.best if number is None else readings.choices[number - 1]
+        said = (
+            [f"Read as: {chosen.statement}"]
+            if chosen
+            else reading_lines({**document, "others": []}, page_terms)
+        )
+        buttons = [
+            action(each.statement, partial(self._choose, claim, at))
+            for at, each in enumerate(readings.choices, start=1)
+            if each is not chosen
+        ]
+        if not covered["treatable"]:
+            self.plan.disabled = True
+            if chosen or not readings.choices:
+                self._refuse(UsageError(covered["reason"] if chosen else _why_unread(claim)))
+            day = covered["fix"].get("cutoff")
+            buttons += [action(f"Use {day}", partial(setattr, self.cutoff, "value", day))] if day else []
+        self.readings.children = [html(panels.note(line)) for line in said] + buttons
+
+    def _number(self, claim: str) -> int | None:
+        """The reading that was chosen for this text; another text has none yet."""
+        return self._reading[1] if self._reading is not None and self._reading[0] == claim else None
+
+    def _choose(self, claim: str, number: int) -> None:
+        self._reading = (claim, number)
+        self._check()
 
     def _refuse(self, error: Exception) -> None:
         """Show a refusal in the words of this page, where a model is chosen in a field and not by an option."""
@@ -287,6 +328,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         except ValueError as error:
             self._refuse(UsageError(f"settings: {error}"))
             return
+        number = self._number(self.claim.value.strip())
+        words += [] if number is None else ["--reading", str(number)]
         self.plan.disabled = True
         self.line.value = panels.note(
             "Planning: the claim is broken into drivers. No evidence is collected yet."
@@ -302,6 +345,15 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.look()
         finally:
             self.plan.disabled = False
+
+
+def _why_unread(claim: str) -> str:
+    """Return the grammar's own reason for a text of which nothing is read."""
+    try:
+        read_claim(claim)
+    except UsageError as error:
+        return str(error)
+    return "the claim cannot be read"
 
 
 def _is_in(row: Mapping[str, Any], state: str) -> bool:

@@ -21,6 +21,7 @@ from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
 from workbench.plug_points import ANALYZERS, GROUNDERS, SYNTHESIZERS, plugin_names
+from workbench.questions.readings.choice import READING
 from workbench.views.run_view import view
 
 DEMO_STATEMENT, DEMO_CUTOFF = EXAMPLES[0], EXAMPLE_CUTOFF
@@ -102,7 +103,7 @@ def analyze(
     detach: Annotated[bool, DETACH] = False,
     reading: Annotated[
         int | None,
-        typer.Option("--reading", metavar="N", help="Which reading of an ambiguous claim is meant, from 1."),
+        typer.Option("--reading", metavar=READING.form, help=READING.text),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", hidden=True, help="Ask nothing: the first reading is taken.")

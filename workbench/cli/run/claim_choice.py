@@ -1,5 +1,6 @@
 """How a claim was read, on the command line: ``read``, and the choice that ``analyze`` offers."""
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -9,10 +10,11 @@ from workbench.cli.common import JSON_OPTION, USAGE, command, command_name, echo
 from workbench.cli.run.approve import at_terminal
 from workbench.engine.run_settings import RunSettings
 from workbench.models.model_options import OFFLINE
-from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
+from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, reading_document
+from workbench.questions.readings.choice import READING, ReadClaim, UnclearClaim, choice_of, day_of
 from workbench.questions.readings.read import read as read_text
 from workbench.questions.readings.slots import Readings
-from workbench.views.reading_documents import reading_document, reading_lines
+from workbench.views.reading_documents import reading_lines
 
 
 def claim_as_read(
@@ -20,28 +22,39 @@ def claim_as_read(
 ) -> ReadClaim:
     """Return the claim to open a run for; asks on a terminal, and leaves with exit 2 where a rule would have to guess."""
     try:
-        claim = read_for_run(
+        claim = claim_to_ask(
             statement,
             cutoff,
-            key_free=settings.model == OFFLINE,
+            settings.model,
             number=reading,
             first=yes,
             ask=_person_chooses if at_terminal() and not as_json else None,
         )
     except UnclearClaim as unclear:
         document = reading_document(unclear.readings, cutoff, settings.model)
-        if as_json:
-            emit_json(document)
-        else:
+        if not as_json:
             for line in reading_lines(document):
                 say(line)
             say(f"workbench: choose one: {command_name()} analyze ... --reading 1")
-        raise typer.Exit(USAGE) from None
-    if claim.read_as is not None and claim.read_as["statement"] != statement:
+            raise typer.Exit(USAGE) from None
+    except UntreatableClaim as refused:
+        if not as_json:
+            raise
+        document = dict(refused.document)
+    else:
+        if claim.reading is not None or settings.model != OFFLINE or not as_json:
+            _say_reading(claim, statement)
+            return claim
+        document = reading_document(read_text(statement, day_of(cutoff)), cutoff, settings.model)
+    emit_json(document)
+    raise typer.Exit(USAGE)
+
+
+def _say_reading(claim: ReadClaim, typed: str) -> None:
+    if claim.read_as is not None and claim.read_as["statement"] != typed:
         say(f"Read as: {claim.read_as['statement']}")
     for note in (claim.read_as or {}).get("notes", ()):
         say(f"  {note}")
-    return claim
 
 
 def _person_chooses(readings: Readings) -> int | None:
@@ -57,6 +70,7 @@ def read(
     text: Annotated[str, typer.Argument(help="A claim in your own words.")],
     cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff: a date, an instant, or now.")] = "now",
     model: Annotated[str, typer.Option("--model", help="The model that is to treat it.")] = OFFLINE,
+    reading: Annotated[int | None, typer.Option("--reading", metavar=READING.form, help=READING.text)] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started.
@@ -64,7 +78,10 @@ def read(
     Exit 2 where it has no single reading, or one that the model cannot treat.
     """
     instant = Cutoff.parse(cutoff)
-    document: dict[str, Any] = reading_document(read_text(text, day_of(instant)), instant, model)
+    readings = read_text(text, day_of(instant))
+    if reading is not None:
+        readings = replace(readings, best=choice_of(readings, reading), others=())
+    document: dict[str, Any] = reading_document(readings, instant, model)
     if as_json:
         emit_json(document)
     else:

@@ -12,9 +12,11 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from proxies.fetch.pacing import backoff
+from proxies.secret_registry import MASK, SECRETS
 from workbench.errors import Option
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.errors import (
@@ -75,7 +77,6 @@ _PLACEHOLDER = "none-needed"
 _SECRETS = re.compile(
     r"(sk-[A-Za-z0-9_\-]{6,}|Bearer\s+[A-Za-z0-9._\-]{6,}|(?<=key=)[A-Za-z0-9_\-]{6,}|AIza[A-Za-z0-9_\-]{10,})"
 )
-_KEY_NAME = re.compile(r"(_API_KEY|_TOKEN|_SECRET|_ACCESS_KEY)$")
 
 
 def load_litellm() -> Any:
@@ -136,6 +137,8 @@ class LiteLLMModel:
         self._name = name
         self._api_base = api_base
         self._api_key = api_key
+        SECRETS.add(api_key)
+        SECRETS.add_address(api_base)
         self._retries = retries or RetrySettings()
         self._sleep = sleep
         self._jitter = jitter
@@ -411,7 +414,7 @@ class LiteLLMModel:
         """The provider's words in one line, without anything that looks like a key."""
         text = " ".join(well_formed(str(problem)).split())
         text = re.sub(r"^litellm\.\w+: ", "", text)
-        return redact(text, extra=(self._api_key,))[:600]
+        return redact(text)[:600]
 
     # --- the reply -------------------------------------------------------------------------------------------
 
@@ -428,16 +431,18 @@ class LiteLLMModel:
 
     def _reply(self, response: Any, notes: list[str], seconds: float) -> ModelReply:
         choice = response.choices[0]
-        text = text_of(choice.message)
+        # a server may write down what it was sent in a reply too; nothing of that may reach the ledger
+        text = SECRETS.clean(text_of(choice.message))
         calls, text = tool_calls_of(choice.message, text)
+        calls = tuple(replace(call, arguments=SECRETS.clean_values(call.arguments)) for call in calls)
         finish = finish_of(choice, text, calls)
         if finish == "truncated":
             notes.append("the reply was cut off at the length limit")
         if finish == "refused":
-            notes.append(f"refused: {refusal_of(choice.message)}")
+            notes.append(SECRETS.clean(f"refused: {refusal_of(choice.message)}"))
         if finish == "empty" and thoughts_of(choice.message).strip():
             # Some servers' parsers take the whole reply for thought.
-            text, finish = thoughts_of(choice.message), "complete"
+            text, finish = SECRETS.clean(thoughts_of(choice.message)), "complete"
             notes.append("the reply stood among the thoughts")
         return ModelReply(
             text=text,
@@ -486,15 +491,9 @@ def price_per_token(name: str) -> tuple[float, float] | None:
     return float(per_input or 0.0), float(per_output or 0.0)
 
 
-def redact(text: str, *, extra: tuple[str | None, ...] = ()) -> str:
-    """Return the text with keys, and every value of a key-like environment variable, replaced by ``[key]``."""
-    values = [value for value in extra if value]
-    # A shorter value would be cut out of ordinary words.
-    values += [value for name, value in os.environ.items() if _KEY_NAME.search(name) and len(value) >= 6]
-    # Longest first: a value that begins another would be replaced inside it and leave the rest of the key readable.
-    for value in sorted(values, key=len, reverse=True):
-        text = text.replace(value, "[key]")
-    return _SECRETS.sub("[key]", text)
+def redact(text: str) -> str:
+    """Return the text with every secret in use, and what looks like a key, replaced by ``[key]``."""
+    return _SECRETS.sub(MASK, SECRETS.clean(text))
 
 
 def _asks_for_key(text: str) -> bool:

@@ -10,7 +10,10 @@ from workbench.errors import ClaimRefused, Option, UsageError, command
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
+from workbench.requests import Says
 
+#: The argument of every screen that opens a run or reads a claim.
+READING = Says(text="Which reading of an ambiguous claim is meant, from 1.", form="N")
 #: Asks a person for one of several readings; returns its number from 1, or None where nobody answers.
 Asker = Callable[[Readings], int | None]
 
@@ -36,6 +39,7 @@ class ReadClaim:
 
     statement: str
     read_as: Mapping[str, Any] | None
+    reading: SlotReading | None = None
 
 
 def day_of(cutoff: Cutoff) -> date:
@@ -79,7 +83,18 @@ def read_for_run(
             raise UnclearClaim(readings)
         return ReadClaim(statement=text, read_as=None)
     statement = reading.statement if key_free and not _accepted(text, reading) else text
-    return ReadClaim(statement=statement, read_as={"text": text, **reading.document()})
+    return ReadClaim(statement=statement, read_as={"text": text, **reading.document()}, reading=reading)
+
+
+def choice_of(readings: Readings, number: int) -> SlotReading:
+    """Return the reading of this number, from 1; raises ``UsageError`` where there is none."""
+    choices = readings.choices
+    if not 1 <= number <= len(choices):
+        raise UsageError(
+            f"there is no reading {number}: the claim has {len(choices) or 'none'}; see ",
+            command("read", readings.text),
+        )
+    return choices[number - 1]
 
 
 def _reading_taken(
@@ -87,12 +102,7 @@ def _reading_taken(
 ) -> SlotReading | None:
     choices = readings.choices
     if number is not None:
-        if not 1 <= number <= len(choices):
-            raise UsageError(
-                f"there is no reading {number}: the claim has {len(choices) or 'none'}; see ",
-                command("read", readings.text),
-            )
-        return choices[number - 1]
+        return choice_of(readings, number)
     if readings.best is not None or not choices:
         return readings.best
     if first:

@@ -76,7 +76,11 @@ class SlotReading:
 
 def claim_data(claim: Claim) -> dict[str, Any]:
     """Return a claim as JSON holds it; `stored_claim` reads it."""
-    values = {each.name: getattr(claim, each.name) for each in fields(claim) if each.name != "notes"}
+    values = {
+        each.name: getattr(claim, each.name)
+        for each in fields(claim)
+        if each.compare and each.name != "notes"
+    }
     return {name: value.isoformat() if isinstance(value, date) else value for name, value in values.items()}
 
 
