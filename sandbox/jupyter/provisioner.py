@@ -3,17 +3,20 @@
 Registered as ``analyst-sandbox`` (entry point ``jupyter_client.kernel_provisioners``); `kernels/analyst/kernel.json` names
 it. Such a kernel has no cutoff until one is declared: by a launch option (``cutoff=`` of `start_kernel`, the variable
 ``ANALYST_CUTOFF`` of its environment, or ``config`` in kernel.json) or by ``%cutoff DATE`` in a cell. Until then every
-data call is refused; a later declaration can only be earlier.
+data call is refused; a later declaration can only be earlier. A proof in the folder of its run starts with the cutoff and the source
+that its cells had.
 """
 
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from jupyter_client.provisioning.provisioner_base import KernelProvisionerBase
 from traitlets import Unicode
@@ -23,10 +26,12 @@ from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.home import home_from
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
+from sandbox.cell_library import CellLibrary, named_library
 from sandbox.kernels.forkserver import fork_server
 from sandbox.kernels.kernel import CHANNELS, Endpoints, Kernel, start_kernel
 from sandbox.kernels.probe import probed
 from sandbox.limits.memory import guard_memory
+from sandbox.record.journal import read_lines
 from sandbox.types import Limits
 from sandbox.wire import WireServer
 
@@ -95,6 +100,40 @@ def broker_thread() -> BrokerThread:
         if _broker_thread is None:
             _broker_thread = BrokerThread()
         return _broker_thread
+
+
+class ProofBefore(NamedTuple):
+    """What the cells of a proof were run with: the source that they import, and the cutoff."""
+
+    library: CellLibrary | None = None
+    cutoff: str = ""
+
+
+def proof_before(cwd: object, environment: Mapping[str, str]) -> ProofBefore:
+    """Return with what the cells of a proof that a person opens were run; a kernel is started in the folder of its notebook.
+
+    Parameters
+    ----------
+    cwd : path or None
+        Where the kernel is started: of a run's proofs the journals lie beside that folder.
+    environment : mapping
+        ``JPY_SESSION_NAME``: the notebook, as Jupyter's server says it. Without one any journal of the run serves.
+
+    Raises ``JournalBroken`` where the source was altered.
+    """
+    folder = Path(str(cwd or ".")).resolve().parent / "sessions"
+    # ``P2.1.t2.ipynb`` is of the journals ``P2.1.2.ATTEMPT.jsonl``, and ``P2.1.ipynb`` of ``P2.1.1.ATTEMPT.jsonl``.
+    node, _, trial = Path(environment.get("JPY_SESSION_NAME", "")).stem.partition(".t")
+    wanted = re.compile(rf"{re.escape(node)}\.{trial or 1}\.\d+\.jsonl" if node else r".*\.jsonl")
+    journals = [path for path in folder.glob("*.jsonl") if wanted.fullmatch(path.name)]
+    if not journals:
+        return ProofBefore()
+    lines = read_lines(max(journals, key=lambda path: path.stat().st_mtime))
+    named = named_library(lines)
+    opened = next((line.get("metadata") or {} for line in lines if line.get("kind") == "open"), {})
+    return ProofBefore(
+        None if named is None else CellLibrary.read(folder, named), str(opened.get("cutoff", ""))
+    )
 
 
 class SandboxProvisioner(KernelProvisionerBase):
@@ -177,12 +216,14 @@ class SandboxProvisioner(KernelProvisionerBase):
         server = await fork_server(self.isolation)
         # a start that fails removes them; the next one then binds fresh ones
         endpoints, self._endpoints = self._endpoints, None
-        self.kernel = await start_kernel(server, limits, endpoints=endpoints)
+        before = await asyncio.to_thread(proof_before, kwargs.get("cwd"), kwargs.get("env") or {})
+        self.kernel = await start_kernel(server, limits, endpoints=endpoints, library=before.library)
         self._endpoints = endpoints
         thread = broker_thread()
         calls = OpenCalls(thread.session(), f"kernel-{self.kernel_id}")
-        if self._declared:
-            await calls.declare(self._declared)
+        # A proof opened by a person reads what it read: no later, unless they say so before the kernel starts.
+        if declared := self._declared or before.cutoff:
+            await calls.declare(declared)
         thread.serve(self.kernel, calls, limits, self.isolation)
         return self.connection_info
 

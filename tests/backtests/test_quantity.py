@@ -9,10 +9,14 @@ import numpy as np
 import pytest
 import scoringrules
 
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.settings import ProxySettings
 from tests.command_line import run_cli
-from workbench.backtests.series_source import SeriesSource
+from workbench.backtests.series_source import SeriesSource, implied_volatility
 from workbench.errors import UsageError
 from workbench.forecasts.driftless_walk import DriftlessWalk
+from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.formatting import figure
@@ -158,3 +162,27 @@ def test_the_python_api_returns_the_same_document(tmp_path: Path, monkeypatch: p
     for days in ({}, {"on": "2018-07-13", "by": "2018-07-13"}, {"on": "soon"}):
         with pytest.raises(UsageError):
             wb.quantity("VIX", **days)
+
+
+async def test_the_implied_volatility_of_the_index_is_what_was_known_at_the_cutoff() -> None:
+    broker = open_broker(ProxySettings())
+    try:
+        known = await implied_volatility("S&P 500", Cutoff.parse("2016-06-30"), broker)
+        assert known is not None and str(known.days[-1]) == "2016-06-29"
+        assert await implied_volatility("S&P 500", Cutoff.parse("2010-06-30"), broker) is None, (
+            "none was known"
+        )
+        assert await implied_volatility("WTI", Cutoff.parse("2016-06-30"), broker) is None
+        history = await SeriesSource.of("S&P 500").history(broker, Cutoff.parse("2016-06-30"))
+    finally:
+        await broker.aclose()
+    day, calendar = date(2016, 9, 30), Calendar.of(history)
+
+    def quantiles(implied: History | None) -> list[float]:
+        paths = Ensemble(implied=implied, each=50, members=("walk", "implied"), learned=False).paths(
+            history, day, calendar
+        )
+        return [float(value) for value in paths.quantiles([0.1, 0.9])[:, -1]]
+
+    later = History.of(np.append(known.days, np.datetime64("2016-07-01")), np.append(known.values, 80.0))
+    assert quantiles(later) == quantiles(known) != quantiles(None), "what came after changes nothing"

@@ -170,6 +170,10 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
     assert len(chance) == 16
     walks = [p for (model, _, above), p in chance.items() if model == "walk" and abs(above - last) < 1]
     assert all(abs(p - 0.5) < 1e-6 for p in walks)
+    (unnamed,) = run_json(*ask[:5], "--on", "2020-12-05", "--above", f"{last:.6f}")["chances"]
+    assert unnamed["model"] == "ensemble", (
+        "the forecaster of quantity and the key-free tree, where none is named"
+    )
     assert "336" not in run(*ask, "--above", "100").stdout.splitlines()[0]
     assert "gjr-garch" in run(*ask, "--above", "1", "--model", "list").stdout
     assert "lies before the cutoff" in refused(*ask[:5], "--on", "2020-11-01", "--above", 1)

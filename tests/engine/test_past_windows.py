@@ -3,6 +3,7 @@
 import json
 from datetime import date, timedelta
 from math import sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,14 @@ from workbench.formatting import percent
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.questions.series.series_leaf import RECORD
 from workbench.synthesis import LinearRule, settle
-from workbench.whatif.band import Band, PastWindows, past_windows, window_correlation, windows_band
+from workbench.whatif.band import (
+    Band,
+    PastWindows,
+    no_band_reason,
+    past_windows,
+    window_correlation,
+    windows_band,
+)
 
 START = date(2010, 1, 1)
 #: Outcomes of past weeks, and by how many weeks the first lies after the start.
@@ -174,3 +182,37 @@ def test_a_leafs_own_band_holds_its_p_and_stays_within_probabilities(p: float, e
     low, high = found.band(p)
     assert 0.0 <= low <= p <= high <= 1.0 and found.to_json(p)["low"] == low
     assert percent(low) in found.line(p) and percent(high) in found.line(p)
+
+
+def test_a_root_that_is_a_forecast_has_its_own_band_until_a_driver_is_edited() -> None:
+    """A claim at 0.5 whose forecast errs by 0.05, above drivers whose shares would give another band."""
+    tree = tree_of((0.5, "0110" * 30, 8.0), (0.5, "0101" * 30, 8.0))
+    of_drivers = windows_band(tree)
+    facts = {"statement": tree.root.statement, "p": 0.5, "bits": "0110" * 30, "effective_windows": 30.0}
+    said = {**facts, "models": {"a": 0.4, "b": 0.6}, "weights": {"a": 0.5, "b": 0.5}, "error": 0.05}
+
+    def with_root(record: dict[str, object]) -> Tree:
+        report = json.dumps({"record": RECORD, **record, "weeks_from": START.isoformat()})
+        return tree.with_belief("P0", Belief(p=0.5, key_factor="", report=report))
+
+    band = windows_band(with_root(said))
+    assert band is not None and (band.low, band.high) == pytest.approx((0.5 - 0.0822, 0.5 + 0.0822), abs=1e-4)
+    assert "2 models disagree" in band.line() and "not how sure the event" in band.line()
+    # The controls: a record of another p, as after an edit, and one without an error, as of earlier runs.
+    for other in ({**said, "p": 0.6}, facts):
+        assert windows_band(with_root(other)) == of_drivers
+    for wrong in (-0.1, 1.5, "wide", float("nan")):
+        assert windows_band(with_root({**said, "error": wrong})) == of_drivers
+    assert windows_band(with_root({**said, "effective_windows": 1.3})) is None
+
+
+def test_a_root_without_a_band_says_why() -> None:
+    def reason(tree: Tree) -> str:
+        return no_band_reason(SimpleNamespace(tree=tree))  # type: ignore[arg-type]
+
+    assert "too few separate windows: P1 rests on 1.4" in reason(
+        tree_of((0.5, "0110", 1.4), (0.5, "0111", 4.0))
+    )
+    assert "no probability yet" in reason(Tree.root_only("It holds"))
+    plain = Tree.root_only("It holds").with_belief("P0", Belief(p=0.6, key_factor="", report="A report."))
+    assert "no driver rests on past windows, each has one trial" in reason(plain)

@@ -16,10 +16,12 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import MissingKey
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Limits
+from sandbox.cell_library import CellLibrary, library_path
 from sandbox.errors import IsolationUnavailable
 from sandbox.record.journal import Journal, read_lines
 from tests.command_line import run_cli
 from workbench.engine.access.budget import LeafBudgetSpent
+from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
@@ -228,6 +230,34 @@ def test_a_call_that_dies_with_its_worker_is_charged_and_asked_again_at_the_same
         assert (await third.next())["level"] == "landlock"
 
     asyncio.run(scene())
+
+
+OLDER = CellLibrary.of({"forecaster.leaf_forecast": "P = 0.5\n"})
+
+
+@pytest.mark.parametrize("begun_with", [OLDER, forecast_library()], ids=["another text", "today's"])
+async def test_a_worker_that_goes_on_with_a_journal_gets_the_text_that_its_cells_import(
+    tmp_path: Path, begun_with: CellLibrary
+) -> None:
+    owner: Any = FakeOwner(Store(tmp_path))
+    service = JobService(job(), owner)
+    journal = service._spec.journal
+    journal.parent.mkdir(parents=True)
+    begun_with.file_in(journal.parent)
+    lines = Journal(journal)
+    lines.append("library", sha256=begun_with.digest)
+    lines.close()
+    inbox = Inbox()
+    service.receive("a", {"n": 1, "what": "begin", "worker": "w1"}, inbox)
+    begun = await inbox.next()
+    sent = begun["library"]
+    assert sent == (OLDER.text.decode() if begun_with is OLDER else None), "today's text a worker has itself"
+    if sent:
+        library_path(journal.parent, OLDER.digest).unlink()
+        service.receive("a", {"n": 2, "what": "begin", "worker": "w1"}, inbox)
+        assert "the source that its cells import" in str((await inbox.next())["error"]), (
+            "gone: said, not guessed"
+        )
 
 
 async def test_who_holds_an_old_lease_is_told_that_it_is_over_and_is_not_heard(

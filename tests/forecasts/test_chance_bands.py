@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.signal import lfilter
 
+from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.reading import Reading, chance, statistics
-from workbench.forecasts.separate_windows import chance_variance, separate_windows
+from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.science.arrays import FloatArray
@@ -21,17 +21,17 @@ DAYS = CALENDAR.stamps(date(2005, 1, 1), date(2018, 6, 29))[-252 * 12 :]
 AHEAD = CALENDAR.stamps(date(2018, 6, 29), date(2018, 12, 31))[:60]
 #: What is left of a level after a day: half-lives of two and of nine months.
 KEPT = {"level": 0.985, "spread": 0.996}
-HISTORIES = 60
+HISTORIES = 40
 
 
 def world(kind: str, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """A past, and 4,000 futures that may follow it, both as values."""
+    """A past, and 2,000 futures that may follow it, both as values."""
     if kind not in KEPT:
         x = np.cumsum(0.0003 + 0.01 * rng.standard_normal(len(DAYS)))
-        return 100 * np.exp(x), 100 * np.exp(x[-1] + np.cumsum(0.0003 + 0.01 * rng.standard_normal((4000, 60)), axis=1))  # fmt: skip
+        return 100 * np.exp(x), 100 * np.exp(x[-1] + np.cumsum(0.0003 + 0.01 * rng.standard_normal((2000, 60)), axis=1))  # fmt: skip
     keep = KEPT[kind]
     x = 0.05 * lfilter([1.0], [1.0, -keep], rng.standard_normal(len(DAYS) + 2000))[2000:]
-    shocks = 0.05 * rng.standard_normal((4000, 60))
+    shocks = 0.05 * rng.standard_normal((2000, 60))
     ahead = lfilter([1.0], [1.0, -keep], shocks, axis=1) + x[-1] * keep ** np.arange(1, 61)
     return (100 * np.exp(x), 100 * np.exp(ahead)) if kind == "level" else (3 + x, 3 + ahead)
 
@@ -47,31 +47,47 @@ def reading(kind: str, steps: int, days: np.ndarray) -> Reading:
 
 @pytest.mark.parametrize("kind", ["higher", "level", "average", "spread"])
 def test_the_central_90_percent_holds_the_true_chance(kind: str) -> None:
-    held: dict[tuple[int, str], list[bool]] = defaultdict(list)
+    """With equal weights, for time; with learned ones 120 histories gave 85 to 97 %: docs/science.md."""
+    ensemble = Ensemble(learned=False, each=150)
+    held: dict[str, list[list[bool]]] = defaultdict(list)
     for seed in range(HISTORIES):
         values, futures = world(kind, np.random.default_rng(seed))
         known = History.of(DAYS, values)
-        paths = Ensemble(learned=False, each=200).paths(known, AHEAD[-1].item(), CALENDAR)
+        paths = ensemble.paths(known, AHEAD[-1].item(), CALENDAR)
         truth = Paths.of(futures, AHEAD, known=known, calendar=CALENDAR)
-        scale = values if kind == "spread" else np.log(values)
-        windows = np.lib.stride_tricks.sliding_window_view(scale, 61)
-        moves = scale[-1] + windows[::5, 1:] - windows[::5, :1]
-        past = Paths.of(moves if kind == "spread" else np.exp(moves), AHEAD, known=known, calendar=CALENDAR)
+        rows: dict[str, list[bool]] = defaultdict(list)
         for steps in (5, 20, 60):
             asked = reading(kind, steps, AHEAD)
-            found, error = chance(asked, paths), chance(asked, truth).p
-            separate = separate_windows(statistics(asked, past) > asked.level, steps / 5)
-            weights = [1.0] * len(paths.members)
-            members = list(found.by_member.values())
-            for name, variance in (
-                ("both", chance_variance(found.p, separate, members, weights)),
-                ("past", chance_variance(found.p, separate)),
-                ("members", chance_variance(found.p, separate, members, weights) - chance_variance(found.p, separate)),
-            ):  # fmt: skip
-                held[steps, name].append(abs(found.p - error) <= 1.6449 * np.sqrt(max(variance, 0.0)) + 1e-3)
-    shares = {key: float(np.mean(each)) for key, each in held.items()}
-    # Two standard errors of 60 histories are 8 points.
-    assert min(shares[steps, "both"] for steps in (5, 20, 60)) >= 0.82, shares
-    # The control: for some horizon of every claim one of the two errors alone is too little.
-    alone = min(shares[steps, name] for steps in (5, 20, 60) for name in ("past", "members"))
-    assert alone < min(0.9, min(shares[steps, "both"] for steps in (5, 20, 60)) + 1e-9), shares
+            answer, true = chance(asked, paths), chance(asked, truth).p
+            error = chance_error(answer, asked, paths, ensemble)
+            members = float(np.std(list(answer.by_member.values())))
+            share = np.hypot(members, np.sqrt(answer.p * (1 - answer.p) / (len(DAYS) / steps)))
+            for name, sd in (("band", error), ("members alone", members), ("counted windows", share)):
+                rows[name].append(abs(answer.p - true) <= 1.6449 * sd + 1e-3)
+        for name, row in rows.items():
+            held[name].append(row)
+    shares = {name: np.mean(rows, axis=0) for name, rows in held.items()}
+    # Two standard errors are 5 points for the three horizons together, 9 for one.
+    assert 0.85 <= shares["band"].mean() <= 0.97 and shares["band"].min() >= 0.82, shares
+    # The controls: what the members disagree about is too little, and a band of counted windows is too wide.
+    assert shares["members alone"].min() < min(0.85, shares["band"].min()), shares
+    if kind == "higher":
+        assert shares["counted windows"][-1] > shares["band"][-1] + 0.05
+
+
+def test_a_chance_that_is_decided_or_of_a_series_that_never_moved_has_no_error() -> None:
+    ensemble = Ensemble(learned=False, each=50)
+    still = History.of(DAYS, np.full(len(DAYS), 4.0))
+    moved = History.of(DAYS, world("higher", np.random.default_rng(0))[0])
+    for known, asked in (
+        (still, Reading(series=("X",), comparison="above", level=3.0, end=AHEAD[4].item())),
+        (
+            moved,
+            Reading(
+                series=("X",), statistic="highest", comparison="above", level=1.0, start=DAYS[-9].item(), end=AHEAD[4].item()
+            ),
+        ),
+    ):  # fmt: skip
+        paths = ensemble.paths(known, AHEAD[4].item(), CALENDAR)
+        answer = chance(asked, paths)
+        assert answer.p == 1.0 and chance_error(answer, asked, paths, ensemble) == 0.0

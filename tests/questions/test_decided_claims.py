@@ -4,6 +4,7 @@ The law is held against futures, not against the code: a claim is open at a cuto
 another false, and only then may it have a p.
 """
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -302,7 +303,7 @@ def _reaching(
         ),
     ],
 )
-async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_as_a_leaf(
+async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_is_0_or_1_as_a_leaf(
     cutoff: str, statement: str, day: str
 ) -> None:
     model, last_day = analyst(), date.fromisoformat(cutoff) - timedelta(days=1)
@@ -310,8 +311,9 @@ async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_as_a_lea
     settled = f"already settled at the cutoff: the value of {day} "
     with pytest.raises(ClaimRefused, match=settled):
         await model.preflight(statement, cutoff, stages=["linear"], free_rules=[])
-    with pytest.raises(ClaimRefused, match=settled):
-        await ground(model, NodeRef(id="P1", statement=statement), cutoff)
+    grounded = await ground(model, NodeRef(id="P1", statement=statement), cutoff)
+    assert json.loads(grounded.printed[-1].splitlines()[-1])["decided"]["day"] == day
+    assert f"The value of {day}, " in grounded.report and "has decided it" in grounded.report
     with pytest.raises(ClaimRefused, match=settled):
         Planner(rows, last_day).plan(read_claim(statement))
     leaf = read_series_leaf(statement)
@@ -319,6 +321,7 @@ async def test_a_settled_claim_is_refused_with_its_row_before_a_run_and_as_a_lea
     with pytest.raises(ClaimRefused, match=settled):
         estimate_leaf(leaf, statement, visible, last_day, "house")
     estimate = estimate_leaf(leaf, statement, visible, last_day)
+    assert grounded.p == estimate.p
     assert estimate.p in (0.0, 1.0) and estimate.record["decided"]["day"] == day
     # A start on the last visible day leaves it open again.
     moved = re.sub(r"its \S+ close before \S+", f"its {last_day} close before 2018-12-31", statement)

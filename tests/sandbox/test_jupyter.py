@@ -3,6 +3,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import date
 from pathlib import Path
 
 import nbformat
@@ -13,8 +14,12 @@ from nbclient.exceptions import CellExecutionError
 from nbformat import v4
 
 from sandbox.jupyter.lab import filter_message
+from sandbox.record.journal import Journal
 from tests.fakes.upstream import Sent, Upstream
 from tests.proxies.test_own_sources import HOUSE
+from workbench.engine.leaves.forecast_library import forecast_library
+from workbench.offline.notebook_cells import notebook
+from workbench.questions.grammar import read_claim
 
 pytestmark = pytest.mark.long
 
@@ -202,3 +207,26 @@ def test_what_runs_in_a_browser_is_filtered():
 def test_text_passes_the_filter_unchanged():
     assert filter_message("stream", {"name": "stdout", "text": "<b>"}) == {"name": "stdout", "text": "<b>"}
     assert filter_message("status", {"execution_state": "idle"}) == {"execution_state": "idle"}
+
+
+async def test_a_proof_that_a_person_opens_runs_cell_by_cell(tmp_path: Path):
+    """As the run's cells: the source that they import and their cutoff come from the journal beside the folder of proofs."""
+    proofs, sessions = tmp_path / "proofs", tmp_path / "sessions"
+    proofs.mkdir()
+    sessions.mkdir()
+    library = forecast_library()
+    library.file_in(sessions)
+    journal = Journal(sessions / "P1.1.1.jsonl")
+    journal.append("open", name="P1.1.1", title="", metadata={"cutoff": "2018-06-30"})
+    journal.append("library", sha256=library.digest)
+    journal.close()
+    statement = "The VIX closes at or below 16 on 2018-12-31"
+    steps = notebook(
+        read_claim(statement), statement=statement, cutoff="2018-06-30", last_day=date(2018, 6, 29)
+    )
+    book = _notebook(*(cell.source for step in steps for cell in step if cell.kind == "python"))
+    where = {"metadata": {"path": str(proofs)}}
+    await NotebookClient(book, kernel_name="analyst", resources=where).async_execute()
+    assert json.loads(_text(book.cells[-1]).splitlines()[-1])["statement"] == statement
+    with pytest.raises(CellExecutionError, match="No module named 'forecaster'"):
+        await NotebookClient(book, kernel_name="analyst").async_execute()

@@ -111,3 +111,16 @@ def test_a_volatile_month_raises_expected_volatility() -> None:
 def test_too_short_a_history_is_named() -> None:
     with pytest.raises(TooLittleHistory, match="separate windows"):
         estimate(up(end=date(2019, 6, 28)), walk(8, days=300))
+
+
+def test_windows_that_go_together_are_too_few_however_many_they_are() -> None:
+    """Fifteen years below a level and the half after it above: weekly windows by the hundred, one crossing."""
+    series = walk(8)
+    level = pd.Series(np.where(np.arange(len(series)) < len(series) // 2, 10.0, 20.0), index=series.index)
+    wiggle = 1 + 0.001 * np.sin(np.arange(len(series)))
+    above = LeafSpec(method="reverting", levels=True, end=date(2018, 7, 6), last_day=LAST, low=15.0)
+    with pytest.raises(TooLittleHistory, match=r"only 1\.\d separate windows"):
+        estimate(above, level * wiggle)
+    # The control: as many windows of a level that crosses week by week.
+    weeks = np.where(np.arange(len(series)) // 5 % 2, 10.0, 20.0)
+    assert estimate(above, pd.Series(weeks, index=series.index) * wiggle).effective_windows > 100

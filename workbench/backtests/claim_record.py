@@ -48,12 +48,12 @@ class PathsForecaster:
     name = "key-free forecast"
 
     def __init__(self) -> None:
-        # What the members said at one cutoff serves the next.
-        self._paths = ClaimPaths()
+        # What the members said at one cutoff serves the next; the fan is of the very paths that p was read from.
+        self.paths = ClaimPaths()
 
     def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
         """Return the forecast; see `ClaimForecaster`."""
-        return Forecast(self._paths.chance(claim, rows), base_rate(claim, rows, last_day))
+        return Forecast(self.paths.chance(claim, rows), base_rate(claim, rows, last_day))
 
 
 def open_paths(known: KnownRows) -> PathsForecaster:
@@ -193,7 +193,7 @@ def claim_record(
         "forecaster": forecaster.name,
         "p": today.p,
         "base_rate": today.base_rate,
-        "fan": claim_fan(claim, now),
+        "fan": claim_fan(claim, now, paths=getattr(forecaster, "paths", None)),
         "record": record,
         "line": "no past cutoff to judge it by: take the base rate" if record is None else record["line"],
         "left_out": dict(Counter(each for each in results if isinstance(each, str))),

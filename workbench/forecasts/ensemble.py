@@ -146,10 +146,7 @@ class Ensemble:
 
     def past_scores(self, past: ScaledPast, steps: int) -> FloatArray:
         """Return what members said at those cutoffs, shape (cutoffs, 2, members): density of what came, and the share of the member below it."""
-        every = max(steps, 21 if past.daily else 2)
-        first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
-        # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
-        ends = [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
+        ends = past_cutoffs(past, steps)
         scores = [self._score(past, count, steps) for count in ends]
         return np.array(scores, dtype=np.float64).reshape(len(ends), 2, len(self.members))
 
@@ -162,17 +159,18 @@ class Ensemble:
         key.update(repr(said).encode() + (b"" if implied is None else implied.tobytes()))
         if (name := key.hexdigest()) in self.scores:
             return self.scores[name]
-        then = past.until(count)
         result = np.full((2, len(self.members)), np.nan)
-        for column, drawn in enumerate(
-            self._draw(then, past.days[count : count + steps], _PATHS_THEN).values()
-        ):
+        for column, drawn in enumerate(self.draws_at(past, count, steps).values()):
             if drawn is not None:
                 result[:, column] = density_and_rank(drawn[:, -1], float(past.x[count + steps - 1]))
         if len(self.scores) >= _MOST_SCORES:
             self.scores.clear()
         self.scores[name] = result
         return result
+
+    def draws_at(self, past: ScaledPast, count: int, steps: int) -> dict[str, FloatArray | None]:
+        """Return what each member drew for the steps after the first ``count`` values, on the scale; None where it has no forecast."""
+        return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
         drawn: dict[str, FloatArray | None] = {}
@@ -199,6 +197,14 @@ class Ensemble:
         if usable.sum() < _IMPLIED:
             return None
         return self.implied.values[positions[usable]]
+
+
+def past_cutoffs(past: ScaledPast, steps: int) -> list[int]:
+    """Return the numbers of values known at the cutoffs that a horizon of so many steps is learned from."""
+    every = max(steps, 21 if past.daily else 2)
+    first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
+    # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
+    return [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
 
 
 def learning_steps(steps: int, calendar: Calendar) -> int:

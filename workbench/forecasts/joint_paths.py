@@ -6,10 +6,12 @@ from datetime import date
 
 import numpy as np
 
-from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.ensemble import Ensemble, past_cutoffs
+from workbench.forecasts.member_weights import density_and_rank
 from workbench.forecasts.members.scaled_past import ScaledPast
-from workbench.forecasts.series.series_history import History
+from workbench.forecasts.series.series_history import Days, History
 from workbench.forecasts.series_paths import Calendar, Paths
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 
 #: Members that choose past days by the state of one series, or by what is implied of it.
@@ -50,13 +52,8 @@ def joint_paths(
     >>> set(first.combine(second, "difference").values.ravel().tolist())
     {0.0}
     """
-    common = histories[0].days
-    for history in histories[1:]:
-        common = np.intersect1d(common, history.days)
-    if not len(common):
-        raise DomainError("the series have no day in common")
-    together = replace(ensemble, members=tuple(name for name in ensemble.members if name not in _ALONE))
-    pasts = [_on_days(history, common) for history in histories]
+    common, pasts = _in_common(histories)
+    together = _drawn_together(ensemble)
     drawn = [together.paths(past, horizon, calendar) for past in pasts]
     # A series that never moved has a single path, which goes with all paths of the others.
     moving = [paths for paths in drawn if len(paths.values) > 1] or drawn[:1]
@@ -84,6 +81,52 @@ def joint_paths(
             )
         )
     return results
+
+
+def difference_ranks(
+    ensemble: Ensemble, histories: Sequence[History], steps: int, calendar: Calendar
+) -> FloatArray:
+    """Return the share of each member's draws below what the first series less the second came to, shape (cutoffs, members).
+
+    At the past cutoffs of this horizon, the two drawn together there as in `joint_paths`. A difference is no series like the two: where
+    both grow, its steps grow while it may stay near 0, so ranks in draws of it alone say nothing of these paths. (Of a ratio they do: its
+    logarithm is the difference of two logarithms.) Nan where a member does not draw for both.
+    """
+    together = _drawn_together(ensemble)
+    _, known = _in_common(histories)
+    first, second = (ScaledPast.of(history, calendar) for history in known)
+    ends = past_cutoffs(first, steps)
+    ranks = np.full((len(ends), len(ensemble.members)), np.nan)
+    for row, count in enumerate(ends):
+        draws = [_last_draws(together, past, count, steps) for past in (first, second)]
+        came = known[0].values[count + steps - 1] - known[1].values[count + steps - 1]
+        for column, name in enumerate(ensemble.members):
+            mine, theirs = (drawn.get(name) for drawn in draws)
+            if mine is not None and theirs is not None:
+                ranks[row, column] = density_and_rank(mine - theirs, float(came))[1]
+    return ranks
+
+
+def _last_draws(ensemble: Ensemble, past: ScaledPast, count: int, steps: int) -> dict[str, FloatArray]:
+    """By member, the values ``steps`` after the first ``count``, in the unit of the series."""
+    if not past.x[:count].std():
+        return dict.fromkeys(ensemble.members, past.unscaled(past.x[[0]]))
+    drawn = ensemble.draws_at(past, count, steps)
+    return {name: past.unscaled(paths[:, -1]) for name, paths in drawn.items() if paths is not None}
+
+
+def _drawn_together(ensemble: Ensemble) -> Ensemble:
+    return replace(ensemble, members=tuple(name for name in ensemble.members if name not in _ALONE))
+
+
+def _in_common(histories: Sequence[History]) -> tuple[Days, list[History]]:
+    """The days that all have, and each on them."""
+    common = histories[0].days
+    for history in histories[1:]:
+        common = np.intersect1d(common, history.days)
+    if not len(common):
+        raise DomainError("the series have no day in common")
+    return common, [_on_days(history, common) for history in histories]
 
 
 def _on_days(history: History, days: np.ndarray) -> History:

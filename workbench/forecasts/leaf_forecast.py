@@ -12,8 +12,9 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
+from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble, learning_steps
-from workbench.forecasts.joint_paths import joint_paths
+from workbench.forecasts.joint_paths import difference_ranks, joint_paths
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.forecasts.members.scaled_past import ScaledPast
@@ -74,6 +75,8 @@ class LeafForecast:
         The row that decides it already.
     models, weights : dict
         The share on the paths of each member alone, and the weight of its paths.
+    error : float
+        Standard deviation of ``p`` about the true chance (`chance_error`).
     ranks : ndarray
         Share of the pool below what came, at past cutoffs of this horizon (PIT): even between 0 and 1 where the pool was right. The weights
         were learned there; its width and place were then corrected by them.
@@ -85,6 +88,7 @@ class LeafForecast:
     decided: Decision | None
     models: dict[str, float]
     weights: dict[str, float]
+    error: float
     ranks: FloatArray
 
     def lines(self) -> str:
@@ -150,7 +154,8 @@ def forecast_reading(
         decided=answer.decided,
         models={name: answer.by_member[name] for name in weights},
         weights=weights,
-        ranks=_pooled_ranks(ensemble, paths, weights),
+        error=chance_error(answer, reading, paths, ensemble),
+        ranks=_pooled_ranks(ensemble, paths, weights, reading, together),
     )
 
 
@@ -165,10 +170,19 @@ def reading_paths(
     return first.combine(second, reading.combination)
 
 
-def _pooled_ranks(ensemble: Ensemble, paths: Paths, weights: Mapping[str, float]) -> FloatArray:
-    past = ScaledPast.of(paths.known, paths.calendar)
-    # Scored for the weights already, and remembered.
-    ranks = ensemble.past_scores(past, learning_steps(len(paths.days), paths.calendar))[:, 1]
+def _pooled_ranks(
+    ensemble: Ensemble,
+    paths: Paths,
+    weights: Mapping[str, float],
+    reading: Reading,
+    together: Sequence[History],
+) -> FloatArray:
+    steps = learning_steps(len(paths.days), paths.calendar)
+    if reading.combination == "difference":
+        ranks = difference_ranks(ensemble, together, steps, paths.calendar)
+    else:
+        # Scored for the weights already, and remembered.
+        ranks = ensemble.past_scores(ScaledPast.of(paths.known, paths.calendar), steps)[:, 1]
     shares = np.where(np.isfinite(ranks), [weights.get(name, 0.0) for name in ensemble.members], 0.0)
     total = shares.sum(axis=1)
     pooled = (shares * np.nan_to_num(ranks)).sum(axis=1)[total > 0] / total[total > 0]
@@ -282,6 +296,7 @@ def leaf_record(
         "p": round(forecast.p, 6),
         "models": {name: round(value, 6) for name, value in forecast.models.items()},
         "weights": {name: round(value, 6) for name, value in forecast.weights.items()},
+        "error": round(forecast.error, 6),
         "comparators": {},
         "like": None if like is None else {"words": like.line(), "true": like.true, "count": like.count},
         "decided": None if decided is None else {"day": decided.day.isoformat(), "value": decided.value},

@@ -9,6 +9,8 @@ from workbench.science.arrays import FloatArray
 
 #: Separate past windows that equal weights, and a calibration of none, count as much as.
 _EQUAL, _UNCHANGED = 12.0, 20.0
+#: The same for the place of the pool.
+_SHIFT_UNCHANGED = 3.0 * _UNCHANGED
 _ROUNDS = 60
 #: Widths of the kernels of a member's density and of its rank, in deviations of its sample.
 _DENSITY_WIDTH, _RANK_WIDTH = 0.3, 0.05
@@ -22,6 +24,16 @@ class EnsembleFit:
     spread: float = 1.0
     shift: float = 0.0
     cutoffs: int = 0
+
+    @property
+    def shift_error(self) -> float:
+        """Deviation of ``shift`` about the true one, from ranks at so many cutoffs."""
+        return float(np.sqrt(self.cutoffs)) / (self.cutoffs + _SHIFT_UNCHANGED)
+
+    @property
+    def spread_error(self) -> float:
+        """The same of ``spread``, as a share of it."""
+        return float(np.sqrt(self.cutoffs / 2)) / (self.cutoffs + _UNCHANGED)
 
 
 def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
@@ -85,6 +97,6 @@ def fit_ensemble(densities: FloatArray, ranks: FloatArray, separate: float) -> E
     mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
     pooled = np.sum(mass * np.where(present, ranks, 0.0), axis=1)
     z = ndtri(np.clip(pooled, 1e-3, 1.0 - 1e-3))
-    shift = float(z.mean()) * separate / (separate + 3.0 * _UNCHANGED)
+    shift = float(z.mean()) * separate / (separate + _SHIFT_UNCHANGED)
     spread = np.sqrt((separate * float((z**2).mean()) + _UNCHANGED) / (separate + _UNCHANGED))
     return EnsembleFit(weights=weights, spread=float(spread), shift=shift, cutoffs=count)

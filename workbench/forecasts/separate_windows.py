@@ -70,9 +70,8 @@ def chance_variance(
 
     Notes
     -----
-    The central 90 % of it held the true conditional chance in 86 to 100 % of 100 simulated histories of 12 years each, for higher, level,
-    average and spread claims at 1, 4 and 12 weeks (tests/forecasts/test_chance_bands.py): at most of them wider than need be, since
-    a drift is known better by its prior than by the past alone. Either error by itself held it in 56 to 76 % where it was worst.
+    For a share, and for records of before a forecast said its error (`workbench.forecasts.chance_error`): of a forecast it is wider than
+    need be, since a drift is known better by its prior than by the past alone.
 
     Examples
     --------

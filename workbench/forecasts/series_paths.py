@@ -203,6 +203,10 @@ class Paths:
         """Return each path's highest (lowest) value after the last known one, shape (paths,): "by 31 December" instead of on it."""
         return np.asarray(self.values.max(axis=1) if side == "highest" else self.values.min(axis=1))
 
+    def moved(self, values: FloatArray) -> "Paths":
+        """Return the same paths at other values: what a claim would be worth if the series went otherwise."""
+        return replace(self, values=values)
+
     def combine(self, other: "Paths", combination: Combination) -> "Paths":
         """Return the paths of a ratio or a difference of two series that were drawn together (row i belongs to row i).
 

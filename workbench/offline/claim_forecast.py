@@ -4,12 +4,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
 
+from workbench.forecasts.leaf_forecast import leaf_record
 from workbench.offline.report_records import OutcomeRecord, record_of
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, settle
-from workbench.questions.errors import LookAhead
+from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_estimate import outcome_record
+from workbench.science.errors import ScienceError
 
 
 def refuse_later_rows(rows: Mapping[str, Rows], last_day: date) -> None:
@@ -40,7 +42,11 @@ def past_outcomes(
 def forecast_claim(
     claim: Claim, rows: Mapping[str, Rows], last_day: date, paths: ClaimPaths, *, statement: str = ""
 ) -> OutcomeRecord:
-    """Return the same with the forecast as p; raises as `past_outcomes`."""
+    """Return the same with the forecast as p, what each model says of it, and its error; raises as `past_outcomes`."""
     record = past_outcomes(claim, rows, last_day, statement=statement)
-    p = round(paths.chance(claim, rows), 6)
-    return record_of({**record.data, "p": p})
+    try:
+        forecast = leaf_record(paths.forecast(claim, rows), None, None)
+    except ScienceError as problem:
+        raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+    said = {name: forecast[name] for name in ("p", "models", "weights", "error")}
+    return record_of({**record.data, **said})

@@ -29,7 +29,7 @@ from workbench.offline.offline_synthesis import combine, linear_reply, read_chil
 from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.claims import Claim
-from workbench.questions.decision import check, settle
+from workbench.questions.decision import check, decided, series_of, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
@@ -134,7 +134,7 @@ class OfflineAnalyst:
 
     async def _ground(self, request: ModelRequest) -> str:
         node = request.nodes[0]
-        claim = await self._treatable(node.statement, request.cutoff)
+        claim = await self._treatable(node.statement, request.cutoff, decided_too=True)
         if request.stage == "conclude":
             return conclusion_reply(node, claim, request.messages)
         last_day = Cutoff.parse(request.cutoff).last_moment_day
@@ -168,12 +168,17 @@ class OfflineAnalyst:
         except ClaimRefused:
             return None
 
-    async def _treatable(self, statement: str, cutoff_text: str) -> Claim:
-        """The claim, settled by the visible rows, once all that its notebook computes has come through."""
+    async def _treatable(self, statement: str, cutoff_text: str, *, decided_too: bool = False) -> Claim:
+        """The claim, settled by the visible rows, once all that its notebook computes has come through.
+
+        ``decided_too``: a leaf of a tree that somebody else made may be decided, and then is 0 or 1 with its row as proof.
+        """
         key = (statement, cutoff_text)
         if key not in self._treated:
             claim, last_day, cutoff = claim_at(statement, cutoff_text)
             rows = await visible(self._observe, claim.sources, cutoff)
+            if decided_too and decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
+                return settle(claim, rows)
             await asyncio.to_thread(treat, claim, rows, last_day)
             self._treated[key] = settle(claim, rows)
         return self._treated[key]

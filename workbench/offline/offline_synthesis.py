@@ -227,6 +227,9 @@ def _prose(node: NodeRef, result: Combination) -> str:
             "p": round(result.p, 9),
             "forecast": round(result.forecast, 9),
         }
+        if abs(result.p - parent.p) > 5e-7:
+            # What was said of the forecast's error holds for the forecast alone.
+            own.pop("error", None)
         lines.append(
             f"Record of this proposition (base rate and past outcomes as known at the cutoff):\n\n{write_record(own)}"
         )

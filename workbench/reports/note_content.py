@@ -34,7 +34,7 @@ from workbench.views.wording import (
     rule_remarks,
     sign_off_line,
 )
-from workbench.whatif.band import Band, past_windows, run_band
+from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
 from workbench.whatif.run_sensitivity import leaf_trials
 from workbench.whatif.stored_reports import root_base_rate, without_records
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
@@ -162,6 +162,8 @@ class Note:
     base_rate: float | None
     gap: str | None
     band: Band | None
+    #: Why there is none.
+    no_band: str
     record: str | None
     #: The fan of the claim's series, as `workbench.views.fan_chart` draws it.
     fan: Mapping[str, Any] | None
@@ -226,6 +228,7 @@ def note_of(store: Store, state: RunState) -> Note:
         base_rate=base_rate,
         gap=None if p is None or base_rate is None else _points(base_rate, p),
         band=band,
+        no_band=no_band_reason(state) if band is None else "",
         record=None if (record := view.record()) is None else record["line"],
         fan=view.fan(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),

@@ -26,6 +26,8 @@ def note_markdown(note: Note) -> str:
     lines += [f"**{note.headline}**", ""]
     if note.band is not None:
         lines += [f"Band: {words(note.band.line())}", ""]
+    elif note.p is not None:
+        lines += [f"No band: {words(note.no_band)}", ""]
     if note.record:
         lines += [f"Record: {words(note.record)}", ""]
     if note.outcome:

@@ -126,6 +126,8 @@ def _headline(document: "Document", note: Note) -> None:
         facts.append(("base rate", f"{percent(note.base_rate)}{beside}"))
     if note.band is not None:
         facts.append(("band", note.band.line()))
+    elif note.p is not None:
+        facts.append(("band", f"none: {note.no_band}"))
     if note.record is not None:
         facts.append(("record", note.record))
     if note.outcome:

@@ -137,6 +137,13 @@ class RunView:
         with closing(Store(self.home)) as store:
             return run_band(store, self.state)
 
+    def no_band(self) -> str:
+        """Return why there is no band where there is none."""
+        # most who look at a run do without its band
+        from workbench.whatif.band import no_band_reason
+
+        return no_band_reason(self.state)
+
     def badges(self) -> "list[Badge]":
         """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
         from workbench.audit.badges import run_badges
@@ -164,7 +171,7 @@ class RunView:
             },
             "base_rate": self.base_rate,
             "record": self.record(),
-            **({"fan": self.fan()} if nodes else {}),
+            **({"fan": self.fan(), **self._band_document()} if nodes else {}),
             "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
             "n_nodes": len(tree),
             "n_leaves": len(tree.leaves()),
@@ -189,6 +196,10 @@ class RunView:
             "sign_offs": self.sign_offs,
             **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
         }
+
+    def _band_document(self) -> dict[str, Any]:
+        band = self.band()
+        return {"band": band.to_json() if band else None, "no_band": None if band else self.no_band()}
 
     def _node_document(self, node: NodeId) -> dict[str, Any]:
         proposition, earlier = self.tree[node], self.state.earlier.get(node)

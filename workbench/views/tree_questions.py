@@ -12,7 +12,7 @@ from workbench.engine.record.state import RunState
 from workbench.store import Store, utc_now
 from workbench.synthesis.coherence.option_sets import analyzed_options, decide, option_probabilities
 from workbench.synthesis.sensitivity.leaf_noise import noise_study
-from workbench.whatif.band import leaf_correlations, run_band
+from workbench.whatif.band import leaf_correlations, no_band_reason, run_band
 from workbench.whatif.run_coherence import check_runs
 from workbench.whatif.run_edits import require_grounded
 from workbench.whatif.run_refits import refit_run
@@ -44,7 +44,7 @@ def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
     """Return the rows of ``sensitivity``, the reachable range, the band, what to ground next: ``sensitivity --report``.
 
-    ``band`` is the one of the first screen and the note, with its sentence; ``correlations`` how errors of leaves go together
+    ``band`` is the one of the first screen and the note, with its sentence, ``no_band`` why there is none; ``correlations`` how errors of leaves go together
     in it, the strongest pair first. ``uncertainty`` is that of the trials alone.
     """
     require_grounded(state)
@@ -52,6 +52,7 @@ def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[
     return {
         **run_sensitivity(store, state, seed=seed),
         "band": None if band is None else band.to_json(),
+        "no_band": no_band_reason(state) if band is None else None,
         "correlations": leaf_correlations(store, state),
     }
 

@@ -45,6 +45,8 @@ class PastWindows:
         How many separate windows they count as, at least 1: windows of half a year, one a week, overlap.
     models, weights : tuple of float
         What each model of the leaf's p says, and its weight; empty in records that have no weights.
+    error : float or None
+        Standard deviation of p about the true chance, as its forecaster gave it; None in records of before it did.
     """
 
     first: int
@@ -54,6 +56,7 @@ class PastWindows:
     effective: float
     models: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
+    error: float | None = None
 
     @property
     def too_few(self) -> bool:
@@ -61,7 +64,9 @@ class PastWindows:
         return self.effective < _FEWEST_SEPARATE
 
     def variance(self, p: float) -> float:
-        """Return the variance of a chance near ``p``: that of a share of so many separate windows, and how far its models differ."""
+        """Return the variance of a chance near ``p``: its forecaster's, else that of a share of its separate windows and how far its models differ."""
+        if self.error is not None:
+            return self.error**2
         return chance_variance(p, self.effective, self.models, self.weights)
 
     def band(self, p: float) -> tuple[float, float]:
@@ -80,6 +85,11 @@ class PastWindows:
             return f"Rests on {self.effective:.1f} separate past windows: too few to say how far chance may move it"
         low, high = self.band(p)
         between = f"between {percent(low)} and {percent(high)} (central 90 %)"
+        if self.error is not None:
+            return (
+                f"A longer past and the right model might say {percent(low)} to {percent(high)} (central 90 %): what its {len(self.models)}"
+                f" models disagree about, and what they learned from so much of a past ({self.effective:.1f} separate windows of its kind)"
+            )
         if not self.models:
             return f"Rests on {self.effective:.1f} separate past windows: chance alone may move it {between}"
         return (
@@ -119,10 +129,11 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
         first = date.fromisoformat(data["weeks_from"]).toordinal()
         weights = {name: float(weight) for name, weight in data.get("weights", {}).items()}
         models = [float(data["models"][name]) for name in weights]
+        error = float(data["error"]) if "error" in data else None
     # A model may have written a line that looks like one: half a record says nothing.
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
-    if not all(0 <= each <= 1 for each in (*models, *weights.values())):
+    if not all(0 <= each <= 1 for each in (*models, *weights.values(), error or 0.0)):
         return None
     if len(bits) > _MOST_WEEKS or not re.fullmatch("[01x]+", bits) or not 1 <= effective <= len(bits):
         return None
@@ -137,6 +148,7 @@ def _past_windows_in(report: str, start: int, statement: str, p: float) -> PastW
         effective=effective,
         models=tuple(models),
         weights=tuple(weights.values()),
+        error=error,
     )
 
 
@@ -199,7 +211,7 @@ class Band:
     high: float
     origin: str
     #: What there are several of, in a word.
-    repeats: Literal["trials", "past windows", "refits"] = "trials"
+    repeats: Literal["trials", "past windows", "models", "refits"] = "trials"
     #: How errors of leaves go together in it, as a sentence; empty where they are taken apart.
     together: str = ""
 
@@ -260,7 +272,10 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
 
     Each leaf's p counts as a share of its separate windows, with a binomial's variance, to which the disagreement of its models is
     added, and errors go together as the past outcomes did. Carried up by path weights; what all models have wrong is not in it.
+    A root that is a forecast of its own paths has the band of that forecast, whatever its drivers explain.
     """
+    if windows is None and (own := _own_forecast(tree)) is not None:
+        return None if own.too_few else _forecast_band(own, tree.root.p or 0.0)
     known = past_windows(tree) if windows is None else windows
     if not known or len(known) > MOST_LEAVES or tree.root.p is None:
         return None
@@ -283,6 +298,45 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
         ),
         repeats="past windows",
         together=_strongest_pair(correlation, "Their errors go together as their past outcomes did"),
+    )
+
+
+def _own_forecast(tree: Tree) -> PastWindows | None:
+    """The record of the root's own forecast, as long as its p is that forecast: an edited driver moves it away."""
+    own = past_windows(tree, [ROOT]).get(ROOT)
+    return own if own is not None and own.error is not None and not tree.root.stale else None
+
+
+def _forecast_band(own: PastWindows, p: float) -> Band:
+    low, high = own.band(p)
+    return Band(
+        low=low,
+        high=high,
+        origin=(
+            f"how far a longer past and the right model may move the forecast (its central 90 %): what its {len(own.models)} models disagree"
+            f" about, and what they learned from so much of a past; it says how well the forecast is known, not how sure the event"
+        ),
+        repeats="models",
+    )
+
+
+def no_band_reason(state: RunState) -> str:
+    """Return why a run without a band (`run_band`) has none, as the end of "no band: ..."."""
+    tree = state.tree
+    if tree.root.p is None:
+        return "the claim has no probability yet"
+    own = _own_forecast(tree)
+    windows = past_windows(tree) if own is None else {ROOT: own}
+    few = {node: each.effective for node, each in windows.items() if each.too_few}
+    if few:
+        node, number = min(few.items(), key=lambda each: each[1])
+        which = "the claim" if node == ROOT else node
+        return f"too few separate windows: {which} rests on {number:.1f} in the past, which say nothing of how far chance may move it"
+    if len(windows) > MOST_LEAVES:
+        return f"{len(windows)} drivers are too many to hold their errors against each other"
+    return (
+        "no driver rests on past windows, each has one trial (analyze --trials 2), and no weights were asked for again "
+        "(`workbench refit`)"
     )
 
 

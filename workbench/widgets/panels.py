@@ -157,6 +157,7 @@ def header(
     *,
     listed: bool = False,
     band: "Band | None" = None,
+    no_band: str = "",
     market: float | None = None,
     why: str | None = None,
     badges: "Sequence[Badge]" = (),
@@ -164,7 +165,7 @@ def header(
     """Return the headline: the claim, its probability with its band, what stands beside it, the rule, and how sure.
 
     ``listed``: the page belongs to a server whose first page lists the runs, and leads there. The band is the run's own, so
-    it is left out while edits are in effect.
+    it is left out while edits are in effect; ``no_band`` is why there is none.
     """
     probability = now.after if edits else now.before
     status = document.get("status")
@@ -192,6 +193,7 @@ def header(
         probability=probability,
         before=now.before,
         band=None if edits else band,
+        no_band=no_band,
         record=(document.get("record") or {}).get("line", ""),
         base_rate=base_rate,
         against=_against(probability, base_rate),

@@ -83,6 +83,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._said: tuple[str, bool] | None = None
         self._badges: list[Badge] = []
         self._band: Band | None = None
+        self._no_band = ""
         self._behind = False
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self._right = box(
@@ -267,6 +268,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _read_band(self) -> None:
         try:
             self._band = self.run.band()
+            self._no_band = self.run.no_band() if self._band is None else ""
         except WorkbenchError as error:
             self._say(on_page(error), True)
 
@@ -278,6 +280,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.run.base_rate,
             listed=self.tree.owns_address,
             band=self._band,
+            no_band=self._no_band,
             market=self.market,
             why=equation_with_values(self.session.tree, ROOT),
             badges=self._badges,

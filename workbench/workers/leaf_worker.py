@@ -23,6 +23,7 @@ from proxies.broker import Broker, BrokerSession, open_broker
 from proxies.errors import ProxyError
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
+from sandbox.cell_library import CellLibrary
 from sandbox.errors import SandboxError
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_grounder
@@ -336,6 +337,8 @@ async def _work_on_leaf(place: Workplace, lease: Lease, name: str, folder: Path)
     job = GroundJob.from_json(begun["content"])
     spec = session_spec(job, folder, "none")  # the paths only
     journal = JournalWithOwner(lease, spec.journal, begun["journal"])
+    if begun.get("library"):  # its journal was begun with another text than ours
+        CellLibrary(begun["library"].encode()).file_in(spec.journal.parent)
     end: dict[str, Any]
     try:
         outcome = await _ground(place, lease, job, begun, folder, journal.send_new_lines)

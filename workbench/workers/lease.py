@@ -13,7 +13,9 @@ from typing import Any
 
 from proxies.atomic import open_private, private_folder, replace_file
 from proxies.errors import ProxyError
+from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import SandboxError
+from sandbox.record.journal import read_lines
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.evidence.base import EvidenceBroken, MissingEvidence, read_evidence
 from workbench.engine.leaves.grounding import session_spec
@@ -142,7 +144,23 @@ class JobService:
             for row in self._ledger.rows(job.run, job.node)
             if (row.address.trial, row.address.attempt) == (job.trial, job.attempt)
         ]
-        return {"content": job.to_json(), "journal": whole_lines(self._spec.journal), "rows": rows}
+        return {
+            "content": job.to_json(),
+            "journal": whole_lines(self._spec.journal),
+            "library": self._library_text(),
+            "rows": rows,
+        }
+
+    def _library_text(self) -> str | None:
+        """The source that the cells so far import, where they were begun with another than today's: a worker has no other way to it.
+
+        Raises ``JournalBroken`` where it is gone from beside the journal, or altered.
+        """
+        journal = self._spec.journal
+        named = named_library(read_lines(journal)) if journal.exists() else None
+        if named is None or (self._spec.library is not None and self._spec.library.digest == named):
+            return None
+        return CellLibrary.read(journal.parent, named).text.decode()
 
     async def _ask(self, message: dict[str, Any], reply: Reply) -> dict[str, Any]:
         number, (stage, step, retry) = message["n"], message["place"]

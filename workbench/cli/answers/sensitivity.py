@@ -176,7 +176,7 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     )
     band = document["band"]
     if band is None:
-        echo("no band: one trial a driver (analyze --trials 2), no refits (`workbench refit`)")
+        echo(f"no band: {document['no_band']}")
     else:
         echo(f"band {band['line']}")
     if pairs := document["correlations"]:

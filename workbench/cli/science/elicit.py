@@ -53,7 +53,7 @@ def exceed(
         typer.Option(
             "--model", help="Model, by comma; `--model list` lists them and needs nothing else.", hidden=True
         ),
-    ] = "hybrid",
+    ] = "ensemble",
     date_column: Annotated[
         str, typer.Option("--date-column", help="Name of the date column.", hidden=True)
     ] = "date",
@@ -62,7 +62,11 @@ def exceed(
     ] = "value",
     json: AsJson = False,
 ) -> None:
-    """Chance that the series lies above each level on each day, from data before the cutoff only."""
+    """Chance that the series lies above each level on each day, from data before the cutoff only.
+
+    It is the share of the paths of the forecaster that `quantity` and the key-free analyst ask; ``--model`` names another, such as those
+    of paper B.
+    """
     if model == "list":
         _list_models(json=json)
         return

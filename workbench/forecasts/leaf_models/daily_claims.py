@@ -14,6 +14,7 @@ from workbench.forecasts.leaf_models.spec import (
     LeafEstimate,
     LeafSpec,
     TooLittleHistory,
+    refuse_too_few,
 )
 from workbench.forecasts.leaf_models.trading_days import trading_days
 from workbench.forecasts.leaf_models.window_volatility import (
@@ -68,10 +69,8 @@ class DailyModels:
         self.windows = windows[self.valid]
         # Windows start a week (5 sessions) apart and last `days` sessions, so most of them overlap.
         side_by_side = len(self.windows) * 5 / self.days
-        if side_by_side < 2:
-            raise TooLittleHistory(
-                f"only {side_by_side:.1f} separate windows of {self.days} trading days lie in the visible history"
-            )
+        # Of which outcomes that go together leave fewer.
+        refuse_too_few(side_by_side, f"{self.days} trading days")
         self.index = index
         self.low, self.high = nudged(spec, *self._bounds())
 
@@ -150,6 +149,7 @@ class DailyModels:
         hits = ~hits if self.spec.never else hits
         base = float(hits.mean())
         effective = separate_windows(hits, self.days / 5)
+        refuse_too_few(effective, f"{self.days} trading days")
         models, comparators = (
             ({"base rate": base}, {}) if only_base else self._models(past, hits, effective, simulated)
         )

@@ -4,7 +4,14 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.leaf_models.claim_windows import nudged, smooth_share, weekly_grid
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN, LeafEstimate, LeafSpec, TooLittleHistory
+from workbench.forecasts.leaf_models.spec import (
+    P_MAX,
+    P_MIN,
+    LeafEstimate,
+    LeafSpec,
+    TooLittleHistory,
+    refuse_too_few,
+)
 from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
 from workbench.forecasts.separate_windows import separate_windows
 
@@ -61,10 +68,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     # In trading days, the unit of the daily models.
     horizon = 21 * int(end)
     side_by_side = len(windows) * 5 / horizon
-    if side_by_side < 2:
-        raise TooLittleHistory(
-            f"only {side_by_side:.1f} separate windows of {end} months lie in the visible history"
-        )
+    refuse_too_few(side_by_side, f"{end} months")
     low, high = spec.low, spec.high
     if spec.logs:
         with np.errstate(divide="ignore"):
@@ -78,6 +82,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     hits = (past >= low) & (past <= high)
     base = float(hits.mean())
     effective = separate_windows(hits, horizon / 5)
+    refuse_too_few(effective, f"{end} months")
     models = {"base rate": base}
     if not only_base:
         steps = np.diff(x)

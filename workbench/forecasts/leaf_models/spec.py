@@ -20,6 +20,12 @@ class TooLittleHistory(ValueError):
     """The visible history holds too few windows of this length."""
 
 
+def refuse_too_few(separate: float, length: str) -> None:
+    """Refuse fewer than two separate windows (`separate_windows`), of which no share means anything; raises ``TooLittleHistory``."""
+    if separate < 2:
+        raise TooLittleHistory(f"only {separate:.1f} separate windows of {length} lie in the visible history")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LeafSpec:
     """What is asked of a series.

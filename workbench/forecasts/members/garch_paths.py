@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from workbench.forecasts.members.scaled_past import ScaledPast, smoothed
+from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.science.arrays import FloatArray
 
 #: Steps that a fit needs, the last ones that it looks at, and those that shocks are drawn from.
@@ -26,9 +26,8 @@ class GarchFit(NamedTuple):
     def variances(self, shocks: FloatArray) -> FloatArray:
         """Return the variance expected of each shock and of the one after the last, shape (n + 1,)."""
         fed = self.omega + (self.alpha + self.gamma * (shocks < 0)) * shocks**2
-        # A recursion that is linear in the variance: an exponential average, so no loop over days is needed.
         start = float((shocks[:_FIRST] ** 2).mean())
-        return smoothed(np.concatenate([[start], fed / (1.0 - self.beta)]), 1.0 - self.beta)
+        return _fed_back(np.concatenate([[start], fed]), self.beta)
 
 
 def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
@@ -59,6 +58,17 @@ def garch_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Float
     return np.asarray(past.x[-1] + np.cumsum(past.drift + scale * moves.T, axis=1))
 
 
+def _fed_back(fed: FloatArray, share: float) -> FloatArray:
+    """Each row with this share of the result before it added, of each column: y[t] = fed[t] + share y[t - 1]."""
+    # Loaded with the fit's minimiser; a tenth of the time of pandas' average, which was two thirds of a forecast.
+    from scipy.linalg.lapack import dtbtrs
+
+    band = np.empty((2, len(fed)))
+    band[0], band[1] = 1.0, -share
+    result, _ = dtbtrs(band, fed.reshape(len(fed), -1), uplo="L", diag="U")
+    return np.asarray(result.reshape(fed.shape), dtype=np.float64)
+
+
 @lru_cache(maxsize=256)
 def fit_garch(standardised: bytes) -> GarchFit:
     """Return the likeliest parameters of shocks of mean 0 and deviation 1, given as the bytes of an array of floats.
@@ -80,8 +90,7 @@ def fit_garch(standardised: bytes) -> GarchFit:
         variances = np.maximum(fit.variances(shocks)[:-1], 1e-8)
         # By omega, alpha, gamma and beta a variance changes as it moves itself: by a part of the change before, and what it is fed with.
         fed[:, 3] = variances
-        rest = 1.0 - fit.beta
-        changes = smoothed(np.vstack([np.zeros(4), fed[:-1] / rest]), rest)
+        changes = _fed_back(np.vstack([np.zeros(4), fed[:-1]]), fit.beta)
         by_variance = 0.5 * (1.0 / variances - squares / variances**2) / len(shocks)
         return float(0.5 * np.mean(np.log(variances) + squares / variances)), by_variance @ changes @ slopes
 

@@ -1,5 +1,7 @@
 """Members for series whose level returns, or moves with the year: a shrunken autoregression, and a local level with seasons."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from workbench.forecasts.members.scaled_past import ScaledPast, smoothed
@@ -13,25 +15,41 @@ _MEAN_YEARS = 10
 _LEVELS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
 
 
-def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths of a first-order autoregression with past shocks at the volatility expected ahead.
+class Pull(NamedTuple):
+    """Share of the distance to ``centre`` that a series goes back in a step, and the deviation of that share about the true one."""
 
-    The pull to the mean is estimated over the last ten years, corrected for its upward bias in short samples (Kendall 1954) and shrunk to
-    none by its own error: a series that only wanders gets a walk.
+    share: float
+    error: float
+    centre: float
+
+
+def pull_of(past: ScaledPast) -> Pull:
+    """Return the pull to the mean of the last ten years, corrected for its upward bias in short samples (Kendall 1954).
+
+    It is shrunk to none by its own error: a series that only wanders gets a walk.
     """
     window = past.x[-(int(_MEAN_YEARS * past.calendar.steps_a_year) + 1) :]
     before, after = window[:-1], window[1:]
-    mean = float(window.mean())
-    variances, long_run = past.variances
+    centre = float(window.mean())
     spread = float(((before - before.mean()) ** 2).sum())
-    pull, centre = 0.0, mean
-    if spread > 0:
-        slope = float(((before - before.mean()) * (after - after.mean())).sum()) / spread
-        slope += (1.0 + 3.0 * slope) / len(before)
-        noise = after - after.mean() - slope * (before - before.mean())
-        error = float((noise**2).mean()) / spread
-        estimate = max(1.0 - slope, 0.0)
-        pull = min(estimate * estimate**2 / (estimate**2 + error) if estimate else 0.0, 1.0)
+    if not spread > 0:
+        return Pull(0.0, 0.0, centre)
+    slope = float(((before - before.mean()) * (after - after.mean())).sum()) / spread
+    slope += (1.0 + 3.0 * slope) / len(before)
+    noise = after - after.mean() - slope * (before - before.mean())
+    error = float((noise**2).mean()) / spread
+    estimate = max(1.0 - slope, 0.0)
+    trust = estimate**2 / (estimate**2 + error) if estimate else 0.0
+    return Pull(min(estimate * trust, 1.0), float(np.sqrt(error * trust)), centre)
+
+
+def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
+    """Return paths of a first-order autoregression with past shocks at the volatility expected ahead.
+
+    Its pull is that of `pull_of`.
+    """
+    pull, _, centre = pull_of(past)
+    variances, long_run = past.variances
     ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
     drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)] * ahead
     level = np.full(paths, past.x[-1] - centre)

@@ -81,6 +81,12 @@ class ScaledPast:
         years = (len(self.x) - 1) / self.calendar.steps_a_year
         return float(self.steps.mean()) * years / (years + _DRIFT_YEARS)
 
+    @property
+    def drift_error(self) -> float:
+        """Deviation of the drift about the true one, once it is shrunk: that of a mean over the years seen and those of the prior."""
+        count = len(self.steps) + _DRIFT_YEARS * self.calendar.steps_a_year
+        return float(self.steps.std() / np.sqrt(count))
+
     @cached_property
     def variances(self) -> tuple[FloatArray, float]:
         """The variance expected of the step after each value (shape (n,)), and the one that it returns to.

@@ -61,6 +61,7 @@ class ClaimPaths:
         return forecast_reading(
             claim_reading(claim),
             claim_history(claim, rows),
+            together=claim_histories(claim, rows),
             ensemble=Ensemble(scores=_SCORES),
             paths=self.paths(claim, rows),
         )
