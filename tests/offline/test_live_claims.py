@@ -174,7 +174,7 @@ def test_a_live_claim_runs_without_a_key_and_settles_itself_once_its_day_is_over
     end = (now + timedelta(days=30)).date()
     text = f"the S&P 500 closes above 100 on {end}"
     # Its answers hold later days as well: the broker takes them out.
-    with YahooUpstream({"^GSPC": stock(end + timedelta(days=20))}, end + timedelta(days=20)) as yahoo:
+    with YahooUpstream({"%5EGSPC": stock(end + timedelta(days=20))}, end + timedelta(days=20)) as yahoo:
         there = {"WORKBENCH_UPSTREAM_YAHOO": yahoo.url, "WORKBENCH_RECORD": "off"}
         begun = run_cli(tmp_path, "analyze", text, "--cutoff", "now", "--json", **there)
         assert begun.stdout, begun.stderr
@@ -189,7 +189,7 @@ def test_a_live_claim_runs_without_a_key_and_settles_itself_once_its_day_is_over
         monkeypatch.setattr(outcomes, "present_cutoff", lambda: later)
         settled = run_cli(tmp_path, "resolve", name, **there)
         assert settled.returncode == 0, settled.stderr
-        assert "came true" in run_cli(tmp_path, "show", name, **there).stdout
+        assert f"outcome: yes on {end}" in run_cli(tmp_path, "show", name, **there).stdout
     gone = {**there, "WORKBENCH_UPSTREAM_YAHOO": "http://127.0.0.1:9"}
     refused = run_cli(tmp_path, "analyze", text, "--cutoff", "now", **gone)
     assert refused.returncode == 4 and "serve claims that end by 2018-12-31" in refused.stderr

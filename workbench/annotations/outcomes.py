@@ -42,10 +42,11 @@ async def known_outcome(
     broker = open_sources(claim.sources)
     try:
         observe = broker_history(broker)
-        rows = await visible(observe, claim.sources, present_cutoff())
+        present = present_cutoff()
+        rows = await visible(observe, claim.sources, present)
         seen = await visible(observe, claim.sources, cutoff)
         # A level that was reached decides a claim before its end.
-        return KnownOutcome(resolve(claim, rows, seen), min(claim.end, datetime.now(UTC).date()))
+        return KnownOutcome(resolve(claim, rows, seen), min(claim.end, present.last_moment_day))
     except (ClaimRefused, ProxyError):
         return None  # about a day the data do not reach, or a source that does not answer
     finally:
