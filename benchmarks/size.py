@@ -226,6 +226,32 @@ def options(root: Path) -> tuple[int, int, int]:
     return commands, shown, every
 
 
+#: What was counted before the work on one spelling for each idea: commit, commands, options listed, options taken, private helpers,
+#: names that three of them share, bytes of the README, bytes of docs.
+BEFORE = (
+    ("2ca7749", 79, 545, 545, 1317, 71, 53_331, 353_798),
+    ("its start (470ca4d^)", 79, 558, 558, 1388, 76, 56_640, 280_958),
+)
+
+
+def faces(root: Path, counted: tuple[int, int, int]) -> None:
+    """Print the table of what a person meets and what is spelt more than once, before and now."""
+    names = Counter(
+        node.name
+        for package in PACKAGES
+        for path in sources(root, package)
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("_")
+    )
+    repeated = sum(count > 2 for count in names.values())
+    documents = sum(path.stat().st_size for path in (root / "docs").rglob("*.md"))
+    now = ("now", *counted, names.total(), repeated, (root / "README.md").stat().st_size, documents)
+    heads = ("commands", "options listed", "options taken", "private helpers", "names of three helpers")
+    print(f"| {' | '.join(('counted at', *heads, 'README bytes', 'docs bytes'))} |\n|{' --- |' * 8}")
+    for row in (*BEFORE, now):
+        print(f"| {' | '.join(f'{cell:,}' if isinstance(cell, int) else cell for cell in row)} |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--against", type=Path, metavar="FOLDER", help="another checkout, with its .venv")
@@ -236,8 +262,7 @@ def main() -> None:
         print(f"== {'this checkout' if root == ROOT else 'the other'}")
         report(root)
         if (root / ".venv/bin/python").exists():
-            commands, shown, every = options(root)
-            print(f"commands listed {commands}; options listed {shown}, taken {every}")
+            faces(root, options(root))
     if arguments.smoke or not all((root / ".venv/bin/workbench").exists() for root in roots):
         return
     with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@ Each face words them in its own terms: `workbench resume RUN` on the command lin
 page, a tool in MCP. It stands in the lowest room because the broker's and the sandbox's errors are shown by the same faces.
 """
 
+import re
 import shlex
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,43 @@ def shell_terms(remedy: Command | Option) -> str:
     if isinstance(remedy, Option):
         return option_text(remedy.name, remedy.value)
     return f"`{' '.join(['workbench', remedy.name, *remedy.arguments, *(option_text(*pair) for pair in remedy.options)])}`"
+
+
+def sentence(*parts: "str | Command | Option") -> str:
+    """Return one line of text with what mends it: what is stored or returned is in the words of a shell, which `reworded` reads back."""
+    return "".join(part if isinstance(part, str) else shell_terms(part) for part in parts)
+
+
+#: A command or an option as `shell_terms` writes it.
+_TYPED = re.compile(r"`workbench ([^`]+)`|(?<![\w`-])--([a-z][a-z-]+)(?: ([A-Z]\w*(?:[.=][\w.=,-]*\w)?))?")
+
+
+def reworded(text: str, terms: Terms) -> str:
+    """Return a stored or returned line of ours with its remedies in the terms of a face; for no text of a stranger.
+
+    >>> reworded("it waits: `workbench resume R1` does it", lambda remedy: f"<{remedy.name}>")
+    'it waits: <resume> does it'
+    """
+    return _TYPED.sub(lambda match: terms(_typed(match)), text)
+
+
+def _typed(match: "re.Match[str]") -> Command | Option:
+    if match[1] is None:
+        return Option(match[2].replace("-", "_"), match[3] or "")
+    try:
+        words = shlex.split(match[1])
+    except ValueError:  # a name with a lone quote in it
+        words = match[1].split()
+    arguments: list[str] = []
+    options: list[tuple[str, str | bool]] = []
+    for word in words[1:]:
+        if word.startswith("--"):
+            options.append((word[2:].replace("-", "_"), True))
+        elif options and options[-1][1] is True:
+            options[-1] = (options[-1][0], word)
+        else:
+            arguments.append(word)
+    return Command(words[0], tuple(arguments), tuple(options))
 
 
 class Remedied(Exception):

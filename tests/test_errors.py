@@ -14,16 +14,17 @@ import pytest
 import workbench as wb
 from proxies.asof.clock import Cutoff
 from proxies.errors import SchemaDrift
+from proxies.remedies import reworded
 from sandbox.errors import IsolationUnavailable
 from sandbox.types import IsolationReport
 from workbench.api.python_terms import CALLS, KEYWORDS, python_terms
 from workbench.cli.main import COMMANDS
-from workbench.errors import Option, UsageError, command, option_text
-from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, mcp_terms
+from workbench.errors import Command, Option, UsageError, command, option_text, sentence
+from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, line_for_client, mcp_terms
 from workbench.mcp.mcp_tools import Tools
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.store import Store, UnknownRun
-from workbench.widgets.page_terms import BUTTONS, FIELDS, on_page, page_terms
+from workbench.widgets.page_terms import BUTTONS, FIELDS, line_on_page, on_page, page_terms
 
 ROOT = Path(__file__).resolve().parents[1]
 #: How a string spells a command or an option of the command line.
@@ -41,6 +42,99 @@ def spelt(source: str) -> list[str]:
     ]
     strings = [node for error in raised for node in ast.walk(error) if isinstance(node, ast.Constant)]
     return [node.value for node in strings if isinstance(node.value, str) and SPELT.search(node.value)]
+
+
+#: Rooms whose strings people meet on more than one face, whether raised, returned or stored.
+SHARED = (
+    "agents",
+    "annotations",
+    "audit",
+    "engine",
+    "models",
+    "search",
+    "studies",
+    "synthesis",
+    "views",
+    "whatif",
+)
+#: Helps of the command line, and the text of a file that tells which commands read its neighbours.
+TERMINAL = ("whatif/edit_request.py", "studies/study_report.py")
+
+
+def spelt_anywhere(source: str) -> list[str]:
+    """Strings that spell a command or an option, wherever they go: not docstrings, the spelling of a setting, words of a command."""
+    tree = ast.parse(source)
+    left_out = {
+        id(node.value)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr)
+        or (isinstance(node, ast.keyword) and node.arg in {"option", "text", "hint"})
+    }
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and id(node) not in left_out
+        and SPELT.search(node.value)
+        and not re.fullmatch("--[a-z-]+", node.value)
+    ]
+
+
+def test_no_line_of_a_shared_room_spells_a_command() -> None:
+    files = [
+        path
+        for room in SHARED
+        for path in sorted((ROOT / "workbench" / room).rglob("*.py"))
+        if not str(path).endswith(TERMINAL)
+    ]
+    lines = [
+        f"{path.relative_to(ROOT)}: {text}"
+        for path in files
+        for text in spelt_anywhere(path.read_text("utf-8"))
+    ]
+    assert lines == [], "say it with workbench.errors.sentence(...), command(...) and Option(...)"
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        (
+            'def f(x):\n    """Return what `workbench runs` lists."""\n    return f"{x}: `workbench resume {x}`"',
+            True,
+        ),
+        ('Event(detail="too little: --budget-usd")', True),
+        ('def f():\n    return sentence("no value yet: ", command("resume", run))', False),
+        ('Setting(text="Its limit.", option="--max-tokens")', False),
+    ],
+)
+def test_a_command_in_any_string_is_seen(source: str, seen: bool) -> None:
+    assert bool(spelt_anywhere(source)) == seen
+
+
+@pytest.mark.parametrize(
+    "remedy",
+    [
+        command("resume", "R1"),
+        command("show", "R1", all=True),
+        Command("whatif", ("R1",), (("set", "P1=0.5"), ("set", "P2.1=-0.25"), ("scenario", "NAME"))),
+        Option("budget_usd"),
+        Option("weight", "P1.2=-0.2"),
+        Option("price", "MODEL=IN,OUT,CACHED"),
+    ],
+)
+def test_a_stored_line_is_read_back_into_what_mends_it(remedy: Any) -> None:
+    """The log holds a line in the words of a shell, also of runs before this; a face reads them back."""
+    seen = []
+    line = reworded(sentence("why: ", remedy, ", then go on"), lambda found: seen.append(found) or "HERE")  # type: ignore[func-returns-value]
+    assert (line, seen) == ("why: HERE, then go on", [remedy])
+
+
+def test_a_stored_line_on_two_faces() -> None:
+    stored = "P1 failed for good (x); 0 of 1 drivers have theirs: `workbench resume R1` tries the rest again"
+    assert line_on_page(stored).endswith("have theirs: the button Resume tries the rest again")
+    assert line_for_client("used up: --budget-usd") == "used up: `--budget-usd` on the analyst's command line"
+    assert line_on_page("nothing -- to say--here `workbench") == "nothing -- to say--here `workbench"
 
 
 def test_no_error_outside_the_command_line_spells_a_command() -> None:
@@ -165,7 +259,7 @@ def test_every_call_and_keyword_of_a_remedy_exists() -> None:
         owner: Any = wb if call.startswith("wb.") else wb.Analysis
         assert callable(getattr(owner, call.partition(".")[2])), call
     for name, options in remedies():
-        if name in CALLS and not options & {"live", "review"}:
+        if name in CALLS and not options & {"all", "live", "review"}:
             owner = wb if CALLS[name].startswith("wb.") else wb.Analysis
             signature = inspect.signature(getattr(owner, CALLS[name].partition(".")[2]))
             known = set(signature.parameters)

@@ -13,7 +13,7 @@ sandbox and of the model are never the same type.
 What mends an error is data in it (``proxies.remedies``), for all three trees: each face words it in its own terms.
 """
 
-from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, shell_terms
+from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, sentence, shell_terms
 
 __all__ = [
     "BadSetting",
@@ -27,6 +27,7 @@ __all__ = [
     "WorkbenchError",
     "command",
     "option_text",
+    "sentence",
     "shell_terms",
 ]
 

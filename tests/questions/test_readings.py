@@ -66,7 +66,7 @@ def test_the_blind_half_is_as_it_was_written() -> None:
     assert hashlib.sha256((verdicts.HERE / "blind.jsonl").read_bytes()).hexdigest() == BLIND
 
 
-@pytest.mark.parametrize(("half", "least"), [("own", 0.95), ("blind", 0.73), ("held", 0.66)])
+@pytest.mark.parametrize(("half", "least"), [("own", 0.95), ("blind", 0.73), ("held", 0.73)])
 def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
     found = halves()[half]
     counts = verdicts.table(found)
@@ -80,7 +80,8 @@ def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) ->
 @pytest.mark.parametrize("half", ["own", "blind", "held"])
 def test_hardly_a_claim_is_misread(half: str) -> None:
     misread = [verdicts.described(each) for each in halves()[half] if each.verdict == "misread"]
-    assert len(misread) <= 1, "\n".join(misread)
+    # Of the blind half one was until a second series stood in the way ("leave interest rates where they are").
+    assert misread == [], "\n".join(misread)
 
 
 @pytest.mark.parametrize("line", UX.splitlines())
@@ -146,6 +147,7 @@ def test_many_readings_have_a_functional_of_paths() -> None:
         "oil hits 80 and then 90 by year end",
         "core CPI accelerates in November 2018",
         "S&P 500 moves 5% in October 2018",
+        "the Fed leaves mortgage rates unchanged at its next meeting",
     ],
 )
 def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:

@@ -29,6 +29,7 @@ from workbench.agents.errors import (
     ReplyTruncated,
     RetryWorthwhile,
 )
+from workbench.errors import Option, sentence
 from workbench.models.base import (
     Asker,
     Message,
@@ -424,7 +425,11 @@ class Dialogue:
     def _go_on(self, reply: ModelReply, state: _Exchange) -> None:
         cause = ReplyTruncated(
             state.stage,
-            "it is cut off at the length limit of the model or server; raise --max-tokens, or take a model that writes less",
+            sentence(
+                "it is cut off at the length limit of the model or server; raise ",
+                Option("max_tokens"),
+                ", or take a model that writes less",
+            ),
         )
         self._allow(state, cause)
         if state.raised:

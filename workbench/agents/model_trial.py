@@ -17,6 +17,7 @@ from workbench.agents.base import AgentSettings, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.synthesizers.model_synthesizers import LinearSynthesizer
+from workbench.errors import Option, sentence
 from workbench.models.base import Model, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelError
 from workbench.propositions import Belief, Polarity, Tree
@@ -152,7 +153,8 @@ def verdict(checks: list[FormCheck]) -> str:
     failed = [check.form for check in checks if check.outcome == "failed"]
     again = [check.form for check in checks if check.outcome == "again"]
     if failed:
-        return f"not fit: it does not bring {', '.join(failed)}; take a larger model, or look at --reply-form"
+        lacks = f"not fit: it does not bring {', '.join(failed)}; take a larger model, or look at "
+        return sentence(lacks, Option("reply_form"))
     if again:
         return f"fit, with further asks for {', '.join(again)}"
     return "fit: every form came right the first time"

@@ -8,7 +8,7 @@ from workbench.agents.red_team import CounterCase, argued_side, counter_case
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import tree_as_asked
-from workbench.errors import ProviderError
+from workbench.errors import Command, ProviderError, sentence
 from workbench.formatting import percent
 from workbench.models.costs import forecast_cost
 from workbench.propositions.edits import SetValue
@@ -50,12 +50,13 @@ class RedTeam:
         """Return the case as a person reads it, and as the note keeps it."""
         tree = self.state.tree
         moves = [f"{leaf} {percent(tree[leaf].p)} -> {percent(p)}" for leaf, p in self.case.leaves.items()]
-        options = " ".join(f"--set {leaf}={p:g}" for leaf, p in self.case.leaves.items())
         after = (
             "cannot be recomputed without the model"
             if self.whatif.after is None
             else percent(self.whatif.after)
         )
+        values = [("set", f"{leaf}={p:g}") for leaf, p in self.case.leaves.items()]
+        tried = Command("whatif", (self.run_id,), (*values, ("scenario", "NAME")))
         return [
             f"RED TEAM ({self.model}): the case that the claim turns out {self.side}",
             "",
@@ -63,7 +64,7 @@ class RedTeam:
             "",
             f"Key point: {self.case.key_point}",
             f"If it holds: {', '.join(moves)}; the claim {percent(self.whatif.before)} -> {after}",
-            f"Nothing is changed by it: `workbench whatif {self.run_id} {options} --scenario NAME` tries it.",
+            sentence("Nothing is changed by it: ", tried, " tries it."),
         ]
 
 

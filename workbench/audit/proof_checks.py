@@ -9,6 +9,7 @@ from workbench.engine.access.look_up_records import look_up_faults, look_up_node
 from workbench.engine.hindsight import hindsight
 from workbench.engine.proof_check import combined_faults, rule_faults
 from workbench.engine.record.run_files import journal_name
+from workbench.errors import command, sentence
 from workbench.formatting import sent_tokens
 from workbench.propositions import natural_order
 from workbench.store import ModelLedger
@@ -146,7 +147,8 @@ def proofs_verified(records: Records) -> list[Answer]:
         return [("bad", f"NOT VERIFIED: {', '.join(differing)} differ from their records")]
     unchecked = [f"{node} (trial {n})" for (node, n), trial in concluded.items() if trial.verified is None]
     if unchecked:
-        return [("warn", f"not checked yet: {', '.join(unchecked)}; `workbench verify` does it")]
+        line = sentence(f"not checked yet: {', '.join(unchecked)}; ", command("verify"), " does it")
+        return [("warn", line)]
     return [("ok", f"{len(concluded)} proofs were checked when they were concluded")]
 
 

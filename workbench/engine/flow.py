@@ -37,7 +37,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_prompts import adopt_prompts
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.run_texts import adopt_cut
-from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError
+from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
 from workbench.models.base import Model
 from workbench.models.roles import model_names
 from workbench.prompts import PromptSet
@@ -216,7 +216,7 @@ class Engine:
                 recorder.record(
                     ev.RunStopped(
                         why="plan-only",
-                        detail="the drivers stand; `workbench resume` collects their evidence",
+                        detail=sentence("the drivers stand; ", command("resume"), " collects their evidence"),
                     )
                 )
                 return recorder.state

@@ -13,7 +13,7 @@ import orjson
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import UsageError
+from workbench.errors import UsageError, command
 from workbench.requests import RequestField, Setting, fields_of
 
 #: The models whose fields are settings by their own names.
@@ -124,8 +124,8 @@ def _setting_named(name: str, option: str, pair: str) -> RequestField:
         from difflib import get_close_matches  # only where a name was mistyped
 
         near = get_close_matches(name, known, n=3)
-        hint = f": did you mean {' or '.join(near)}?" if near else ": `workbench help analyze` lists them"
-        raise UsageError(f"{option} {pair!r:.200}: there is no setting {name!r:.60}{hint}")
+        hint = [f"did you mean {' or '.join(near)}?"] if near else [command("help", "analyze"), " lists them"]
+        raise UsageError(f"{option} {pair!r:.200}: there is no setting {name!r:.60}: ", *hint)
     return setting
 
 

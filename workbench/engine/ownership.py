@@ -7,7 +7,7 @@ Two processes on one run would both append to its journals, and every proof woul
 import fcntl
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from proxies.atomic import private_folder
-from workbench.errors import UsageError
+from workbench.errors import Command, UsageError, command
 from workbench.store import utc_now
 
 LOCK_NAME = "owner.lock"
@@ -50,13 +50,13 @@ def own_run(folder: Path) -> Iterator[None]:
     RunInWork
         Another process, or another engine of this one, holds it.
     """
-    hint = f"; `workbench watch {folder.name}` shows it, `workbench stop {folder.name}` ends it"
+    hint = ("; ", command("watch", folder.name), " shows it, ", command("stop", folder.name), " ends it")
     with own_folder(folder, what=f"run {folder.name}", hint=hint):
         yield
 
 
 @contextmanager
-def own_folder(folder: Path, *, what: str, hint: str = "") -> Iterator[None]:
+def own_folder(folder: Path, *, what: str, hint: Sequence[str | Command] = ()) -> Iterator[None]:
     """Hold a folder for the block, so that one process works on what it stands for; made if there is none.
 
     Raises
@@ -71,7 +71,7 @@ def own_folder(folder: Path, *, what: str, hint: str = "") -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunInWork(f"{what} is in work: {_owner_in(descriptor).line()}{hint}") from None
+            raise RunInWork(f"{what} is in work: {_owner_in(descriptor).line()}", *hint) from None
         facts = {"pid": os.getpid(), "since_utc": utc_now(), "host": socket.gethostname()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, orjson.dumps(facts), 0)

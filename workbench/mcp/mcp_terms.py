@@ -1,6 +1,6 @@
 """Errors in the terms of MCP: what mends one is a tool of this server or an argument of the call; the rest is the analyst's."""
 
-from proxies.remedies import Command, Option, Remedied, shell_terms
+from proxies.remedies import Command, Option, Remedied, reworded, shell_terms
 
 #: Command -> the tool that does the same, with the names of its arguments in the order of the command's.
 TOOLS = {
@@ -45,6 +45,11 @@ def mcp_terms(remedy: Command | Option) -> str:
         return f"the tool {tool}" + (f" with {', '.join(arguments)}" if arguments else "")
     typed = shell_terms(remedy)
     return f"{typed if isinstance(remedy, Command) else f'`{typed}`'} on the analyst's command line"
+
+
+def line_for_client(line: str) -> str:
+    """Return a stored or returned line for the client."""
+    return reworded(line, mcp_terms)
 
 
 def for_client(error: Exception) -> str:

@@ -1,13 +1,14 @@
 """The tools of the server: what each takes, and what it answers. None takes a cutoff; the server has one."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, create_model
+from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
@@ -27,6 +28,11 @@ from workbench.views import check_documents, tree_questions
 from workbench.whatif.edit_request import EditRequest
 from workbench.whatif.run_edits import require_grounded, what_if
 
+#: Of a list or mapping in one call: 2,000 additions to a tree took seven seconds.
+MOST_ITEMS = 200
+#: Seconds after which a call is answered without its result; a proof's cells are run again in more.
+MOST_SECONDS, MOST_VERIFY_SECONDS = 60.0, 900.0
+
 A = TypeVar("A", bound=BaseModel)
 
 RunName = Annotated[str, Field(description="Run id, the beginning of one, or `last`.", max_length=100)]
@@ -36,6 +42,15 @@ Node = Annotated[str, Field(description="Id of a driver, such as P2.1; P0 is the
 class _Arguments(BaseModel):
     # An argument that is not on the list is refused, not ignored: a client that sends a cutoff is told that it has no say.
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_size(cls, values: Any) -> Any:
+        if isinstance(values, dict):
+            for name, value in values.items():
+                if isinstance(value, list | dict) and len(value) > MOST_ITEMS:
+                    raise ValueError(f"{name!r:.60} has {len(value)} items, at most {MOST_ITEMS} are taken")
+        return values
 
 
 class SearchArguments(_Arguments):
@@ -137,6 +152,7 @@ class McpTool:
     arguments: type[BaseModel]
     answer: Callable[[Any], Awaitable[Any]]
     writes: bool = False
+    seconds: float = MOST_SECONDS
 
 
 class Tools:
@@ -157,6 +173,7 @@ class Tools:
         self._data = data
         self._proposals = Proposals()
         self._verifying = asyncio.Lock()
+        self._proposing = threading.Lock()
 
     def table(self) -> dict[str, McpTool]:
         """Return the tools by name."""
@@ -227,6 +244,7 @@ class Tools:
                 about="Check that proofs still stand: records compared, cells run again in a sealed kernel from stored data.",
                 arguments=VerifyArguments,
                 answer=self._verify,
+                seconds=MOST_VERIFY_SECONDS,
             ),
             McpTool(
                 name="propose_edit",
@@ -248,7 +266,7 @@ class Tools:
         return await self._data.call(arguments.path, arguments.params)
 
     async def _api_docs(self, arguments: DocumentationArguments) -> Any:
-        return self._data.documentation(arguments.paths, arguments.words)
+        return await asyncio.to_thread(self._data.documentation, arguments.paths, arguments.words)
 
     async def _read_claim(self, arguments: ReadArguments) -> Any:
         cutoff = self._runs.cutoff
@@ -257,7 +275,7 @@ class Tools:
         return {"readings": [each.document() for each in readings.choices], **document}
 
     async def _list_runs(self, arguments: RunsArguments) -> Any:
-        return {"runs": self.list_runs(arguments.search, arguments.limit)}
+        return {"runs": await asyncio.to_thread(self.list_runs, arguments.search, arguments.limit)}
 
     def list_runs(self, search: str = "", limit: int = 50) -> list[dict[str, Any]]:
         """Return the rows of ``list_runs``; the resources are made of them too."""
@@ -265,7 +283,7 @@ class Tools:
             return self._runs.rows(store, search, limit)
 
     async def _read_tree(self, arguments: RunArguments) -> Any:
-        return self.read_tree(arguments.run)
+        return await asyncio.to_thread(self.read_tree, arguments.run)
 
     def read_tree(self, run: str) -> dict[str, Any]:
         """Return a run with its nodes and the scenarios that the client may see; raises ``NoSuchRun``."""
@@ -280,7 +298,7 @@ class Tools:
             return {**self._runs.document(store, state), "proposed": proposed, **others}
 
     async def _read_proof(self, arguments: ProofArguments) -> Any:
-        return self.read_proof(arguments.run, arguments.node, arguments.trial)
+        return await asyncio.to_thread(self.read_proof, arguments.run, arguments.node, arguments.trial)
 
     def read_proof(self, run: str, node: str, trial: int = 1) -> dict[str, Any]:
         """Return a leaf's proof; raises ``NoSuchRun``, or ``UsageError`` if there is no such proof."""
@@ -288,10 +306,16 @@ class Tools:
             return proof_document(store, self._runs.state(store, run), node, trial)
 
     async def _what_if(self, arguments: _PlayedOnScenario) -> Any:
+        return await asyncio.to_thread(self._what_if_document, arguments)
+
+    def _what_if_document(self, arguments: _PlayedOnScenario) -> Any:
         with closing(Store(self._home)) as store:
             return self._played(self._runs.state(store, arguments.run), arguments)[0]
 
     async def _sensitivity(self, arguments: RunArguments) -> Any:
+        return await asyncio.to_thread(self._sensitivity_document, arguments)
+
+    def _sensitivity_document(self, arguments: RunArguments) -> Any:
         with closing(Store(self._home)) as store:
             return {"leaves": tree_questions.sensitivity(self._runs.state(store, arguments.run))}
 
@@ -303,7 +327,11 @@ class Tools:
                 return await check_documents.verification(store, state.run_id, arguments.node, state=state)
 
     async def _propose_edit(self, arguments: _Proposed) -> Any:
-        with closing(Store(self._home)) as store:
+        return await asyncio.to_thread(self._proposal_document, arguments)
+
+    def _proposal_document(self, arguments: _Proposed) -> Any:
+        # one at a time: each adds to what those before it proposed
+        with self._proposing, closing(Store(self._home)) as store:
             state = self._runs.state(store, arguments.run)
             document, fresh = self._played(state, arguments)
             self._proposals.keep(store, state, arguments.scenario, fresh, rationale=arguments.rationale)

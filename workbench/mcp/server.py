@@ -1,5 +1,6 @@
 """The server itself: tools and resources spoken in the Model Context Protocol, every answer one JSON text."""
 
+import asyncio
 import json
 import logging
 from typing import Any
@@ -37,7 +38,12 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
             return _failed(f"there is no tool {params.name!r:.60} here: {', '.join(table)}")
         try:
             arguments = tool.arguments.model_validate(params.arguments or {})
-            text = _as_text(await tool.answer(arguments))
+            async with asyncio.timeout(tool.seconds):
+                text = _as_text(await tool.answer(arguments))
+        except TimeoutError:
+            return _failed(
+                f"{tool.name} took more than {tool.seconds:g} seconds and was given up: ask for less"
+            )
         except ValidationError as error:
             return _failed(_complaint(tool, error))
         except Remedied as error:
@@ -48,7 +54,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
         return types.CallToolResult(content=[types.TextContent(text=text)])
 
     async def list_resources(context: Any, params: Any) -> types.ListResourcesResult:
-        rows = tools.list_runs()
+        rows = await asyncio.to_thread(tools.list_runs)
         return types.ListResourcesResult(
             resources=[
                 types.Resource(
@@ -89,7 +95,7 @@ def build_server(tools: Tools, runs: VisibleRuns) -> Server[Any]:
     ) -> types.ReadResourceResult:
         uri = str(params.uri)
         try:
-            text = _as_text(_resource(tools, uri))
+            text = _as_text(await asyncio.to_thread(_resource, tools, uri))
         except Remedied as error:
             raise MCPError(
                 code=types.INVALID_PARAMS,

@@ -15,6 +15,7 @@ from workbench.engine.record.fold import fold, load_state
 from workbench.engine.record.people import Annotations
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
+from workbench.mcp.mcp_terms import line_for_client
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -122,6 +123,8 @@ class VisibleRuns:
         shown = view_of(store, state).document()
         names = _RUN if not self.cutoff.live else (*_RUN, *_RUN_OF_TODAY)
         document = {name: shown[name] for name in names}
+        if document.get("reason"):
+            document["reason"] = line_for_client(document["reason"])
         document["nodes"] = [
             {**{name: node[name] for name in _NODE}, "proof": proof_uri(state, node["id"])}
             for node in shown["nodes"]

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from workbench.errors import Option, sentence
 from workbench.models.base import Message, ModelReply, ModelRequest, Usage
 
 #: What a picture counts as in a worst case; the providers' own numbers lie between 85 and 1,600.
@@ -16,7 +17,9 @@ _TOKENS_PER_MESSAGE = 16
 #: Longest reply that is reserved for where nobody says how long one may be.
 LONGEST_REPLY = 16_384
 
-CACHED_IN_FULL = "cached input is priced in full: --price MODEL=IN,OUT,CACHED states its price"
+CACHED_IN_FULL = sentence(
+    "cached input is priced in full: ", Option("price", "MODEL=IN,OUT,CACHED"), " states its price"
+)
 ESTIMATED = "usage estimated: the provider reported none that can be believed"
 
 

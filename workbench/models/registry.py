@@ -8,6 +8,7 @@ one of them. A registered provider wins over LiteLLM's of the same name.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from workbench.errors import Option, sentence
 from workbench.models.base import Model
 from workbench.models.errors import UnknownModel
 from workbench.models.model_options import OFFLINE, ModelOptions, ReplyForm, RetrySettings
@@ -67,7 +68,8 @@ def open_model(
 
 def unknown_model(name: str) -> str:
     """Return the error message for an unknown model name, with what to write instead."""
-    return (
+    return sentence(
         f"unknown model {name!r}: use {OFFLINE} (no key needed) or <provider>/<model> as LiteLLM spells it, "
-        "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with --api-base URL"
+        "for example openai/gpt-4o, anthropic/claude-sonnet-4-5, or openai/<name> with ",
+        Option("api_base", "URL"),
     )

@@ -27,7 +27,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
-from workbench.errors import BudgetStop, ProviderError, UsageError, WorkbenchError
+from workbench.errors import BudgetStop, Option, ProviderError, UsageError, WorkbenchError, command, sentence
 from workbench.models.base import Model
 from workbench.reports.note_page import write_report
 from workbench.store import ModelLedger, Store
@@ -116,7 +116,7 @@ class StudyRunner:
             Another process works on the study: both would ask for the same forecasts.
         """
         name = self._plan.spec.name
-        hint = "; `workbench experiment status FILE` shows how far it is"
+        hint = ("; ", command("experiment status", "FILE"), " shows how far it is")
         with own_folder(self._store.home / "studies" / name, what=f"study {name}", hint=hint):
             return await self._work_alone()
 
@@ -293,11 +293,12 @@ class StudyRunner:
         return share
 
     def _used_up(self, spent: float) -> str:
-        more = "raise budget_usd and run the file again" if self._sort == SORT else "--budget-usd"
+        more = "raise budget_usd and run the file again" if self._sort == SORT else Option("budget_usd")
         whose = f"{SORT if self._sort == SORT else 'round'} {self._plan.spec.name}"
-        return (
+        return sentence(
             f"the budget of ${self._plan.spec.budget_usd:g} of {whose} is used up (${spent:.4f} spent, the next call may cost more"
-            f" than is left): {more}"
+            " than is left): ",
+            more,
         )
 
     def _spent(self) -> float:

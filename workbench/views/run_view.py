@@ -15,6 +15,7 @@ from workbench.engine.ownership import phase_here
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id, notebook_name
 from workbench.engine.record.state import RunState
+from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.whatif.stored_reports import root_base_rate
@@ -184,7 +185,7 @@ class RunView:
             "state": (phase := phase_here(self.state.phase, self.folder)),
             "reason": self.state.reason
             if phase == self.state.phase
-            else f"its process ended without a word: `workbench resume {self.run_id}` goes on",
+            else sentence("its process ended without a word: ", command("resume", self.run_id), " goes on"),
             "not_verified": self.state.unverified_line(),
             "findings": findings(self.without_data),
             "folder": str(self.folder),

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
@@ -138,7 +139,11 @@ def run_lines(
     lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
-            f"({len(view.tree) - 1:,} drivers, folded: `workbench show {named or view.run_id} --all`)",
+            sentence(
+                f"({len(view.tree) - 1:,} drivers, folded: ",
+                command("show", named or view.run_id, all=True),
+                ")",
+            ),
             "",
         ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
@@ -175,7 +180,8 @@ def record_lines(record: Mapping[str, Any]) -> list[str]:
 
 def later_record(run_id: str) -> str:
     """Return where a record will be that takes longer than a command waits."""
-    return f"how far to trust it: its record at past cutoffs is still being measured; `workbench show {run_id}` has it then"
+    waits = "how far to trust it: its record at past cutoffs is still being measured; "
+    return sentence(waits, command("show", run_id), " has it then")
 
 
 def record_line(record: Mapping[str, Any]) -> str:

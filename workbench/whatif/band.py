@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
 from workbench.forecasts.separate_windows import chance_variance, separate_windows
+from workbench.errors import Option, command, sentence
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
@@ -334,9 +335,12 @@ def no_band_reason(state: RunState) -> str:
         return f"too few separate windows: {which} rests on {number:.1f} in the past, which say nothing of how far chance may move it"
     if len(windows) > MOST_LEAVES:
         return f"{len(windows)} drivers are too many to hold their errors against each other"
-    return (
-        "no driver rests on past windows, each has one trial (analyze --trials 2), and no weights were asked for again "
-        "(`workbench refit`)"
+    return sentence(
+        "no driver rests on past windows, each has one trial (ask with ",
+        Option("trials", "2"),
+        "), and no weights were asked for again (",
+        command("refit"),
+        ")",
     )
 
 

@@ -3,11 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.errors import Option, sentence
 from workbench.formatting import point_change
 from workbench.propositions import NodeId, Tree, parent_of
 from workbench.propositions.edits import AddChild, Edit, RemoveNode, SetPolarity
 from workbench.synthesis import LinearRule
 from workbench.synthesis.whatif.apply_edits import play
+
+#: What asks the synthesizer for a new rule.
+_ASK = Option("full", True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +47,8 @@ def edit_remarks(base: Tree, edits: Sequence[Edit]) -> list[EditRemark]:
             (child,) = set(step[edit.node].children) - set(now[edit.node].children)
             rule = after[edit.node].rule
             if child in after and isinstance(rule, LinearRule) and not rule.weights.get(child):
-                line = f"{child} has weight 0, so it moves nothing: give it one, --weight {child}=0.2"
-                remarks.append(EditRemark(child, line, {}))
+                idle = f"{child} has weight 0, so it moves nothing: give it one, "
+                remarks.append(EditRemark(child, sentence(idle, Option("weight", f"{child}=0.2")), {}))
         elif isinstance(edit, SetPolarity):
             remarks.append(_turned(now, step, edit.node))
         now = step
@@ -58,12 +62,12 @@ def _turned(before: Tree, after: Tree, node: NodeId) -> EditRemark:
     if new is None:
         return EditRemark(node, f"{parent} has no rule yet: the synthesizer will be told", {})
     if not new.numeric:
-        line = f"{parent} has no formula that could be turned at {node}: ask for a new rule, --full"
+        line = f"{parent} has no formula that could be turned at {node}: ask for a new rule, "
     elif old != new:
-        line = f"the rule of {parent} is turned at {node}: {new.equation()}; to ask for a new one: --full"
+        line = f"the rule of {parent} is turned at {node}: {new.equation()}; to ask for a new one: "
     else:
-        line = f"the rule of {parent} stays as it was: {new.equation()}; to ask for a new one: --full"
-    return EditRemark(node, line, {})
+        line = f"the rule of {parent} stays as it was: {new.equation()}; to ask for a new one: "
+    return EditRemark(node, sentence(line, _ASK), {})
 
 
 def _removed(before: Tree, after: Tree, node: NodeId) -> EditRemark:
@@ -81,7 +85,6 @@ def _removed(before: Tree, after: Tree, node: NodeId) -> EditRemark:
     weights = {child: round(weight * scale, 6) for child, weight in left.items()}
     if not weights or any(abs(weight) > 1 for weight in weights.values()):
         return EditRemark(node, line, {})
-    options = " ".join(f"--weight {child}={weight:g}" for child, weight in weights.items())
-    return EditRemark(
-        node, f"{line}. To share its weight out: {options}; to ask for a new rule: --full", weights
-    )
+    options = [part for child, w in weights.items() for part in (" ", Option("weight", f"{child}={w:g}"))]
+    said = sentence(f"{line}. To share its weight out:", *options, "; to ask for a new rule: ", _ASK)
+    return EditRemark(node, said, weights)

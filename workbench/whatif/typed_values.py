@@ -1,7 +1,7 @@
 """Numbers as a person types them: a probability, and what contributions are counted from."""
 
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.whatif.stored_reports import root_base_rate
 
 #: What contributions can be counted from, besides a probability.
@@ -59,6 +59,10 @@ def reference_of(state: RunState, text: str) -> float:
     known = {"zero": 0.0, "half": 0.5, "base-rate": root_base_rate(state.tree), "market": market_of(state)}
     value = known[name]
     if value is None:
-        missing = "no base rate" if name == "base-rate" else "no market's figure (analyze --crowd)"
-        raise UsageError(f"the run has {missing} on record: count from zero, half or a probability")
+        missing = (
+            ["no base rate"]
+            if name == "base-rate"
+            else ["no market's figure (analyze ", Option("crowd"), ")"]
+        )
+        raise UsageError("the run has ", *missing, " on record: count from zero, half or a probability")
     return value

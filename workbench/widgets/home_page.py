@@ -279,8 +279,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             else reading_lines({**document, "others": []}, page_terms)
         )
         buttons = [
-            action(each.statement, partial(self._choose, claim, at))
-            for at, each in enumerate(readings.choices, start=1)
+            action(each.statement, partial(self._choose, claim, position))
+            for position, each in enumerate(readings.choices, start=1)
             if each is not chosen
         ]
         if not covered["treatable"]:

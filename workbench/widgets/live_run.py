@@ -20,6 +20,7 @@ from workbench.store import events as ev
 from workbench.views.run_view import RunView, view_of
 from workbench.widgets import panels
 from workbench.widgets.fields import action, html, look, show_if, tried
+from workbench.widgets.page_terms import line_on_page
 from workbench.widgets.tree_rows import Mark
 
 #: Seconds between two looks at the log, and the part of the time that looking may take: a long log is looked at less often.
@@ -108,7 +109,9 @@ class Follower:
             elif status == "failed":
                 reasons = [trial.failure for trial in self.state.trials_of(node.id) if trial.failure]
                 reasons += self.state.failures.get(node.id, [])
-                marks[node.id] = [Mark(name="failed", why=reasons[-1] if reasons else "see the log")]
+                marks[node.id] = [
+                    Mark(name="failed", why=line_on_page(reasons[-1]) if reasons else "see the log")
+                ]
         return marks
 
 

@@ -1,6 +1,6 @@
 """Errors in the terms of the page: what mends one is a button or a field that stands on it."""
 
-from proxies.remedies import Command, Option, Remedied, shell_terms
+from proxies.remedies import Command, Option, Remedied, reworded, shell_terms
 
 #: Command -> what does the same on the page.
 BUTTONS = {
@@ -17,6 +17,7 @@ FIELDS = {
     "budget_usd": 'the field "budget in dollars"',
     "cutoff": 'the field "cutoff"',
     "model": 'the field "model"',
+    "full": 'the button "Ask the synthesizer again"',
     "to": 'the choice beside the button "Download"',
 }
 
@@ -29,6 +30,11 @@ def page_terms(remedy: Command | Option) -> str:
         return f"{words} ({value})" if value and not value.isupper() else words
     typed = shell_terms(remedy)
     return f"{typed if isinstance(remedy, Command) else f'`{typed}`'} on the command line"
+
+
+def line_on_page(line: str) -> str:
+    """Return a stored or returned line for the page."""
+    return reworded(line, page_terms)
 
 
 def on_page(error: Exception) -> str:

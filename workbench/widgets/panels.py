@@ -29,6 +29,7 @@ from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.views.run_overview import age
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
+from workbench.widgets.page_terms import line_on_page
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -284,14 +285,14 @@ def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]
     return rendered(
         "progress",
         phase=phase,
-        reason=state.reason,
+        reason=line_on_page(state.reason or ""),
         leaves=len(leaves),
         grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),
         forecast=cost_line(state) if phase == "planned" else "",
-        lines=lines,
+        lines=[line_on_page(line) for line in lines],
     )
 
 
@@ -317,7 +318,7 @@ def what_if(
         values=values,
         rows=now.changed,
         stale=now.stale,
-        remarks=remarks,
+        remarks=[line_on_page(line) for line in remarks],
         command=" ".join(["workbench whatif", shlex.quote(run_id), *options]),
     )
 

@@ -22,7 +22,7 @@ from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import box, look, pane, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working
-from workbench.widgets.page_terms import on_page
+from workbench.widgets.page_terms import line_on_page, on_page
 from workbench.widgets.side_panels import SurroundingPanes
 from workbench.widgets.tree_widget import TreeWidget
 
@@ -268,7 +268,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _read_band(self) -> None:
         try:
             self._band = self.run.band()
-            self._no_band = self.run.no_band() if self._band is None else ""
+            self._no_band = line_on_page(self.run.no_band()) if self._band is None else ""
         except WorkbenchError as error:
             self._say(on_page(error), True)
 

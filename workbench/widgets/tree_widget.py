@@ -226,7 +226,7 @@ class TreeWidget(anywidget.AnyWidget):
             return ""
         edits = "1 edit" if count == 1 else f"{count} edits"
         if now.after is None:
-            return f"{edits}: {', '.join(now.stale)} need a full resynthesis (workbench whatif --full)"
+            return f"{edits}: {', '.join(now.stale)} need a full resynthesis"
         return f"{edits}: {ROOT} {percent(now.before)} to {percent(now.after)}"
 
     def static_html(self) -> str:

@@ -23,6 +23,7 @@ from workbench.agents.registry import agent_names, no_options, open_grounder
 from workbench.agents.relayed import relayed
 from workbench.agents.replies.stage_replies import parse_route
 from workbench.agents.routing import FREE, ROUTED, Candidates, GrounderRecord, Leaf, Route, route_by_rule
+from workbench.errors import Option, sentence
 from workbench.models.errors import ModelRefused
 from workbench.plug_points import GROUNDERS
 from workbench.prompts import prompts_of
@@ -68,7 +69,9 @@ class RouterGrounder:
         route = await self._route(task)
         if route is None:
             return GroundingFailure(
-                reason="no grounder of this installation fits the leaf: name one with --ground-with",
+                reason=sentence(
+                    "no grounder of this installation fits the leaf: name one with ", Option("ground_with")
+                ),
                 retryable=False,
             )
         outcomes = await asyncio.gather(

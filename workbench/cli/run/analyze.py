@@ -103,7 +103,8 @@ def analyze(
     detach: Annotated[bool, DETACH] = False,
     reading: Annotated[
         int | None,
-        typer.Option("--reading", metavar=READING.form, help=READING.text),
+        # Hidden: the list of readings, which alone makes it of use, says how it is chosen.
+        typer.Option("--reading", metavar=READING.form, help=READING.text, hidden=True),
     ] = None,
     yes: Annotated[
         bool, typer.Option("--yes", hidden=True, help="Ask nothing: the first reading is taken.")

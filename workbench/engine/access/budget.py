@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from workbench.errors import BudgetStop
+from workbench.errors import BudgetStop, Option, sentence
 from workbench.models.costs import Price
 
 #: Fewest tokens of a reply that is of use, by stage; a reply cut below that would be paid for and thrown away.
@@ -66,14 +66,16 @@ class Account:
         """Return which limit is used up and what was spent, for the message that says why the run stops."""
         limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
-            return f"the budget of {limits.calls} calls of {self.name} is used up: --budget-calls"
+            line = f"the budget of {limits.calls} calls of {self.name} is used up: "
+            return sentence(line, Option("budget_calls"))
         if limits.usd is not None:
             line = f"the budget of ${limits.usd:g} of {self.name} is used up (${self.usd:.4f} spent"
             if limits.tokens is None or self.usd / limits.usd >= self.tokens / limits.tokens:
-                return f"{line}, the next call may cost more than is left): --budget-usd"
-        return (
+                return sentence(line, ", the next call may cost more than is left): ", Option("budget_usd"))
+        return sentence(
             f"the budget of {limits.tokens or 0:,} tokens of {self.name} is used up ({self.tokens:,} spent,"
-            " the next call may take more than are left): --budget-tokens"
+            " the next call may take more than are left): ",
+            Option("budget_tokens"),
         )
 
 

@@ -29,7 +29,7 @@ from workbench.engine.proof_check import proof_context, stored_evidence, verify_
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
-from workbench.errors import WorkbenchError
+from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
 from workbench.models.errors import ModelError
 from workbench.plug_points import EVIDENCE, GROUNDERS, package_of
@@ -230,7 +230,8 @@ class TrialGrounding:
                 async with asyncio.timeout(self._seconds_left(node, trial)):
                     outcome = await self._attempt(node, trial, attempt)
             except TimeoutError:
-                self._wait(node, trial, attempt, "its time is used up: --leaf-budget-seconds")
+                more = sentence("its time is used up: ", Option("leaf_budget_seconds"))
+                self._wait(node, trial, attempt, more)
                 return
             except CellRejected as rejection:
                 # No fault of the proof, so it takes none of the leaf's tries; the next attempt goes on from there.

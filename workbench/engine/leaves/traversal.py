@@ -12,7 +12,7 @@ from workbench.engine.access.web_access import LooksUp, NodeLookUps, look_up_rec
 from workbench.engine.leaves.grounding import LeafGrounding
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
-from workbench.errors import ProviderError, WorkbenchError
+from workbench.errors import ProviderError, WorkbenchError, command, sentence
 from workbench.models.errors import ModelError
 from workbench.plug_points import RULES, package_of
 from workbench.propositions import NodeId
@@ -184,9 +184,10 @@ class TreeGrounding:
             return None
         left = [*(leaf for leaf in state.tree.leaves() if state.tree[leaf].belief is None), *failed]
         verb = "has its value" if len(self._only) == 1 else "have their values"
-        return (
-            f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without:"
-            f" `workbench resume {state.run_id}` does the rest"
+        return sentence(
+            f"{', '.join(state.tree.in_order(self._only))} {verb}; {', '.join(left)} still without: ",
+            command("resume", state.run_id),
+            " does the rest",
         )
 
     def _failure_line(self) -> str:
@@ -198,9 +199,10 @@ class TreeGrounding:
             next((state.waiting.get(n) or state.failures[n][-1] for n in inner), "no reason on record"),
         )
         done = sum(1 for leaf in state.tree.leaves() if state.node_status(leaf) == "grounded")
-        return (
-            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} drivers have theirs:"
-            f" `workbench resume {state.run_id}` tries the rest again"
+        return sentence(
+            f"{', '.join(leaves + inner)} failed for good ({first}); {done} of {len(list(state.tree.leaves()))} drivers have theirs: ",
+            command("resume", state.run_id),
+            " tries the rest again",
         )
 
 

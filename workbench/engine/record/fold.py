@@ -19,6 +19,7 @@ from workbench.engine.record.state import (
     seconds_between,
 )
 from workbench.engine.run_settings import RunSettings
+from workbench.errors import command, sentence
 from workbench.propositions import Belief, NodeId, Rule, Tree
 from workbench.propositions.scenario_set import ScenarioRecord
 from workbench.quoting import Marks
@@ -326,7 +327,9 @@ def _reopen(state: RunState, stored: StoredEvent, event: ev.LeafReopened) -> Non
     state.finished = False
     state.stopped = ev.RunStopped(
         why="interrupt",
-        detail=f"{event.node} is to get its evidence again: `workbench resume {state.run_id}` does it",
+        detail=sentence(
+            f"{event.node} is to get its evidence again: ", command("resume", state.run_id), " does it"
+        ),
     )
 
 

@@ -7,6 +7,7 @@ from workbench.engine.ownership import owner_of
 from workbench.engine.record.fold import apply, load_state
 from workbench.engine.record.recorder import Listener
 from workbench.engine.record.state import RunState
+from workbench.errors import command, sentence
 from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
@@ -70,8 +71,8 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
         case ev.LeafWaiting() | ev.NodeWaiting():
             return f"  {event.node:8} waits for another session: {event.reason[:200]}"
         case ev.ApprovalAsked():
-            return (
-                f"  {event.node:8} waits for approval of a {event.what}: `workbench approve {state.run_id}`"
+            return sentence(
+                f"  {event.node:8} waits for approval of a {event.what}: ", command("approve", state.run_id)
             )
         case ev.ApprovalGiven():
             why = f": {event.reason[:200]}" if event.reason else ""

@@ -8,7 +8,7 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations
 from workbench.engine.run_settings import RunSettings
-from workbench.errors import Option, UsageError
+from workbench.errors import Option, UsageError, command, sentence
 from workbench.plug_points import EVIDENCE, plugin_names
 from workbench.propositions import Belief, NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
@@ -310,4 +310,6 @@ def approval_line(run_id: str, undecided: tuple[ev.ApprovalAsked, ...]) -> str:
     """Return the sentence for the screens about steps that wait for a person."""
     first, more = undecided[0], len(undecided) - 1
     others = f" and {more} more" if more else ""
-    return f"waiting for approval of a {first.what} of {first.node}{others}: `workbench approve {run_id}`"
+    return sentence(
+        f"waiting for approval of a {first.what} of {first.node}{others}: ", command("approve", run_id)
+    )

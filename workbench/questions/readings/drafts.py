@@ -86,6 +86,9 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     leftover = _leftover(text, masked, names)
     used = {each.span for relation in stated for each in (relation.level, relation.upper) if each}
     leftover = (*leftover, *(text.words(*each.span) for each in numbers if each.span not in used and stated))
+    # A series more than the relation has places for would be dropped in silence.
+    places_for = 1 if stated and stated[0].name in _OF_ONE_SERIES else 2
+    leftover = (*leftover, *(each.article for each in names[places_for:]))
     missing: list[Slot] = []
     if not names:
         missing.append("series")
@@ -148,6 +151,16 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     )
 
 
+#: Relations that are never of two series.
+_OF_ONE_SERIES = (
+    "unchanged",
+    "new_high",
+    "new_low",
+    "from_peak",
+    "from_trough",
+    "average_gap",
+    "average_cross",
+)
 #: Stands where a level should.
 _HOLE = re.compile(
     r"\[?x+(?:\.x+)?\]?|bps?|consensus|expectations?|expected|expensive|cheap|high|low|somewhere|a lot|%"
