@@ -229,9 +229,9 @@ def _request(statement: str, cutoff: str, stage: str = "analyze", text: str = ""
     [
         ("", "2018-06-30", "empty"),
         (DEMO, "2018-02-30", "2018-02-30"),
-        (DEMO, "now", "dated cutoff"),
+        (DEMO, "now", "already settled"),
         (DEMO, "2019-06-30", "already settled"),
-        (DEMO.replace("2018-12-31", "2019-12-31"), "2018-06-30", "end on 2018-12-31"),
+        ("The BAA-AAA spread is above 1 in December 2019", "2018-06-30", "end on 2018-12-31"),
         ("It rains in Paris on 2018-12-31", "2018-06-30", "names no series"),
         (f"Reference class: {DEMO}", "2018-06-30", "not split further"),
     ],

@@ -211,9 +211,9 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     [
         ("Apple above 250 on 2018-12-31", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
         ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
-        ("The VIX closes above 20 on 2018-12-31", "now", "needs a dated cutoff", {"cutoff": "2018-07-01"}),
+        ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
-        ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "end on 2019-01-03", {"model": "PROVIDER/NAME"}),
+        ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2012-12-31", "2012-06-30", "no value of the VIX is visible", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2015-12-31", "2015-01-30", "separate windows", {"cutoff": "2015-07-10"}),
         ("WTI crude oil closes above 80 on 2018-12-31", "2014-06-30", "more than two years", {"cutoff": "2016-12-31"}),

@@ -158,6 +158,11 @@ def test_the_rows_of_each_source_come_out_alike(source: Any) -> None:
             ref.rows(broken)
 
 
+def test_a_symbol_that_yahoo_does_not_have_has_no_value() -> None:
+    with pytest.raises(ClaimRefused, match="no value of yfinance/NONE is visible"):
+        SeriesRef(source="yfinance", id="NONE").rows({"chart": {"result": [], "error": None}})
+
+
 def test_a_day_without_a_trade_has_the_middle_of_bid_and_ask() -> None:
     candle = {"end_period_ts": DAY + 86400, "price": {"close_dollars": None}, "yes_bid": {"close_dollars": "0.4"}, "yes_ask": {"close_dollars": "0.6"}}  # fmt: skip
     assert SeriesRef(source="kalshi", id="X-1").rows({"candlesticks": [candle]}) == [

@@ -5,12 +5,11 @@ from datetime import UTC, date, datetime
 from typing import Any, NamedTuple
 
 from proxies.asof.clock import Cutoff
-from proxies.broker import open_broker
-from proxies.settings import ProxySettings
+from proxies.errors import ProxyError
 from workbench.annotations.entries import checked_line, require_finished
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.offline.visible_past import broker_history, visible
+from workbench.offline.visible_past import broker_history, open_sources, present_cutoff, visible
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.slots import stored_claim
@@ -34,20 +33,22 @@ async def known_outcome(
     ``read_as`` is the reading that it was stored with: a later grammar does not read it anew.
     """
     try:
-        claim = stored_claim(read_as) or read_claim(statement)
+        claim = (stored_claim(read_as) or read_claim(statement)).going_on()
     except ClaimRefused:
         return None  # a claim in words only: no data are opened for it
     # reading the series is pandas; the Python API loads this file
     from workbench.questions.decision import resolve
 
-    broker = open_broker(ProxySettings())
+    broker = open_sources(claim.sources)
     try:
         observe = broker_history(broker)
-        rows = await visible(observe, claim.sources, Cutoff.parse("now"))
+        present = present_cutoff()
+        rows = await visible(observe, claim.sources, present)
         seen = await visible(observe, claim.sources, cutoff)
-        return KnownOutcome(resolve(claim, rows, seen), claim.end)
-    except ClaimRefused:
-        return None  # about a day the data do not reach
+        # A level that was reached decides a claim before its end.
+        return KnownOutcome(resolve(claim, rows, seen), min(claim.end, present.last_moment_day))
+    except (ClaimRefused, ProxyError):
+        return None  # about a day the data do not reach, or a source that does not answer
     finally:
         await broker.aclose()
 

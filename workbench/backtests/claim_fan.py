@@ -4,13 +4,11 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Any
 
-from proxies.asof.clock import Cutoff
-from proxies.broker import open_broker
-from proxies.settings import ProxySettings
+from proxies.errors import ProxyError
 from workbench.blocking import run_blocking
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.series.series_history import History
-from workbench.offline.visible_past import broker_history, visible
+from workbench.offline.visible_past import broker_history, open_sources, present_cutoff, visible
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, claim_history, settle
 from workbench.questions.errors import ClaimRefused
@@ -73,18 +71,18 @@ def _through(history: History, day: date) -> History:
 
 def fan_outcome(statement: str) -> dict[str, Any] | None:
     """Return the value of a claim's series on its last day, as it is known by now; None where it is not."""
-    claim = read_claim(statement)
+    claim = read_claim(statement).going_on()
 
     async def rows() -> Mapping[str, Rows]:
-        broker = open_broker(ProxySettings())
+        broker = open_sources(claim.sources)
         try:
-            return await visible(broker_history(broker), claim.sources, Cutoff.parse("now"))
+            return await visible(broker_history(broker), claim.sources, present_cutoff())
         finally:
             await broker.aclose()
 
     try:
         history = _through(claim_history(claim, run_blocking(rows())), claim.end)
-    except (ClaimRefused, ScienceError):
+    except (ClaimRefused, ScienceError, ProxyError):
         return None
     day = history.days[-1].item()
     return {"value": {"value": float(history.values[-1]), "day": day.isoformat()}}

@@ -24,10 +24,11 @@ from workbench.backtests.walk_forward import (
 )
 from workbench.blocking import run_blocking
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, base_rate, check
+from workbench.questions.decision import Rows, appraise, base_rate, check, observed
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
+from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTable, record_document
 
 
@@ -87,13 +88,17 @@ def past_table(rows: Sequence[PastForecast]) -> PastTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordJob:
-    """Some past cutoffs of one claim, for a process that reads the series itself."""
+    """Some past cutoffs of one claim, for a process that reads embedded series itself; of others it is given ``known``.
+
+    Such a process has no keys, and a series is asked of its source once.
+    """
 
     claim: Claim
     cutoff: str
     days: tuple[date, ...]
     open_forecaster: OpenForecaster
     root: Path | None
+    known: KnownRows | None = None
 
 
 @lru_cache(maxsize=8)
@@ -105,7 +110,7 @@ def known_rows(names: tuple[str, ...], until: str, root: Path | None) -> KnownRo
 def forecast_days(job: RecordJob) -> list[PastForecast | str]:
     """Return the past forecast of each day of a job, or the reason why there is none."""
     claim, last_day = job.claim, Cutoff.parse(job.cutoff).last_moment_day
-    known = known_rows(claim.sources, job.cutoff, job.root)
+    known = job.known or known_rows(claim.sources, job.cutoff, job.root)
     forecaster, now = job.open_forecaster(known), known.as_of(last_day)
     results: list[PastForecast | str] = []
     for day in job.days:
@@ -159,11 +164,12 @@ def claim_record(
     LookAhead
         A past forecast would rest on what became known after it.
     """
-    claim = read_claim(statement)
+    claim = read_claim(statement).going_on()
     last_day = cutoff.last_moment_day
     check(claim, last_day)
     known = known_rows(claim.sources, cutoff.text, root)
     now = known.as_of(last_day)
+    claim = observed(claim, now)
     forecaster = open_forecaster(known)
     today = forecaster.forecast(claim, now, last_day)
     days = earlier_days(claim, last_day, known.first_day(claim.sources), most=most)
@@ -174,7 +180,12 @@ def claim_record(
         refuse_later_knowledge(open_forecaster, known, moved, middle)
     jobs = [
         RecordJob(
-            claim=claim, cutoff=cutoff.text, days=tuple(part), open_forecaster=open_forecaster, root=root
+            claim=claim,
+            cutoff=cutoff.text,
+            days=tuple(part),
+            open_forecaster=open_forecaster,
+            root=root,
+            known=None if all(source_of_rows(name).source == "embedded" for name in claim.sources) else known,
         )
         for part in _day_groups(days, max(1, len(days) // (6 * processes)))
     ]

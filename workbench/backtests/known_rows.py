@@ -1,4 +1,4 @@
-"""Rows of embedded series as any past cutoff showed them: read once through the broker, then cut by the day each became known.
+"""Rows of series as any past cutoff showed them: read once through the broker, then cut by the day each became known.
 
 Asking the broker at each of 120 cutoffs would take 10 s. That the cuts are the broker's is checked where they are made.
 """
@@ -11,12 +11,15 @@ from pathlib import Path
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from proxies.broker import open_broker
-from proxies.settings import ProxySettings
+from proxies.broker import Broker
+from proxies.errors import ProxyError
+from proxies.ledger import Address, MemoryLedger
 from proxies.vendors.embedded import series_rows
-from workbench.offline.visible_past import Observe, broker_history
+from workbench.offline.visible_past import Observe, broker_history, open_sources
 from workbench.questions.decision import Rows
-from workbench.questions.errors import LookAhead
+from workbench.questions.errors import ClaimRefused, LookAhead
+from workbench.questions.series.series_reference import SeriesRef
+from workbench.questions.series.series_registry import source_of_rows
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,7 @@ class KnownRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownRows:
-    """Values of some series, oldest first, with when each became known."""
+    """Values of some series, oldest first, with when each became known; a day that was revised has a row for each of its states."""
 
     series: Mapping[str, tuple[KnownRow, ...]]
 
@@ -38,16 +41,12 @@ class KnownRows:
         """Return what was known at the end of a day; a series of which nothing was known yet has no rows."""
         day = last_day.isoformat()
         return {
-            name: [{"date": row.date, "value": row.value} for row in rows if row.known <= day]
-            for name, rows in self.series.items()
+            name: _last_states(row for row in rows if row.known <= day) for name, rows in self.series.items()
         }
 
     def all(self) -> dict[str, Rows]:
         """Return every row, for outcomes alone."""
-        return {
-            name: [{"date": row.date, "value": row.value} for row in rows]
-            for name, rows in self.series.items()
-        }
+        return {name: _last_states(rows) for name, rows in self.series.items()}
 
     def first_day(self, names: Iterable[str]) -> date:
         """Return the day of the first value that all of these series have."""
@@ -69,19 +68,60 @@ class KnownRows:
         )
 
 
+def _last_states(rows: Iterable[KnownRow]) -> Rows:
+    """The last state of each day; states of one day stand in the order in which they became known."""
+    values = {row.date: row.value for row in rows}
+    return [{"date": day, "value": value} for day, value in values.items()]
+
+
+#: Sources whose values are known at the end of their own day, and never revised.
+_KNOWN_AT_ONCE = ("yfinance", "fmp", "kalshi", "polymarket")
+_FIRST_VINTAGE = "1776-07-04"
+
+
+async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tuple[KnownRow, ...]:
+    """Rows of another source than the embedded one; raises ``ClaimRefused`` where it does not tell when they became known."""
+    path, params = ref.call(until.instant)
+    if ref.source == "fred":
+        # Every state in which a value ever stood.
+        params = params | {"realtime_start": _FIRST_VINTAGE}
+    elif ref.source not in _KNOWN_AT_ONCE:
+        raise ClaimRefused(
+            f"{ref.reference} does not tell when each of its values became known, so past forecasts cannot be made again"
+        )
+    address = Address(run="record", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
+    answer = await broker.session(until, MemoryLedger()).call(path, params, address)
+    if ref.source != "fred":
+        rows = ref.rows(answer.data, until.last_moment_day)
+        return tuple(KnownRow(date=row["date"], value=row["value"], known=row["date"]) for row in rows)
+    states = [
+        KnownRow(date=row["date"], value=float(row["value"]), known=row["realtime_start"])
+        for row in answer.data["observations"]
+        if row["value"] not in (".", "")
+    ]
+    return tuple(sorted(states, key=lambda state: (state.date, state.known)))
+
+
 async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | None = None) -> KnownRows:
-    """Return what the broker shows of embedded series at a cutoff, with the day on which each row became known.
+    """Return what the broker shows of series at a cutoff, with the day on which each row became known.
 
     Raises
     ------
+    ClaimRefused
+        A source does not tell when its values became known, or cannot be read.
     LookAhead
         At a past cutoff the broker shows other rows than those that are cut here.
     """
-    broker = open_broker(ProxySettings(embedded_root=root))
+    names = sorted(set(names))
+    broker = open_sources(names, root)
     try:
         observe = broker_history(broker)
         series = {}
-        for name in sorted(set(names)):
+        for name in names:
+            ref = source_of_rows(name)
+            if ref.source != "embedded":
+                series[name] = await _rows_elsewhere(broker, ref, until)
+                continue
             stamps = {row["date"]: str(row["known"])[:10] for row in series_rows(root, name)}
             visible = await observe(name, until)
             series[name] = tuple(
@@ -91,6 +131,8 @@ async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | N
         rows = KnownRows(series)
         await check_rows(rows, observe)
         return rows
+    except ProxyError as problem:
+        raise ClaimRefused(f"the series cannot be read: {problem}") from None
     finally:
         await broker.aclose()
 

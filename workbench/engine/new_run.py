@@ -15,6 +15,7 @@ from workbench.engine.run_settings import CHANGEABLE_BOUNDS, RunSettings
 from workbench.engine.run_texts import cut_claim
 from workbench.errors import UsageError
 from workbench.models.base import Model
+from workbench.models.model_options import OFFLINE
 from workbench.plug_points import SYNTHESIZERS
 from workbench.store import Store
 from workbench.store import events as ev
@@ -109,6 +110,9 @@ def new_run(
         with_record,  # loads numpy, which a screen need not wait for
     )
 
+    if settings.model == OFFLINE and cutoff.live:
+        # Its forecasts are made again at past cutoffs, and its sources held to what was known: of one instant.
+        cutoff = Cutoff.parse(cutoff.instant.isoformat())
     text, settings, cut = cut_claim(check_statement(statement), cutoff, settings)
     # The time makes ids sort by age and easy to name by their beginning, the token keeps two of one second apart.
     run_id = f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"

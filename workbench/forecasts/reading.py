@@ -173,12 +173,17 @@ def chance(reading: Reading, paths: Paths) -> Chance:
             decided=decision,
             by_member=dict.fromkeys(paths.members, float(decision.true)),
         )
-    true = _meets(reading, statistics(reading, paths)) != reading.never
+    true = outcomes_on(reading, paths)
     shares = {}
     for index, name in enumerate(paths.members):
         weights = np.where(paths.drawn_by == index, paths.weights, 0.0)
         shares[name] = _share_of_weight(weights, true) if weights.any() else float("nan")
     return Chance(p=_share_of_weight(paths.weights, true), decided=None, by_member=shares)
+
+
+def outcomes_on(reading: Reading, paths: Paths) -> np.ndarray:
+    """Return on which paths a reading is true, shape (paths,); raises as `chance`."""
+    return np.asarray(_meets(reading, statistics(reading, paths)) != reading.never)
 
 
 def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | None:

@@ -45,6 +45,8 @@ def _fred(data: Any) -> Iterable[Pair]:
 
 
 def _yahoo(data: Any) -> Iterable[Pair]:
+    if data["chart"]["result"] == []:  # no such symbol, or nothing of it by then
+        return []
     result = data["chart"]["result"][0]
     # Of the exchange: a bar of Tokyo begins on the evening before in UTC.
     offset = int(result.get("meta", {}).get("gmtoffset", 0))

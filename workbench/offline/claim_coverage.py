@@ -109,13 +109,14 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         return Coverage(treatable=False, reason="the claim has no single reading", fix={"model": ANY_MODEL})
     claim = reading.claim
     if claim is None:
-        unknown = [each for each in reading.series if not each.startswith("embedded:")]
+        unknown = [each for each in reading.series if ":" not in each]
         reason = (
             f"no source here holds {' or '.join(unknown)}"
             if unknown
             else f"the key-free analyst cannot treat this relation yet ({reading.relation})"
         )
         return Coverage(treatable=False, reason=reason, fix={"model": ANY_MODEL})
+    claim = claim.going_on()
     first, last = claim.about.first, data_end(claim.about)
     try:
         if all(each.embedded for each in (claim.about, claim.against) if each is not None):

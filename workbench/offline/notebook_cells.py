@@ -4,11 +4,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields, replace
-from datetime import date
+from datetime import date, datetime
 from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal
 
+from proxies.asof.clock import Cutoff
 from workbench.forecasts.leaf_models.spec import LeafSpec
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.series_paths import Combination
@@ -16,6 +17,8 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import spec_of
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
 from workbench.questions.series.series_leaf import RECORD
+from workbench.questions.series.series_reference import SeriesRef
+from workbench.questions.series.series_registry import source_of_rows
 from workbench.templates import text_environment
 
 if TYPE_CHECKING:
@@ -84,6 +87,9 @@ def _cell_templates(step: str) -> list[tuple[Kind, "Template"]]:
     return templates
 
 
+_ELSEWHERE = """
+from forecaster.reading_windows import reading_windows, scale_of
+from forecaster.source_rows import source_rows"""
 _REFERENCE_ROLE = (
     "\n\nThis is the reference class of its parent: the same event, judged by its own record alone. Its past outcomes "
     "stand for the parent's when the parent's weights are estimated."
@@ -105,10 +111,11 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         Last day visible at the cutoff.
     """
     combination = _combination(claim)
-    unit = f"{claim.series} / {claim.other}" if claim.other else f"{claim.series}, {claim.about.unit}"
-    spec = spec_of(claim, last_day)
-    # Of a ratio: from its history on it is one series, as any other.
-    spec = replace(spec, method="endpoint") if spec.method == "relative" else spec
+    unit = (
+        f"{claim.series} / {claim.other}"
+        if claim.other
+        else ", ".join(filter(None, (claim.series, claim.about.unit)))
+    )
     holes = {
         "statement": statement,
         "statement_literal": json.dumps(statement, ensure_ascii=False),
@@ -122,10 +129,11 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "article": claim.about.article
         if claim.against is None
         else f"the ratio of {claim.about.article} to {claim.against.article}",
+        "elsewhere": _ELSEWHERE if _elsewhere(claim) else "",
         "combined": "combined_history, " if combination else "",
         "together": ", together=(first, second)" if combination == "ratio" else "",
-        "fetch": "\n".join(_fetch(claim, combination)),
-        "spec": _indented(_call_code(spec)),
+        "fetch": "\n".join(_fetch(claim, combination, Cutoff.parse(cutoff).instant)),
+        "windows": _windows(claim, last_day),
         "claim": _call_code(claim_reading(claim)),
         "state": state_of(claim),
         "unit_literal": json.dumps(unit, ensure_ascii=False),
@@ -146,16 +154,40 @@ def _combination(claim: Claim) -> Combination | None:
     return "difference" if len(claim.about.sources) > 1 else None
 
 
-def _fetch(claim: Claim, combination: Combination | None) -> list[str]:
+def _elsewhere(claim: Claim) -> bool:
+    return any(source_of_rows(name).source != "embedded" for name in claim.sources)
+
+
+def _windows(claim: Claim, last_day: date) -> str:
+    """The call that gives the past windows: of an embedded series by the models of its kind, of any other by its own frequency."""
+    if _elsewhere(claim):
+        returns = claim.about.kind in ("volatility", "yield") and claim.other is None
+        return (
+            f"reading = {_call_code(claim_reading(claim))}\n"
+            f"windows = reading_windows(reading, history, LAST_DAY, scale_of(reading, history, returns={returns}))"
+        )
+    spec = spec_of(claim, last_day)
+    # Of a ratio: from its history on it is one series, as any other.
+    spec = replace(spec, method="endpoint") if spec.method == "relative" else spec
+    return f"windows = past_windows(\n    {_indented(_call_code(spec))},\n    history,\n)"
+
+
+def _rows_code(ref: SeriesRef, cutoff: datetime) -> str:
+    path, params = ref.call(cutoff)
+    call = f"CALL_API({json.dumps(path)}, {json.dumps(params)})"
+    return f"rows = {call if ref.source == 'embedded' else f'source_rows({json.dumps(ref.source)}, {call}, LAST_DAY)'}"
+
+
+def _fetch(claim: Claim, combination: Combination | None, cutoff: datetime) -> list[str]:
     """Lines that set ``history``, from one data call or two."""
     names = (
         claim.about.sources if claim.against is None else (claim.about.sources[0], claim.against.sources[0])
     )
-    monthly = ", monthly=True" if claim.about.monthly else ""
+    monthly = ", monthly=True" if claim.about.monthly and claim.about.embedded else ""
     lines = []
     for name, part in zip(names, ("first", "second") if combination else ("history",), strict=True):
         lines += [
-            f'rows = CALL_API("embedded/series/observations", {{"series_id": "{name}"}})',
+            _rows_code(source_of_rows(name), cutoff),
             f"{part} = known_series(rows, LAST_DAY{monthly})  # refuses a row of after the cutoff",
             f'print(f"{name}: {{len({part})}} values, {{{part}.days[0]}} to {{{part}.days[-1]}}, last {{{part}.values[-1]:,.2f}}")',
         ]

@@ -10,6 +10,7 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +34,7 @@ from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import DATA_END
+from workbench.questions.series.known_series import data_end
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
@@ -97,7 +99,7 @@ class OfflineAnalyst:
         try:
             await self._treatable(statement, cutoff)
         except ProxyError as problem:
-            raise _unreadable(problem) from problem
+            raise _unreadable(problem, statement) from problem
 
     async def _answer(self, request: ModelRequest) -> str:
         if not request.nodes:
@@ -118,7 +120,9 @@ class OfflineAnalyst:
                 f"a reference class stands on its own record and is not split further by {NAME}: use depth 1, "
                 f"or {ANOTHER_MODEL}"
             )
-        rows = await visible(self._observe, {*_COMPANIONS, *claim.sources}, cutoff)
+        # Embedded companions end with the embedded data; they say nothing of a later window.
+        companions = _COMPANIONS if claim.end <= DATA_END else ()
+        rows = await visible(self._observe, {*companions, *claim.sources}, cutoff)
         # Every round of the analyze stage needs the whole plan. It is made once for equal data; in a thread, because the
         # base rates of its candidates are computed and would hold up the loop.
         key = _digest([root.statement, last_day.isoformat(), rows])
@@ -183,8 +187,16 @@ class OfflineAnalyst:
         return notebook(claim, statement=node.statement, cutoff=cutoff, last_day=last_day)
 
 
-def _unreadable(problem: ProxyError) -> ModelUnavailable:
-    return ModelUnavailable(f"{NAME} cannot read the embedded data: {problem}")
+def _unreadable(problem: ProxyError, statement: str = "") -> ModelUnavailable:
+    said = f"{NAME} cannot read the data: {problem}"
+    with suppress(ClaimRefused):
+        series = read_claim(statement).about
+        if series.goes_on:
+            said += (
+                f"; without {series.goes_on} the embedded data on {series.article} serve claims that end by {data_end(series)}, "
+                "asked at an earlier cutoff"
+            )
+    return ModelUnavailable(said)
 
 
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
@@ -208,16 +220,16 @@ def claim_at(statement: str, cutoff_text: str) -> tuple[Claim, date, Cutoff]:
         cutoff = Cutoff.parse(cutoff_text)
     except ProxyError as problem:
         raise ClaimRefused(str(problem)) from problem
-    claim = read_claim(statement)
-    # The embedded data end in the past, so "now" would be answered from old rows as if they were today's.
-    if cutoff.live:
-        raise ClaimRefused(
-            f"the embedded data end on {DATA_END}, so {NAME} needs a dated cutoff before that; for live questions "
-            f"{ANOTHER_MODEL}"
-        )
+    claim = read_claim(statement).going_on()
+    cutoff = dated_cutoff(cutoff)
     last_day = cutoff.last_moment_day
     check(claim, last_day)
     return claim, last_day, cutoff
+
+
+def dated_cutoff(cutoff: Cutoff) -> Cutoff:
+    """Return a cutoff of ``now`` as its instant: every source is then held to what was known, and no day counts before it is over."""
+    return Cutoff.parse(cutoff.instant.isoformat()) if cutoff.live else cutoff
 
 
 def _digest(value: Any) -> str:

@@ -1,23 +1,26 @@
 """How the offline analyst sees the past: through the broker, at the request's own cutoff, like any cell."""
 
+import os
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
+from workbench.environment import home_from, proxy_settings
+from workbench.questions.series.series_registry import source_of_rows
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
 
-PATH = "embedded/series/observations"
-
 
 class Observe(Protocol):
-    """Visible rows of an embedded series at a cutoff, oldest first, each with ``date`` and ``value``."""
+    """Visible rows of a series at a cutoff, oldest first, each with ``date`` and ``value``; named as among `Series.sources`."""
 
     async def __call__(self, series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
-        """Rows of one series; raises ``proxies.errors.ProxyError``."""
+        """Rows of one series; raises ``proxies.errors.ProxyError``, and ``ClaimRefused`` where another source than the embedded has none."""
         ...
 
 
@@ -27,16 +30,40 @@ def broker_history(broker: "Broker | None") -> Observe:
 
     async def observe(series_id: str, cutoff: Cutoff) -> Sequence[dict[str, Any]]:
         if not opened:
-            from proxies.broker import open_broker
-
-            opened.append(open_broker(ProxySettings()))
+            opened.append(open_sources((series_id,)))
         # planning only: what a leaf rests on is fetched again by its own cells, and recorded there
         address = Address(run="plan", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
         session = opened[0].session(cutoff, MemoryLedger())
-        answer = await session.call(PATH, {"series_id": series_id}, address)
-        return list(answer.data)
+        ref = source_of_rows(series_id)
+        path, params = ref.call(cutoff.instant)
+        answer = await session.call(path, params, address)
+        return (
+            list(answer.data) if ref.source == "embedded" else ref.rows(answer.data, cutoff.last_moment_day)
+        )
 
     return observe
+
+
+def open_sources(names: Iterable[str], root: Path | None = None) -> "Broker":
+    """Open a broker for some series; keys, upstreams and own data are looked up where one of them is not embedded.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As among `Series.sources`.
+    root : Path, optional
+        Folder of the embedded series instead of the installed package's.
+    """
+    from proxies.broker import open_broker
+
+    if all(source_of_rows(name).source == "embedded" for name in names):
+        return open_broker(ProxySettings(embedded_root=root))
+    return open_broker(proxy_settings(os.environ, home_from(os.environ)))
+
+
+def present_cutoff() -> Cutoff:
+    """Return the present instant as a dated cutoff: sources are then held to what was known, so that no day counts before it is over."""
+    return Cutoff.parse(datetime.now(UTC).isoformat())
 
 
 async def visible(observe: Observe, names: Iterable[str], cutoff: Cutoff) -> dict[str, list[dict[str, Any]]]:

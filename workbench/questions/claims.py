@@ -27,7 +27,7 @@ from datetime import date
 from typing import Literal
 
 from workbench.questions.series.known_series import Series
-from workbench.questions.series.series_registry import series_named
+from workbench.questions.series.series_registry import going_on, series_named
 
 Pattern = Literal[
     "compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"
@@ -83,6 +83,11 @@ class Claim:
             return f"{REFERENCE} {sentence}"
         # A reference is written as it is.
         return sentence[0].upper() + sentence[1:] if series_named(self.series).embedded else sentence
+
+    def going_on(self) -> "Claim":
+        """The claim about the sources that have its last day: embedded series have ended, and go on elsewhere (`going_on`)."""
+        other = self.other and going_on(self.other, self.end)
+        return replace(self, series=going_on(self.series, self.end), other=other)
 
     def as_reference(self) -> "Claim":
         """The same event, judged by its reference class alone."""

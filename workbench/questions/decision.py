@@ -18,13 +18,15 @@ from workbench.forecasts.leaf_models import (
 )
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
 from workbench.forecasts.reading import Decision, decide
+from workbench.forecasts.reading_windows import Scale, reading_windows, scale_of
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
 from workbench.questions.claims import Claim, amount, number, settled
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
-from workbench.questions.series.known_series import data_end
+from workbench.questions.series.known_series import Days, Frequency, data_end
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_registry import series_named
+from workbench.science.errors import ScienceError
 
 Rows = Sequence[Mapping[str, Any]]
 
@@ -72,8 +74,42 @@ def check(claim: Claim, last_day: date) -> None:
 def _open(claim: Claim, last_day: date) -> bool:
     if claim.about.monthly:
         return claim.end > last_day
+    if not claim.about.embedded:  # which days it has, its values tell
+        return claim.end > last_day
     # From a Friday to its Sunday no session is left, so the outcome is already in the last visible close.
     return claim.end > last_day and trading_days(last_day, claim.end) > 0
+
+
+def observed(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
+    """Return the claim with what the rows alone tell of its series: how often it has a value, and whether its levels return.
+
+    Of embedded series both are documented. A series that has not grown or shrunk steadily over its history is taken to return.
+    """
+    if claim.observed is not None or claim.about.embedded:
+        return claim
+    history = _history(value_series(claim.series, rows))
+    frequency, days = _FREQUENCIES[Calendar.of(history).frequency]
+    kind = claim.about.kind
+    if kind == "index":
+        steady = len(history) > 2 and abs(np.corrcoef(np.arange(len(history)), history.values)[0, 1]) > 0.9
+        kind = "index" if steady and (history.values > 0).all() else "yield"
+    return replace(claim, observed=replace(claim.about, frequency=frequency, days=days, kind=kind))
+
+
+_FREQUENCIES: dict[str, tuple[Frequency, Days]] = {
+    "session": ("daily", "weekdays"),
+    "weekday": ("daily", "weekdays"),
+    "day": ("daily", "every day"),
+    "week": ("weekly", "every day"),
+    "month": ("monthly", "every day"),
+    "quarter": ("quarterly", "every day"),
+    "year": ("yearly", "every day"),
+}
+
+
+def _elsewhere(claim: Claim) -> bool:
+    """Whether a claim is about a series of another source than the embedded one."""
+    return not (claim.about.embedded and (claim.against is None or claim.against.embedded))
 
 
 def series_of(claim: Claim, rows: Mapping[str, Rows]) -> tuple[pd.Series, pd.Series | None]:
@@ -99,7 +135,10 @@ def _history(series: pd.Series) -> History:
 
 def value_series(name: str, rows: Mapping[str, Rows]) -> pd.Series:
     """Return the values of one known series by day, oldest first, gaps left out."""
-    parts = [_column(rows[source]) for source in series_named(name).sources]
+    try:
+        parts = [_column(rows[source]) for source in series_named(name).sources]
+    except KeyError as missing:
+        raise ClaimRefused(f"the values of {missing} have not been asked for") from None
     # Rounded, because a difference of two decimal yields carries binary noise (5.15 - 4.2 is not 0.95): a claim about
     # equality with a level would turn on it.
     series = parts[0] if len(parts) == 1 else (parts[0] - parts[1]).dropna().round(4)
@@ -191,7 +230,7 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
         return None
     _needed(claim.series, series, claim.start)
     # Every weekday to come may still have a close, so no holiday is counted on.
-    calendar = Calendar(frequency="weekday")
+    calendar = Calendar.of(_history(series)) if _elsewhere(claim) else Calendar(frequency="weekday")
     return decide(claim_reading(claim), _history(series), calendar)
 
 
@@ -231,13 +270,30 @@ def appraise(
     series, other = series_of(claim, rows)
     claim = settle(claim, rows)
     refuse_decided(claim, series)
-    spec = spec_of(claim, last_day)
     try:
+        if _elsewhere(claim):
+            return claim_windows(claim, claim_history(claim, rows), last_day)
+        spec = spec_of(claim, last_day)
         if only_base:
             return base_outcomes(spec, series, other)
         return estimate(spec, series, other, simulated=simulated)
     except TooLittleHistory as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
+
+
+def claim_windows(claim: Claim, history: History, last_day: date) -> LeafEstimate:
+    """Return the past windows of a claim about a series of any frequency; raises `TooLittleHistory`."""
+    reading = claim_reading(claim)
+    try:
+        return reading_windows(reading, history, last_day, claim_scale(claim, history))
+    except ScienceError as problem:
+        raise TooLittleHistory(str(problem)) from None
+
+
+def claim_scale(claim: Claim, history: History) -> Scale:
+    """Return how past windows of a claim are laid beside now: levels of a volatility or a rate stay where they were."""
+    returns = claim.about.kind in ("volatility", "yield") and claim.against is None
+    return scale_of(claim_reading(claim), history, returns=returns)
 
 
 def _unsettled(claim: Claim) -> bool:
@@ -247,6 +303,7 @@ def _unsettled(claim: Claim) -> bool:
 
 def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     """Return the claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
+    claim = observed(claim, rows)
     if not _unsettled(claim):
         return claim
     series, _ = series_of(claim, rows)
@@ -272,6 +329,13 @@ def value_on(name: str, series: pd.Series, day: date) -> float | None:
 
     None if there is no such value.
     """
+    if not series_named(name).embedded:
+        history = _history(series)
+        before = series[: pd.Timestamp(day)]
+        # The value of the day's own period, and of no earlier one.
+        if before.empty or len(Calendar.of(history).stamps(before.index[-1].date(), day)):
+            return None
+        return float(before.iloc[-1])
     if series_named(name).monthly:
         month = pd.Timestamp(day).replace(day=1)
         return float(series[month]) if month in series.index else None
@@ -301,6 +365,8 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
     # The later values would choose the side that they then decide.
     claim = settle(claim, seen)
     series, other = series_of(claim, rows)
+    if _elsewhere(claim):
+        return _decided_by(claim, rows, seen)
     end = _needed(claim.series, series, claim.end)
     if claim.pattern == "range":
         return amount(claim) <= end <= (claim.upper or np.inf)
@@ -330,6 +396,21 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
         raise ValueError("a relative claim needs a second series")
     rival = _needed(claim.other, other, claim.end) / _needed(claim.other, other, since)
     return _beyond(claim, end / start, rival)
+
+
+def _decided_by(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) -> bool:
+    """How values of a series that goes on decide a claim: by the function that forecasts it, once no value of its window is to come."""
+    history = claim_history(claim, rows)
+    since = claim.start or _last_seen(claim, seen)
+    try:
+        decision = decide(replace(claim_reading(claim), start=since), history, Calendar.of(history))
+    except ScienceError as problem:
+        raise ClaimRefused(str(problem)) from None
+    if decision is None:
+        raise ClaimRefused(
+            f"{claim.about.article} is known until {history.days[-1]}, which decides nothing yet: the claim ends on {claim.end}"
+        )
+    return decision.true
 
 
 def _last_seen(claim: Claim, seen: Mapping[str, Rows]) -> date:

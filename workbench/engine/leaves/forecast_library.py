@@ -13,7 +13,12 @@ from sandbox.cell_library import CellLibrary
 
 #: Name of the library in a kernel, and the modules that its cells import.
 LIBRARY = "forecaster"
-_ENTRIES = ("workbench.forecasts.leaf_forecast", "workbench.forecasts.proof_figure")
+_ENTRIES = (
+    "workbench.forecasts.leaf_forecast",
+    "workbench.forecasts.proof_figure",
+    "workbench.forecasts.reading_windows",
+    "workbench.forecasts.source_rows",
+)
 #: Rooms that the forecaster may rest on: what reads a clock, a file or a network stays out.
 _ROOMS = ("workbench.forecasts.", "workbench.science.", "workbench.errors", "proxies.remedies")
 _OWN = re.compile(r"\b(?:workbench\.(?:forecasts\.)?|proxies\.(?=remedies\b))")

@@ -31,6 +31,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="SP500",
+            goes_on="yahoo:^GSPC",
             article="the S&P 500",
             kind="price",
             unit="index points",
@@ -42,6 +43,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="NASDAQ",
+            goes_on="yahoo:^IXIC",
             article="the NASDAQ Composite",
             kind="price",
             unit="index points",
@@ -54,6 +56,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="VIX",
+            goes_on="yahoo:^VIX",
             article="the VIX",
             kind="volatility",
             unit="index points",
@@ -65,6 +68,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="WTI",
+            goes_on="fred:DCOILWTICO",
             article="WTI crude oil",
             kind="price",
             unit="USD per barrel",
@@ -76,6 +80,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="CORE_CPI",
+            goes_on="fred:CPILFESL",
             article="US core CPI",
             kind="index",
             unit="index, 1982-84 = 100",
@@ -87,6 +92,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="AAA",
+            goes_on="fred:AAA",
             article="the AAA corporate bond yield",
             kind="yield",
             unit="% a year",
@@ -98,6 +104,7 @@ SERIES: dict[str, Series] = {
         ),
         Series(
             id="BAA",
+            goes_on="fred:BAA",
             article="the BAA corporate bond yield",
             kind="yield",
             unit="% a year",

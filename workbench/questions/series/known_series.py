@@ -37,6 +37,8 @@ class Series:
         How people write it, where no reference is needed.
     wide : bool
         Whether it is wider and narrower instead of higher and lower.
+    goes_on : str
+        The reference under which a series that has ended goes on.
     """
 
     id: str
@@ -53,6 +55,7 @@ class Series:
     name: str = ""
     pattern: str = ""
     wide: bool = False
+    goes_on: str = ""
 
     @property
     def monthly(self) -> bool:

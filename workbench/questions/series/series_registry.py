@@ -2,11 +2,12 @@
 
 import re
 from dataclasses import dataclass, replace
+from datetime import date
 from functools import lru_cache
 
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, SERIES
-from workbench.questions.series.known_series import Days, Frequency, Kind, Series
+from workbench.questions.series.known_series import Days, Frequency, Kind, Series, data_end
 from workbench.questions.series.series_reference import EXAMPLES, SeriesRef, Source
 
 
@@ -82,6 +83,19 @@ def series_named(reference: str) -> Series:
         if _EVERY_DAY.fullmatch(ref.id):
             return replace(series, days="every day")
     return series
+
+
+def going_on(name: str, day: date) -> str:
+    """Return the name of a series on a day: of an embedded one that has ended by then, that under which it goes on elsewhere.
+
+    By the calendar alone, so that a claim is forecast, judged and settled from one source, with and without a network.
+
+    >>> going_on("SP500", date(2018, 12, 31)), going_on("SP500", date(2026, 12, 31))
+    ('SP500', 'yahoo:^GSPC')
+    """
+    series = series_named(name)
+    ended = data_end(series)
+    return series.goes_on if ended is not None and day > ended and series.goes_on else series.id
 
 
 def source_of_rows(name: str) -> SeriesRef:
