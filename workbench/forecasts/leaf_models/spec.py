@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import date
+from math import floor
 from typing import Literal
 
 import numpy as np
@@ -23,7 +24,9 @@ class TooLittleHistory(ValueError):
 def refuse_too_few(separate: float, length: str) -> None:
     """Refuse fewer than two separate windows (`separate_windows`), of which no share means anything; raises ``TooLittleHistory``."""
     if separate < 2:
-        raise TooLittleHistory(f"only {separate:.1f} separate windows of {length} lie in the visible history")
+        raise TooLittleHistory(
+            f"only {floor(10 * separate) / 10:.1f} separate windows of {length} lie in the visible history"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
