@@ -25,8 +25,11 @@ from tests.sandbox import ordinary_user
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
 
-#: Declared without an import of ours: held below a slow release, what LiteLLM calls tools with.
-NEEDED_BY_OTHERS = {"jsonschema", "mcp"}
+#: Declared without an import of ours: held below a slow release, what LiteLLM calls tools with, what a sealed cell reads Excel with,
+#: and pandas Feather.
+NEEDED_BY_OTHERS = {"jsonschema", "mcp", "openpyxl", "pyarrow"}
+#: Extras whose packages our own code imports where it finds them.
+OFFERED = ("dask", "own")
 
 
 def canonical_name(name: str) -> str:
@@ -35,7 +38,7 @@ def canonical_name(name: str) -> str:
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *project["optional-dependencies"]["dask"]]
+    lines = [*project["dependencies"], *(line for extra in OFFERED for line in project["optional-dependencies"][extra])]
     return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in lines}
 
 

@@ -194,16 +194,7 @@ def _weight(nodes: dict[str, Any], leaf: str) -> float:
             ],
             "2018-02-30",
         ),
-        (
-            [
-                "analyze",
-                "The S&P 500 closes higher on 2019-12-31 than on 2018-12-28",
-                "--cutoff",
-                "2019-06-30",
-            ],
-            "2018",
-        ),
-        (["analyze", "The S&P 500 closes above 2500 on 2025-12-31", "--cutoff", "2018-06-30"], "2018"),
+        (["analyze", "The S&P 500 closes above 2500 on 2025-12-31", "--cutoff", "2018-06-30"], "two years"),
         (["analyze", "The moon is made of cheese", "--cutoff", "2018-06-30"], "--model"),
         (["analyze", "It rains", "--cutoff", "2018-06-30", "--model", "nonsense"], "nonsense"),
         (["analyze", "It rains", "--cutoff", "2018-06-30", "--rule", "magic"], "magic"),

@@ -19,6 +19,7 @@ _STARTERS = {
     ROOT / "workbench/engine/detached.py",
     ROOT / "workbench/reports/note_pdf.py",
     ROOT / "workbench/workers/certificates.py",
+    ROOT / "workbench/workers/own_cluster.py",
     ROOT / "workbench/workers/worker_pool.py",
 }
 

@@ -17,7 +17,7 @@ from workbench.sources.source_origin import open_source
 NAME_ARGUMENT = typer.Argument(help="The source's name.")
 source = typer.Typer(
     no_args_is_help=True,
-    help="Data of your own: copied, dated by a policy that you name, and asked like every source (docs/own-data.md).",
+    help="Data of your own: files, tables and queries, dated by a policy that you name.\n\nThey are copied and asked like every source (docs/own-data.md).",
 )
 
 

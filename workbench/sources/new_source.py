@@ -190,7 +190,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     columns: list[OwnColumn] = []
     notes = [known.note] if known.note else []
     for name in others:
-        cells, kind = _typed(frame[name])
+        cells, kind = _typed_cells(frame[name])
         columns.append(OwnColumn(name=name, type=kind))
         table[name] = cells
     if policy.kind != "static":
@@ -270,7 +270,7 @@ def _refuse_repeated(
     )
 
 
-def _typed(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
+def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
     """Return a column as it is stored, and its type for callers."""
     import pandas as pd
 

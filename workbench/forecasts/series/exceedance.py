@@ -169,7 +169,7 @@ def exceed_document(
     cutoff: str,
     targets: Sequence[str],
     levels: Sequence[float],
-    models: Sequence[str] = ("hybrid",),
+    models: Sequence[str] = ("ensemble",),
 ) -> dict[str, Any]:
     """Chances that a series lies above each level on each day, from data before the cutoff: what `exceed` prints.
 
