@@ -97,7 +97,7 @@ def test_a_home_by_a_link_is_the_home_and_no_home_at_all_is_the_persons_own(plac
 def test_a_home_whose_runs_are_no_folder_is_one_line(tmp_path: Path, make: Any) -> None:
     (tmp_path / "home").mkdir()
     make(tmp_path / "home" / "runs")
-    words = ("analyze", "VIX above 20 on 2018-12-31", "--cutoff", "2018-11-01", "--plan-only")
+    words = ("analyze", "The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01", "--plan-only")
     assert "is no folder" in refused(run_cli(tmp_path, *words))
 
 
