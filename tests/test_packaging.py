@@ -38,7 +38,10 @@ def canonical_name(name: str) -> str:
 
 def declared() -> set[str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    lines = [*project["dependencies"], *(line for extra in OFFERED for line in project["optional-dependencies"][extra])]
+    lines = [
+        *project["dependencies"],
+        *(line for extra in OFFERED for line in project["optional-dependencies"][extra]),
+    ]
     return {canonical_name(re.split(r"[<>=!~\[; ]", line)[0]) for line in lines}
 
 
