@@ -13,7 +13,7 @@ from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
-from workbench.backtests.known_rows import KnownRow, KnownRows
+from workbench.backtests.known_rows import KnownRows
 from workbench.forecasts.leaf_models import TooLittleHistory, exchange_holidays
 from workbench.forecasts.reading_windows import reading_windows
 from workbench.forecasts.series.series_history import History
@@ -27,6 +27,7 @@ from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_registry import series_named
+from workbench.questions.series.value_states import KnownRow
 
 RNG = np.random.default_rng(5)
 
