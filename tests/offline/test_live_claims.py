@@ -102,6 +102,18 @@ def test_past_windows_know_nothing_after_the_cutoff_and_need_two() -> None:
     assert abs(first.base_rate - float((known > 5).mean())) < 0.03
 
 
+def test_windows_that_go_together_are_too_few_of_any_series() -> None:
+    """Thirteen years below a level and as many above it: hundreds of windows, one crossing."""
+    months, wiggle = MONTHS[-320:], 0.001 * np.sin(np.arange(320))
+    reading = claim_reading(read_claim("fred:UNRATE is above 5 on 2027-03-31"))
+    once = History.of(months, np.where(np.arange(320) < 160, 4.0, 6.0) + wiggle)
+    with pytest.raises(TooLittleHistory, match=r"only 1\.\d separate windows"):
+        reading_windows(reading, once, LAST, "none")
+    # its control: as many windows of a level that is crossed all the time
+    often = History.of(months, np.where(np.arange(320) // 2 % 2, 4.0, 6.0) + wiggle)
+    assert reading_windows(reading, often, LAST, "none").effective_windows > 20
+
+
 def test_no_day_decides_before_it_is_over() -> None:
     days = [f"2026-12-{day:02d}" for day in (21, 22, 23, 24, 28, 29, 30)]
     seen = {"yahoo:AAPL": walk(WEEKDAYS)}

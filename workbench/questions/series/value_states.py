@@ -60,11 +60,11 @@ class SeriesStates:
 
     def as_of(self, day: str) -> History:
         """Return the series as it stood at the end of a day; raises ``DomainError`` where none of it was known."""
-        return _history(row for row in self.rows if row.known <= day)
+        return _history_of(row for row in self.rows if row.known <= day)
 
     def newest(self) -> History:
         """Return the series in its last state; raises ``DomainError`` where no value stands."""
-        return _history(self.rows)
+        return _history_of(self.rows)
 
     def first_known(self) -> dict[str, str]:
         """Return the day on which each value first became known."""
@@ -94,7 +94,7 @@ class SeriesStates:
         return self.newest() if not through else self.as_of(first[max(through)])
 
 
-def _history(rows: Iterable[KnownRow]) -> History:
+def _history_of(rows: Iterable[KnownRow]) -> History:
     states = last_states(rows)
     return History.of([row["date"] for row in states], [row["value"] for row in states])
 
