@@ -89,6 +89,19 @@ def test_its_numbers_are_those_of_the_paths_and_it_says_how_such_forecasts_did()
     assert chances[0] <= chances[1]
 
 
+def test_a_share_of_too_few_separate_windows_is_not_said() -> None:
+    """A trend that turned once: each of a thousand past changes came out as the one before it."""
+    days = [row["date"] for row in rows_until("2018-06-30")]
+    turned = 50 + np.abs(np.arange(len(days)) - len(days) // 2) * 0.01
+    rows = [{"date": day, "value": value} for day, value in zip(days, turned.tolist(), strict=True)]
+    wanted = {**WANTED, "level": float(turned[-1])}
+    assert "; only 1." in text_of_forecast(rows, wanted) and "moved by past" not in text_of_forecast(
+        rows, wanted
+    )
+    said = text_of_forecast(rows_until("2018-06-30"), WANTED)
+    assert "moved by past changes" in said and "of them separate" in said
+
+
 def test_what_became_known_later_changes_nothing_and_would_if_it_were_read() -> None:
     told, later = rows_until("2018-06-30"), rows_until("2018-09-01")
     assert told[-1]["date"] == _LAST and len(later) > len(told)

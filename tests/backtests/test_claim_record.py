@@ -9,7 +9,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from workbench.backtests.claim_record import OwnForecaster, claim_record, known_rows, open_own
-from workbench.backtests.known_rows import KnownRow, KnownRows, check_rows
+from workbench.backtests.known_rows import KnownRows, check_rows
 from workbench.backtests.past_claims import earlier_days, moved_claim
 from workbench.backtests.walk_forward import Forecast, past_forecast, refuse_later_knowledge
 from workbench.blocking import run_blocking
@@ -19,6 +19,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, base_rate, value_series
 from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.value_states import KnownRow
 
 pytestmark = pytest.mark.long
 

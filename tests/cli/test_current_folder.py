@@ -56,6 +56,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "analyze": [
         ["analyze", "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff", "2018-06-30", "--model", "openai/none", "--yes"]
     ],
+    "read": [["read", "The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01"]],
     "resume": [["resume", RUN]],
     "runs": [["runs"]],
     "show": [["show", RUN], ["show", RUN, "--json"]],

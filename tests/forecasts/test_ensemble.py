@@ -13,6 +13,7 @@ from workbench.forecasts.reading import Reading, chance
 from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Frequency, Paths
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, TooFewError
 from workbench.science.scoring.crps import crps_of_draws
 
@@ -61,6 +62,14 @@ def test_a_series_may_be_negative_or_never_move() -> None:
     assert (balance.values < 0).any() and (ahead(balance, learned=False).values < 0).any()
     still = ahead(History.of(days, np.full(300, 4.25)))
     assert set(still.values.ravel()) == {4.25}
+
+
+@pytest.mark.parametrize(
+    "values", [np.arange(1.0, 301.0), 1.01 ** np.arange(300), np.append(np.full(299, 2.0), 3.0)]
+)
+def test_a_series_that_always_moved_alike_has_a_forecast(values: FloatArray) -> None:
+    paths = ahead(History.of(walk(300, "month").days, values), learned=False)
+    assert np.isfinite(paths.values).all() and "HAR" in paths.members
 
 
 def test_a_short_history_and_a_past_horizon_are_refused() -> None:

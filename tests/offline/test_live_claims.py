@@ -13,7 +13,7 @@ from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from workbench.annotations import outcomes
-from workbench.backtests.known_rows import KnownRow, KnownRows
+from workbench.backtests.known_rows import KnownRows
 from workbench.forecasts.leaf_models import TooLittleHistory, exchange_holidays
 from workbench.forecasts.reading_windows import reading_windows
 from workbench.forecasts.series.series_history import History
@@ -27,6 +27,7 @@ from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_registry import series_named
+from workbench.questions.series.value_states import KnownRow
 
 RNG = np.random.default_rng(5)
 
@@ -99,6 +100,18 @@ def test_past_windows_know_nothing_after_the_cutoff_and_need_two() -> None:
     # The grid of weeks reaches back to November 2003, and a window of this length ends half a year later.
     known = history.values[history.days >= np.datetime64("2004-05-01")]
     assert abs(first.base_rate - float((known > 5).mean())) < 0.03
+
+
+def test_windows_that_go_together_are_too_few_of_any_series() -> None:
+    """Thirteen years below a level and as many above it: hundreds of windows, one crossing."""
+    months, wiggle = MONTHS[-320:], 0.001 * np.sin(np.arange(320))
+    reading = claim_reading(read_claim("fred:UNRATE is above 5 on 2027-03-31"))
+    once = History.of(months, np.where(np.arange(320) < 160, 4.0, 6.0) + wiggle)
+    with pytest.raises(TooLittleHistory, match=r"only 1\.\d separate windows"):
+        reading_windows(reading, once, LAST, "none")
+    # its control: as many windows of a level that is crossed all the time
+    often = History.of(months, np.where(np.arange(320) // 2 % 2, 4.0, 6.0) + wiggle)
+    assert reading_windows(reading, often, LAST, "none").effective_windows > 20
 
 
 def test_no_day_decides_before_it_is_over() -> None:

@@ -66,8 +66,8 @@ def test_without_a_key_the_form_begins_with_what_can_be_treated_and_says_how_far
     page.claim.value = page.claim.placeholder
     assert not page.plan.disabled and page.line.value == ""
     assert (
-        "No model key: history up to 3 Jan 2019, seven series. Add a key to ask about today."
-        in page.reach.value
+        "No model key: claims about series only; history up to 3 Jan 2019, seven series, later rows from "
+        "public sites. A key opens every other claim." in page.reach.value
     )
 
 
@@ -91,7 +91,7 @@ def test_the_cutoff_is_checked_against_the_data_in_words_of_the_page(page: Home)
         page.cutoff.value = "2018-11-01"
         assert not page.plan.disabled and page.line.value == ""
     page.claim.value = "The VIX closes above 20 on 2027-12-31"
-    assert page.plan.disabled and "choose another model" in page.line.value and "--" not in page.line.value
+    assert page.plan.disabled and "choose a nearer date" in page.line.value and "--" not in page.line.value
 
 
 def test_what_only_the_plan_finds_out_is_said_in_words_of_the_page_too(

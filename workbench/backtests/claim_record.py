@@ -172,7 +172,13 @@ def claim_record(
     claim = observed(claim, now)
     forecaster = open_forecaster(known)
     today = forecaster.forecast(claim, now, last_day)
-    days = earlier_days(claim, last_day, known.first_day(claim.sources), most=most)
+    days = earlier_days(
+        claim,
+        last_day,
+        known.first_day(claim.sources),
+        archive=known.first_known(claim.sources),
+        most=most,
+    )
     if days:
         # One cutoff, in the middle: a forecaster that looks ahead does so at every one.
         middle = days[len(days) // 2]

@@ -20,15 +20,14 @@ from workbench.questions.decision import Rows
 from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.series.series_reference import SeriesRef
 from workbench.questions.series.series_registry import source_of_rows
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KnownRow:
-    """One value, the day it belongs to, and the day on which it became known."""
-
-    date: str
-    value: float
-    known: str
+from workbench.questions.series.value_states import (
+    KnownRow,
+    SeriesStates,
+    last_states,
+    params_of_states,
+    states_of,
+    untold,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +40,28 @@ class KnownRows:
         """Return what was known at the end of a day; a series of which nothing was known yet has no rows."""
         day = last_day.isoformat()
         return {
-            name: _last_states(row for row in rows if row.known <= day) for name, rows in self.series.items()
+            name: last_states(row for row in rows if row.known <= day) for name, rows in self.series.items()
         }
 
     def all(self) -> dict[str, Rows]:
-        """Return every row, for outcomes alone."""
-        return {name: _last_states(rows) for name, rows in self.series.items()}
+        """Return every row in its last state."""
+        return {name: last_states(rows) for name, rows in self.series.items()}
+
+    def settled(self, day: date) -> dict[str, Rows]:
+        """Return the rows that a claim ending on a day comes out by: as they stood when the last of its values first came out.
+
+        A value that is revised years later settles nothing again, and a rebased series is compared with itself. Rows of later days
+        follow in their last state.
+        """
+        return {name: _settled_rows(rows, day.isoformat()) for name, rows in self.series.items()}
 
     def first_day(self, names: Iterable[str]) -> date:
         """Return the day of the first value that all of these series have."""
         return max(date.fromisoformat(self.series[name][0].date) for name in names)
+
+    def first_known(self, names: Iterable[str]) -> date:
+        """Return the first day on which something of each of these series was known; an archive may begin after its series."""
+        return max(date.fromisoformat(min(row.known for row in self.series[name])) for name in names)
 
     def altered(self, after: date) -> "KnownRows":
         """Return another world: equal up to the end of a day, and with other values for all that became known later."""
@@ -59,7 +70,7 @@ class KnownRows:
             {
                 name: tuple(
                     row
-                    if row.known <= day
+                    if row.known <= day or row.value is None
                     else replace(row, value=row.value * float(draws.uniform(0.5, 2.0)))
                     for row in rows
                 )
@@ -68,38 +79,27 @@ class KnownRows:
         )
 
 
-def _last_states(rows: Iterable[KnownRow]) -> Rows:
-    """The last state of each day; states of one day stand in the order in which they became known."""
-    values = {row.date: row.value for row in rows}
-    return [{"date": day, "value": value} for day, value in values.items()]
-
-
-#: Sources whose values are known at the end of their own day, and never revised.
-_KNOWN_AT_ONCE = ("yfinance", "fmp", "kalshi", "polymarket")
-_FIRST_VINTAGE = "1776-07-04"
+def _settled_rows(rows: tuple[KnownRow, ...], day: str) -> Rows:
+    if len({row.date for row in rows}) == len(
+        rows
+    ):  # nothing was revised: ten thousand rows at each of 120 cutoffs
+        return last_states(rows)
+    first = SeriesStates(rows).first_known()
+    end = max((each for each in first if each <= day), default="")
+    return last_states(row for row in rows if row.date > end or row.known <= first[end])
 
 
 async def _rows_elsewhere(broker: Broker, ref: SeriesRef, until: Cutoff) -> tuple[KnownRow, ...]:
     """Rows of another source than the embedded one; raises ``ClaimRefused`` where it does not tell when they became known."""
+    if reason := untold(ref):
+        raise ClaimRefused(reason)
     path, params = ref.call(until.instant)
-    if ref.source == "fred":
-        # Every state in which a value ever stood.
-        params = params | {"realtime_start": _FIRST_VINTAGE}
-    elif ref.source not in _KNOWN_AT_ONCE:
-        raise ClaimRefused(
-            f"{ref.reference} does not tell when each of its values became known, so past forecasts cannot be made again"
-        )
     address = Address(run="record", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
-    answer = await broker.session(until, MemoryLedger()).call(path, params, address)
-    if ref.source != "fred":
-        rows = ref.rows(answer.data, until.last_moment_day)
-        return tuple(KnownRow(date=row["date"], value=row["value"], known=row["date"]) for row in rows)
-    states = [
-        KnownRow(date=row["date"], value=float(row["value"]), known=row["realtime_start"])
-        for row in answer.data["observations"]
-        if row["value"] not in (".", "")
-    ]
-    return tuple(sorted(states, key=lambda state: (state.date, state.known)))
+    answer = await broker.session(until, MemoryLedger()).call(path, params_of_states(ref, params), address)
+    if (states := states_of(ref, answer.data)) is not None:
+        return states.rows
+    rows = ref.rows(answer.data, until.last_moment_day)
+    return tuple(KnownRow(date=row["date"], value=row["value"], known=row["date"]) for row in rows)
 
 
 async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | None = None) -> KnownRows:
@@ -140,15 +140,26 @@ async def read_known_rows(names: Iterable[str], until: Cutoff, *, root: Path | N
 async def check_rows(rows: KnownRows, observe: Observe) -> None:
     """Refuse rows that are cut otherwise than the broker cuts them, at a few days of each series; raises ``LookAhead``."""
     for name, values in rows.series.items():
+        if not values:
+            continue
+        archive = rows.first_known([name])
         # A weekday each, so that a weekly release is met on both of its sides.
         for place in (0.35, 0.6, 0.85):
-            if not values:
-                continue
             row = values[int(place * len(values))]
-            last_day = date.fromisoformat(row.date) + timedelta(days=2)
-            cut = [each["date"] for each in rows.as_of(last_day)[name]]
+            last_day = max(archive, date.fromisoformat(row.date) + timedelta(days=2))
+            cut = rows.as_of(last_day)[name]
             seen = await observe(name, Cutoff.parse((last_day + timedelta(days=1)).isoformat()))
-            if cut != [each["date"] for each in seen]:
+            if [each["date"] for each in cut] != [each["date"] for each in seen]:
                 raise LookAhead(
                     f"{name} is cut at {last_day} otherwise than the broker cuts it: {len(cut)} rows, {len(seen)} were known"
+                )
+            later = [
+                each["date"]
+                for each, known in zip(cut, seen, strict=True)
+                if each["value"] != float(known["value"])
+            ]
+            # Splits of a share scale its past alike; what FRED revised since is another value.
+            if later and source_of_rows(name).source in ("embedded", "fred"):
+                raise LookAhead(
+                    f"{name} has at {last_day} values that were revised later, the first of {later[0]}"
                 )

@@ -15,17 +15,20 @@ MOST = 120
 _WARM_UP = timedelta(days=730)
 
 
-def earlier_days(claim: Claim, last_day: date, first: date, *, most: int = MOST) -> list[date]:
+def earlier_days(
+    claim: Claim, last_day: date, first: date, *, archive: date = date.min, most: int = MOST
+) -> list[date]:
     """Return the last known days of past cutoffs, the latest first: spread evenly from two years of values to one window ago.
 
-    A daily series steps by whole weeks, so that weekdays stay what they are; a monthly one by whole months.
+    A daily series steps by whole weeks, so that weekdays stay what they are; a monthly one by whole months. Before ``archive``
+    nobody kept what was known.
 
     >>> from workbench.questions.grammar import read_claim
     >>> days = earlier_days(read_claim("VIX above 20 on 2018-12-31"), date(2018, 6, 29), date(2014, 1, 3), most=3)
     >>> [day.isoformat() for day in days]
     ['2017-12-22', '2017-04-28', '2016-09-02']
     """
-    start, days_ahead = first + _WARM_UP, (claim.end - last_day).days
+    start, days_ahead = max(first + _WARM_UP, archive), (claim.end - last_day).days
     unit = 30.44 if claim.about.monthly else 7.0
     # Of the latest past cutoff the outcome is known by now.
     nearest = ceil(days_ahead / unit)

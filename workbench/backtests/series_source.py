@@ -1,7 +1,6 @@
 """A series by its name, its id at a source or its file: what of it was known at a cutoff, and what is known by now."""
 
 import re
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -19,6 +18,7 @@ from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
 from workbench.questions.series.series_quantity import Quantity
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
+from workbench.questions.series.value_states import SeriesStates, params_of_states, states_of, untold
 from workbench.science.errors import ScienceError
 from workbench.science.tables import read_series
 
@@ -80,26 +80,33 @@ class SeriesSource:
         ProxyError
             The source failed, or its key is missing.
         """
+        return (await self.known(broker, cutoff))[0]
+
+    async def known(self, broker: Broker, cutoff: Cutoff) -> tuple[History, SeriesStates | None]:
+        """Return `history`, with how its values stood when where the source revises them and tells; raises likewise."""
         try:
             if self.file is not None:
                 days, values = read_series(self.file)
-                return History.of(days, values).before(cutoff.last_moment_day + timedelta(days=1))
-            rows = {ref.id: await _source_rows(broker, ref, cutoff) for ref in self.refs}
+                return History.of(days, values).before(cutoff.last_moment_day + timedelta(days=1)), None
+            answers = {ref.id: await _source_answer(broker, ref, cutoff) for ref in self.refs}
+            rows = {ref.id: ref.rows(answers[ref.id]) for ref in self.refs}
             if self.embedded:
                 series = value_series(self.embedded, rows)
-                return History.of(series.index.to_numpy(), series.to_numpy())
-            (only,) = rows.values()
-            days = np.array([row["date"] for row in only], dtype="datetime64[D]")
-            return History.of(days, [row["value"] for row in only])
+                return History.of(series.index.to_numpy(), series.to_numpy()), None
+            (ref,) = self.refs
+            if (states := states_of(ref, answers[ref.id])) is not None:
+                return states.newest(), states
+            days = np.array([row["date"] for row in rows[ref.id]], dtype="datetime64[D]")
+            return History.of(days, [row["value"] for row in rows[ref.id]]), None
         except (ClaimRefused, ScienceError) as problem:
             raise UsageError(f"{self.name} at {cutoff.text}: {problem}") from None
 
 
-async def _source_rows(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Sequence[Mapping[str, Any]]:
+async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
     path, params = ref.call(cutoff.instant)
     address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
-    answer = await broker.session(cutoff, MemoryLedger()).call(path, params, address)
-    return ref.rows(answer.data)
+    answer = await broker.session(cutoff, MemoryLedger()).call(path, params_of_states(ref, params), address)
+    return answer.data
 
 
 #: Of which embedded series options imply the volatility of the next month, and the series that says so.
@@ -127,7 +134,7 @@ async def read_quantity(
         No such series, nothing known of it, or a day that is known already.
     """
     source = SeriesSource.of(text)
-    history = await source.history(broker, cutoff)
+    history, states = await source.known(broker, cutoff)
     last = history.days[-1].item()
     if day <= last:
         raise UsageError(
@@ -135,5 +142,16 @@ async def read_quantity(
         )
     later = None
     if not cutoff.live and day <= datetime.now(UTC).date():
-        later = await source.history(broker, Cutoff.parse("now"))
-    return Quantity(name=source.name, unit=source.unit, history=history, day=day, extremes=extremes), later
+        later, since = await source.known(broker, Cutoff.parse("now"))
+        # As it was first published, like the outcomes of the record.
+        later = later if since is None else since.settled(day)
+    quantity = Quantity(
+        name=source.name,
+        unit=source.unit,
+        history=history,
+        day=day,
+        extremes=extremes,
+        states=states,
+        no_record="; ".join(filter(None, map(untold, source.refs))),
+    )
+    return quantity, later

@@ -75,7 +75,7 @@ def past_forecast(
         if part and part[-1]["date"] > last_day.isoformat():
             raise LookAhead(f"{name} has a value of {part[-1]['date']} at a cutoff that ends on {last_day}")
     check(claim, last_day)
-    outcome = resolve(claim, known.all(), rows)
+    outcome = resolve(claim, known.settled(claim.end), rows)
     try:
         forecast = forecaster.forecast(claim, rows, last_day)
         walk = driftless_chance(claim, rows)

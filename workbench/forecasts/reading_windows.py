@@ -7,7 +7,13 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.leaf_models.claim_windows import weekly_grid
-from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN, LeafEstimate, TooLittleHistory
+from workbench.forecasts.leaf_models.spec import (
+    P_MAX,
+    P_MIN,
+    LeafEstimate,
+    TooLittleHistory,
+    refuse_too_few,
+)
 from workbench.forecasts.reading import Reading, outcomes_on
 from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
@@ -38,7 +44,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     Raises
     ------
     TooLittleHistory
-        Fewer than two separate windows of this length are known.
+        Fewer than two separate windows of this length are known, or their outcomes go together as fewer would.
 
     Examples
     --------
@@ -60,10 +66,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
     places = np.searchsorted(history.days, grid.to_numpy().astype("datetime64[D]") - age, side="right") - 1
     valid = (places >= _BEFORE) & (places + steps < len(history))
     starts = places[valid]
-    if len(starts) < 2 * weeks or not len(starts):
-        raise TooLittleHistory(
-            f"only {len(starts) / weeks:.1f} separate windows of {steps} values lie in the visible history"
-        )
+    refuse_too_few(len(starts) / max(weeks, 1.0), f"{steps} values")
     # Windows that begin between two values of a slow series are one and the same.
     unique, which = np.unique(starts, return_inverse=True)
     x, now = history.values, float(history.values[-1])
@@ -75,6 +78,8 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         past = now + past - base
     paths = Paths.of(past, ahead, known=history, calendar=calendar, member="past windows")
     hits = outcomes_on(reading, paths)[which]
+    effective = separate_windows(hits, weeks)
+    refuse_too_few(effective, f"{steps} values")
     rate = float(hits.mean())
     outcomes = np.full(len(grid), -1, dtype=np.int64)
     outcomes[valid] = hits
@@ -87,7 +92,7 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         # In trading days, five a week, by which windows of all series are counted.
         horizon=max(1, round(5 * weeks)),
         windows=len(starts),
-        effective_windows=separate_windows(hits, weeks),
+        effective_windows=effective,
         first=grid[known[0]].date(),
         last=grid[known[-1]].date(),
         outcomes=outcomes[known[0] : known[-1] + 1],

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: Fewer than this say nothing of a share, nor of how far chance may move it: neither is shown.
+FEWEST_SEPARATE = 2.0
+
 
 def separate_windows(outcomes: ArrayLike, overlap: float) -> float:
     """Return how many independent outcomes have the same sampling error in their mean, at least 1.

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, command, sentence
-from workbench.forecasts.separate_windows import chance_variance, separate_windows
+from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance, separate_windows
 from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
@@ -27,8 +27,6 @@ _BEGIN = re.compile(r'^\{"record": ?"' + re.escape(RECORD) + '"', re.MULTILINE)
 MOST_LEAVES = 300
 #: Weeks of a record that are read: a century.
 _MOST_WEEKS = 5_300
-#: Fewer separate windows than this say nothing of how far chance may move a share.
-_FEWEST_SEPARATE = 2.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +60,7 @@ class PastWindows:
     @property
     def too_few(self) -> bool:
         """Whether a band would say nothing."""
-        return self.effective < _FEWEST_SEPARATE
+        return self.effective < FEWEST_SEPARATE
 
     def variance(self, p: float) -> float:
         """Return the variance of a chance near ``p``: its forecaster's, else that of a share of its separate windows and how far its models differ."""

@@ -140,7 +140,11 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             ipywidgets.HBox, [action(text, partial(self._take, text)) for text in EXAMPLES], "wb-examples"
         )
         reached = providers(self._environ)
-        without_key = "" if reached else f"No model key: {data_reach()}. Add a key to ask about today."
+        without_key = (
+            ""
+            if reached
+            else f"No model key: claims about series only; {data_reach()}, later rows from public sites. A key opens every other claim."
+        )
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
         self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
         self.model = plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)

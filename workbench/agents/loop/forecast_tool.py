@@ -17,13 +17,21 @@ import numpy as np
 from workbench.agents.loop.data_tools import FORECAST_SERIES, answered, tool_spec
 from workbench.agents.loop.tool_box import Observation, ToolPlace
 from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.leaf_models.spec import TooLittleHistory, refuse_too_few
 from workbench.forecasts.reading import Reading, chance
+from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.formatting import figure
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_quantity import Quantity, past_ends, quantity_record
 from workbench.questions.series.series_reference import SeriesRef, Source
+from workbench.questions.series.value_states import (
+    SeriesStates,
+    params_of_states,
+    states_of,
+    untold,
+)
 from workbench.science.errors import ScienceError
 from workbench.source_hash import source_hash
 
@@ -73,7 +81,8 @@ class ForecastSeriesTool:
             path, params = ref.call(self._cutoff.instant)
         except ValueError as problem:
             return Observation(text=f"{FORECAST_SERIES} was not called: {problem}", failed=True)
-        answer = await self._call_api(path, params, step=place.address)
+        # One call for all that its values ever were: the record is made from what stood at its cutoffs.
+        answer = await self._call_api(path, params_of_states(ref, params), step=place.address)
         # In a thread: other calls of the move wait for the loop.
         text = await asyncio.to_thread(text_of_forecast, answer.data, arguments)
         return answered(path, answer, place, text)
@@ -100,11 +109,11 @@ def text_of_forecast(data: Any, arguments: Mapping[str, Any]) -> str:
     """Return what a model reads of a forecast from a series' answer; the same rows, arguments and code give the same text."""
     ref, day = _wanted_forecast(arguments)
     try:
-        rows = ref.rows(data)
+        rows, states = ref.rows(data), states_of(ref, data)
         return "\n".join(
             _forecast_lines(
-                str(ref),
-                tuple((row["date"], row["value"]) for row in rows),
+                ref,
+                tuple((row["date"], row["value"]) for row in rows) if states is None else states,
                 day,
                 arguments.get("level"),
                 arguments.get("side", "above"),
@@ -118,9 +127,19 @@ def text_of_forecast(data: Any, arguments: Mapping[str, Any]) -> str:
 # `verify` and a second look ask the same again: 8 MB of paths are not kept, their lines are.
 @lru_cache(maxsize=64)
 def _forecast_lines(
-    name: str, rows: tuple[tuple[str, float], ...], day: date, level: float | None, side: str, window: str
+    ref: SeriesRef,
+    known: tuple[tuple[str, float], ...] | SeriesStates,
+    day: date,
+    level: float | None,
+    side: str,
+    window: str,
 ) -> tuple[str, ...]:
-    history = History.of([row[0] for row in rows], [row[1] for row in rows])
+    name, states = str(ref), known if isinstance(known, SeriesStates) else None
+    history = (
+        known.newest()
+        if isinstance(known, SeriesStates)
+        else History.of([row[0] for row in known], [row[1] for row in known])
+    )
     last = history.days[-1].item()
     calendar = Calendar.of(history)
     if day <= last or not len(calendar.stamps(last, day)):
@@ -130,7 +149,7 @@ def _forecast_lines(
         )
     forecaster = Ensemble()
     paths = forecaster.paths(history, day, calendar)
-    on = Quantity(name=name, unit="", history=history, day=day)
+    on = Quantity(name=name, unit="", history=history, day=day, states=states)
     lines = [
         f"forecast of {name} by {forecaster.name} {code_mark()}, from {len(history)} values; the last is "
         f"{figure(float(history.values[-1]))} on {last}",
@@ -142,8 +161,9 @@ def _forecast_lines(
         lines.append(f"{share},{','.join(map(figure, levels))}")
     if level is not None:
         lines.append(_level_line(paths, day, level, side, window))
-    record = quantity_record(on, forecaster, calendar, most=_PAST)
-    lines.append("record: none, the past is too short" if record is None else f"record: {record['line']}")
+    reason = untold(ref) or "the past is too short"
+    record = None if untold(ref) else quantity_record(on, forecaster, calendar, most=_PAST)
+    lines.append(f"record: none, {reason}" if record is None else f"record: {record['line']}")
     return tuple(lines)
 
 
@@ -165,9 +185,15 @@ def _level_line(paths: Paths, day: date, level: float, side: str, window: str) -
     values, steps = paths.known.values, len(paths.days)
     name = "value" if on_day else "highest" if side == "above" else "lowest"
     past = past_ends(values, steps, name, logs=bool((values > 0).all()))
-    came = float((past > level).mean() if side == "above" else (past < level).mean())
+    came = past > level if side == "above" else past < level
     when = f"on {day}" if on_day else f"at least once by {day}"
+    said = f"p({side} {figure(level)} {when}) = {chance(reading, paths).p:.4f}"
+    try:
+        separate = separate_windows(came, steps) if len(values) > steps else 0.0
+        refuse_too_few(separate, f"{steps} values")
+    except TooLittleHistory as problem:
+        return f"{said}; {problem}"
     return (
-        f"p({side} {figure(level)} {when}) = {chance(reading, paths).p:.4f}; moved by past changes over as many steps it was "
-        f"so in {came:.4f} of n = {len(past)} windows ({max(1, len(values) // steps)} of them separate)"
+        f"{said}; moved by past changes over as many steps it was so in {came.mean():.4f} of n = {len(past)} windows "
+        f"({separate:.1f} of them separate)"
     )

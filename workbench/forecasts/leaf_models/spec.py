@@ -8,6 +8,8 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from workbench.forecasts.separate_windows import FEWEST_SEPARATE
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Method = Literal[
@@ -23,7 +25,7 @@ class TooLittleHistory(ValueError):
 
 def refuse_too_few(separate: float, length: str) -> None:
     """Refuse fewer than two separate windows (`separate_windows`), of which no share means anything; raises ``TooLittleHistory``."""
-    if separate < 2:
+    if separate < FEWEST_SEPARATE:
         raise TooLittleHistory(
             f"only {floor(10 * separate) / 10:.1f} separate windows of {length} lie in the visible history"
         )

@@ -69,7 +69,9 @@ def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatAr
     rows = design[:count]
     # Ridge towards equal weights of the three that sum to 0.6, worth ten separate windows of the horizon.
     prior = np.array([0.4 * float(target.mean()), 0.2, 0.2, 0.2])
-    weight = np.diag([1.0, *rows[:, 1:].var(axis=0)]) * 10.0 * steps
+    spread = rows[:, 1:].var(axis=0)
+    # Of a series that always moved alike no volatility tells from another: the prior stands.
+    weight = np.diag([1.0, *np.where(spread > 1e-12, spread, 1.0)]) * 10.0 * steps
     beta = np.linalg.solve(rows.T @ rows + weight, rows.T @ target + weight @ prior)
     errors = target - rows @ beta
     rng = np.random.default_rng(seed + 1)
@@ -128,10 +130,8 @@ def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Fl
     weights = np.exp(-0.5 * np.minimum((gaps**2).mean(axis=1) / 0.5**2, 50.0)) + 0.02
     rng = np.random.default_rng(seed)
     chosen = rng.choice(starts, paths, p=weights / weights.sum())
-    ratio = np.sqrt(
-        past.ahead(variances[-1], long_run, steps).mean()
-        / past.ahead(variances[chosen], long_run, steps).mean(axis=1)
-    )
+    now = max(float(past.ahead(variances[-1], long_run, steps).mean()), 1e-300)
+    ratio = np.sqrt(now / np.maximum(past.ahead(variances[chosen], long_run, steps).mean(axis=1), 1e-300))
     moves = past.x[chosen[:, None] + np.arange(1, steps + 1)] - past.x[chosen][:, None]
     return np.asarray(past.x[-1] + moves * ratio[:, None])
 

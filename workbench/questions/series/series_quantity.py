@@ -1,8 +1,8 @@
 """The value of a series on a day, or its highest and lowest until then: quantiles, a fan, and how such forecasts did before."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import date
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
 from workbench.formatting import figure
+from workbench.questions.series.value_states import SeriesStates
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.paired import PairedVerdict, paired_test
@@ -42,6 +43,10 @@ class Quantity:
     day : date
     extremes : bool
         Whether ``by`` the day is meant.
+    states : SeriesStates, optional
+        Of a source that revises its values: how each of them stood when. Past forecasts are then made from what stood at their cutoffs.
+    no_record : str
+        Why no past forecast can be made again, "" where one can.
     """
 
     name: str
@@ -49,6 +54,8 @@ class Quantity:
     history: History
     day: date
     extremes: bool = False
+    states: SeriesStates | None = None
+    no_record: str = ""
 
     def draws(self, paths: Paths) -> dict[str, FloatArray]:
         """Return the draws of what is quantity, by name: ``value``, or ``highest`` and ``lowest``."""
@@ -101,7 +108,9 @@ def quantity_document(
     except ScienceError as problem:
         raise UsageError(f"{quantity.name} until {quantity.day}: {problem}") from None
     draws = quantity.draws(paths)
-    record = None if not most else quantity_record(quantity, forecaster, calendar, most=most)
+    record = (
+        None if not most or quantity.no_record else quantity_record(quantity, forecaster, calendar, most=most)
+    )
     came = None if later is None else quantity.outcome(later)
     quantiles = {name: _quantiles(values, paths.weights) for name, values in draws.items()}
     document = {
@@ -122,7 +131,7 @@ def quantity_document(
         "outcome": None if came is None else _scored(draws, paths, came),
         "record": record,
     }
-    return {**document, "line": _line(document)}
+    return {**document, "line": _line(document, quantity.no_record)}
 
 
 def fan_of(paths: Paths) -> dict[str, Any]:
@@ -186,25 +195,14 @@ def quantity_record(
         ``n`` cutoffs in ``clusters``; mean ``crps``; ``against`` each rival how much better it was, in percent of the rival's CRPS, with a
         95 % interval over clusters; ``coverage`` of the central bands; ``pit`` of each; ``skill`` and ``line``.
     """
-    history = quantity.history
-    steps = len(calendar.stamps(history.days[-1].item(), quantity.day))
-    # What is not published yet is part of the horizon, then as now.
-    positions = _past_positions(len(history), steps, most)
-    if not positions:
-        return None
-    logs = bool((history.values > 0).all())
+    steps = len(calendar.stamps(quantity.history.days[-1].item(), quantity.day))
+    logs = bool((quantity.history.values > 0).all())
     walk = DriftlessWalk(logs=logs)
     rows: list[tuple[float, ...]] = []
     days: list[tuple[str, str]] = []
-    for position in positions:
-        known = History(days=history.days[: position + 1], values=history.values[: position + 1])
-        end = history.days[position + steps].item()
-        past = Quantity(
-            name=quantity.name, unit=quantity.unit, history=known, day=end, extremes=quantity.extremes
-        )
-        came = past.outcome(
-            History(days=history.days[: position + steps + 1], values=history.values[: position + steps + 1])
-        )
+    for known, end, later in _past_cutoffs(quantity, steps, most):
+        past = replace(quantity, history=known, day=end)
+        came = past.outcome(later)
         try:
             own = forecaster.paths(known, end, calendar)
             rival = walk.paths(known, end, calendar)
@@ -259,12 +257,30 @@ def quantity_record(
     }
 
 
-def _past_positions(count: int, steps: int, most: int) -> list[int]:
-    first, last = min(_FEWEST, count // 3), count - 1 - steps
+def _past_cutoffs(quantity: Quantity, steps: int, most: int) -> Iterator[tuple[History, date, History]]:
+    """What was known at each past cutoff, the day asked about there, and the values that it came out by.
+
+    A cutoff is the day on which a value came out, so what is not published yet is part of the horizon, then as now. A series that is
+    revised is shown as it stood on that day, and the outcome as it was first published.
+    """
+    history, states = quantity.history, quantity.states
+    first, last = min(_FEWEST, len(history) // 3), len(history) - 1 - steps
     if last < first or not steps:
-        return []
-    number = min(most, last - first + 1)
-    return sorted({round(first + (last - first) * place / max(number - 1, 1)) for place in range(number)})
+        return
+    released = None if states is None else set(states.releases())
+    positions = [
+        position
+        for position in range(first, last + 1)
+        if released is None or str(history.days[position]) in released
+    ]
+    number = min(most, len(positions))
+    chosen = {round((len(positions) - 1) * place / max(number - 1, 1)) for place in range(number)}
+    for position in (positions[each] for each in sorted(chosen)):
+        day, end = history.days[position].item(), history.days[position + steps].item()
+        if states is None:
+            yield history.before(day + timedelta(days=1)), end, history.before(end + timedelta(days=1))
+        else:
+            yield states.settled(day), end, states.settled(end)
 
 
 def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> FloatArray:
@@ -293,7 +309,7 @@ def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]
     return f"no skill shown: take past changes ({where} {points} in CRPS over them{why}); {held}"
 
 
-def _line(document: Mapping[str, Any]) -> str:
+def _line(document: Mapping[str, Any], no_record: str) -> str:
     """The first line of every screen: the middle and the 90 % band, and how far to trust them."""
     parts = []
     for name, quantiles in document["quantiles"].items():
@@ -303,5 +319,6 @@ def _line(document: Mapping[str, Any]) -> str:
         )
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]
-    trust = "no record at past cutoffs" if record is None else record["line"]
+    missing = "no record at past cutoffs" + (f": {no_record}" if no_record else "")
+    trust = missing if record is None else record["line"]
     return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} · {trust}"
