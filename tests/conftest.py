@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from proxies.secret_registry import SECRETS
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, watched
 
@@ -62,8 +63,11 @@ _LONG_FIRST = (
     "models",
     "widgets",
 )
-#: Files that share a server go to one process.
+#: Files that share a server, or the run of the demo in the fast tier, go to one process: a second one would only wait for it.
 _TOGETHER = {
+    "tests/cli/test_main_job.py": "demo",
+    "tests/cli/test_python_api.py": "demo",
+    "tests/cli/test_verify_cli.py": "demo",
     "tests/browser/test_lab.py": "JupyterLab",
     "tests/browser/test_lab_door.py": "JupyterLab",
     "tests/browser/test_lab_workflows.py": "JupyterLab",
@@ -140,6 +144,13 @@ def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
     yield
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the keys of the tests before: one of them may hold a piece of a word that this test prints."""
+    monkeypatch.setattr(SECRETS, "_added", set())
+    monkeypatch.setattr(SECRETS, "_origins", {})
 
 
 @pytest.fixture(scope="session")
