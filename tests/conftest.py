@@ -15,6 +15,7 @@ from typing import Any
 import hypothesis
 import pytest
 
+from proxies.secret_registry import SECRETS
 from tests.command_line import run_process
 from tests.fakes.browser import chromium, lab, watched
 
@@ -140,6 +141,13 @@ def only_loopback(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
     yield
+
+
+@pytest.fixture(autouse=True)
+def secrets_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the keys of the tests before: one of them may hold a piece of a word that this test prints."""
+    monkeypatch.setattr(SECRETS, "_added", set())
+    monkeypatch.setattr(SECRETS, "_origins", {})
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,12 @@ tests/agents/test_grounder_contract.py, of studies, rounds and forecasts in test
 
 import json
 import os
+import shlex
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
@@ -24,10 +27,12 @@ from tests.fakes.small_run import make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.judges import DIMENSIONS
 from workbench.api import open_run
+from workbench.engine import detached
 from workbench.engine.run_settings import with_preset
 from workbench.magics import load_ipython_extension
 from workbench.synthesis import tree_from_json
 from workbench.views.run_view import load_run
+from workbench.widgets.home_page import Home, list_runs
 from workbench.widgets.run_page import Dashboard
 
 KNOWN = "The index rose in 2017."
@@ -70,22 +75,24 @@ def server() -> Iterator[Upstream]:
         yield upstream
 
 
-def world(folder: Path, server: Upstream, *, later: bool) -> Path:
-    """A home with a finished run of a model behind the server."""
+def world(folder: Path, server: Upstream, *, later: bool, uncut: bool = True, grounder: str = "") -> Path:
+    """A home with a finished run of a model behind the server; ``uncut``, its own words have the edits of later."""
     home = folder / "home"
     home.mkdir(parents=True)
     (home / "quote.key").write_text("6f" * 16)  # so that both homes make the same marks
+    edited = later and uncut
     settings = with_preset(
         "product",
         model="openai/x",
         api_base=f"{server.url}/v1",
-        background=KNOWN + LATER * later,
+        background=KNOWN + LATER * edited,
         rule="linear",
+        **({"grounder": grounder} if grounder else {}),  # one that needs no kernel
     )
     text = json.dumps(screens.demo_tree().to_json()).replace("The cells compute", REPORT)
     for words in EDITED:
         assert words in text
-        text = text.replace(words, words + REMARK * later)
+        text = text.replace(words, words + REMARK * edited)
     tree = tree_from_json(json.loads(text))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(screens, "demo_tree", lambda: tree)
@@ -154,6 +161,38 @@ def page(folder: Path) -> None:
             assert "error" not in form.line.value, form.line.value
 
 
+@contextmanager
+def processes_in_this_one(folder: Path) -> Iterator[None]:
+    """What a page starts in processes of their own is run here, by the same words: there the control would not reach it."""
+
+    run: Callable[..., CompletedProcess[str]] = subprocess.run
+
+    def started(words: list[str], **more: Any) -> CompletedProcess[str]:
+        if words[1:3] != ["-m", "workbench.cli.main"]:
+            return run(words, **more)
+        return run_cli(folder, *words[3:], OPENAI_API_KEY="none")
+
+    def spawned(words: list[str], log: Path, environ: dict[str, str]) -> int:
+        done = started(words)
+        log.write_text(done.stderr)
+        return os.posix_spawn("/bin/sh", ["sh", "-c", f"exit {done.returncode}"], {})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "run", started)
+        patch.setattr(detached, "_spawn", spawned)
+        yield
+
+
+def page_again(folder: Path) -> None:
+    with at_home(folder), processes_in_this_one(folder):
+        board = Dashboard(load_run(folder / "home", RUN))
+        form = board.side_panels.regrounding
+        form.show(load_run(folder / "home", RUN), "P1.1")
+        form.ask.click()
+        form.confirm.click()
+        assert 'role="alert"' not in form.line.value, form.line.value
+
+
 DOORS: dict[str, Callable[[Path], None]] = {
     "judge": command_line("judge", RUN, "--model", "openai/y"),
     "recall": command_line("judge", RUN, "--recall"),
@@ -163,6 +202,11 @@ DOORS: dict[str, Callable[[Path], None]] = {
     "jupyter kernel": magic,
     "page": page,
 }  # fmt: skip
+#: Through which a run goes on.
+GOING_ON: dict[str, Callable[[Path], None]] = {
+    "reground": command_line("reground", RUN, "P1.1", "--full", "--yes"),
+    "page": page_again,
+}
 
 
 def heard(door: str, folder: Path, server: Upstream, *, later: bool) -> list[str]:
@@ -196,6 +240,63 @@ def stated(folder: Path, server: Upstream, *, later: bool) -> list[str]:
     with at_home(folder):
         shell.magics["proposition"](line, screens.STATEMENT + REMARK * later)
     return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+def went_on(door: str, folder: Path, server: Upstream, *, later: bool, uncut: bool = False) -> list[str]:
+    """The dialogues of a run that goes on through a door."""
+    world(folder, server, later=later, uncut=uncut, grounder="zero-shot")
+    before = len(server.seen)
+    GOING_ON[door](folder)
+    return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+@pytest.mark.parametrize("door", GOING_ON)
+def test_a_run_that_goes_on_says_nothing_of_what_came_after_the_cutoff(
+    door: str, tmp_path: Path, server: Upstream
+) -> None:
+    plain = went_on(door, tmp_path / "plain", server, later=False)
+    assert plain and went_on(door, tmp_path / "later", server, later=True) == plain
+    before = len(server.seen)
+    with pytest.raises(AssertionError, match="written after its cutoff"):
+        went_on(door, tmp_path / "uncut", server, later=True, uncut=True)
+    assert len(server.seen) == before
+
+
+def planned(folder: Path, server: Upstream, *, later: bool) -> list[str]:
+    """What the clicks of the first page send that plan a claim and then collect its evidence."""
+    folder.mkdir()
+    home, before = folder / "home", len(server.seen)
+    with at_home(folder), processes_in_this_one(folder):
+        first = Home(home, environ={"OPENAI_API_KEY": "none"})
+        first.poller.stop()
+        first.cutoff.value, first.model.value = "2018-06-30", "openai/x"
+        first.claim.value = screens.STATEMENT + REMARK * later
+        first.settings.value = shlex.join(
+            [
+                f"api_base={server.url}/v1",
+                "grounder=zero-shot",
+                f"background={KNOWN}{LATER * later}",
+                f"criteria=Yes if it is higher.{LATER * later}",
+            ]
+        )
+        first.plan.click()
+        (run,) = [row["run_id"] for row in list_runs(home)]
+        shown = Dashboard(load_run(home, run))
+        shown.poller.stop()
+        shown.working.ground.click()
+        assert load_run(home, run).tree.root.p is not None
+    return sorted(json.dumps(seen.body["messages"]) for seen in server.seen[before:] if seen.body)
+
+
+def test_a_claim_of_the_page_is_planned_and_judged_in_words_of_before_the_cutoff(
+    tmp_path: Path, server: Upstream
+) -> None:
+    plain = planned(tmp_path / "plain", server, later=False)
+    assert len(plain) > 2 and any("Yes if it is higher" in sent for sent in plain)
+    assert planned(tmp_path / "later", server, later=True) == plain
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(later_parts._Reader, "spans", lambda self: [])
+        assert planned(tmp_path / "uncut", server, later=True) != plain
 
 
 def test_a_claim_of_a_notebook_is_asked_in_words_of_before_the_cutoff(
