@@ -25,7 +25,7 @@ from proxies.vendors.own.own_manifest import (
 )
 from sandbox import Sandbox
 from workbench.errors import Option, UsageError
-from workbench.sources.document_parsers import PACKAGES, PARSERS
+from workbench.sources.document_parsers import PACKAGES, PAGE, PARSERS
 from workbench.sources.known_times import known_after
 from workbench.sources.new_source import NewSource, zone_of_name
 from workbench.sources.row_dates import DatedColumn
@@ -226,7 +226,11 @@ def _document(name: str, answer: Any) -> _Document:
         and isinstance(answer.get("pages"), list)
         and isinstance(answer.get("moments"), list)
     )
-    pages = tuple(text for text in answer["pages"] if isinstance(text, str)) if fine else ()
+    pages = (
+        tuple(_plain(text)[: 5 * PAGE] for text in answer["pages"][:MOST_PAGES] if isinstance(text, str))
+        if fine
+        else ()
+    )
     if not any(text.strip() for text in pages):
         raise UsageError(f"{name}: no text in it (a scan?)")
     moments = [text for text in answer["moments"] if isinstance(text, str)]
@@ -234,10 +238,14 @@ def _document(name: str, answer: Any) -> _Document:
     title = answer.get("title")
     return _Document(
         name,
-        title[:200] if isinstance(title, str) else "",
+        _plain(title)[:200] if isinstance(title, str) else "",
         pages,
         written.isoformat() if written is not None else "",
     )
+
+
+def _plain(text: str) -> str:
+    return "".join(sign if sign in "\n\t" or sign.isprintable() else " " for sign in text)
 
 
 def _instant(text: str) -> datetime | None:

@@ -93,6 +93,11 @@ class OwnManifest(BaseModel):
         return f"own/{self.name}/{'rows' if self.kind == 'rows' else 'search'}"
 
     @property
+    def counted(self) -> str:
+        """What its rows are called: rows, or the pages of documents."""
+        return "rows" if self.kind == "rows" else "pages"
+
+    @property
     def pages_path(self) -> str:
         """The endpoint that gives the pages of one of its documents."""
         return f"own/{self.name}/pages"

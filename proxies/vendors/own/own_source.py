@@ -173,7 +173,11 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
 
 def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the SQL of documents' pages and its values: those known by ``known_by``, in their order; of one document if named."""
-    where, values = [f"{_quoted(KNOWN)} <= ?"], [str(path), _utc(params["known_by"])]
+    where = ["TRUE"]
+    values: list[Any] = [str(path)]
+    if params.get("known_by"):
+        where.append(f"{_quoted(KNOWN)} <= ?")
+        values.append(_utc(params["known_by"]))
     if params.get("start"):
         where.append(f"{_quoted(DATE)} >= ?")
         values.append(date.fromisoformat(params["start"]))
