@@ -91,7 +91,7 @@ async def open_documents(
     zone_of_name(zone)
     days = _days_of_list(Path(dated).expanduser()) if dated not in _SAID else None
     files = _files(folder.expanduser())
-    documents, left_out = await _read(files)
+    documents, left_out = await _read_files(files)
     rows: list[dict[str, Any]] = []
     for document in documents:
         day, grain = _day_of(document, dated, days, zone)
@@ -109,19 +109,19 @@ async def open_documents(
             )
     if not rows:
         raise UsageError(
-            f"no document of {folder.name[:80]} can be added: {_listed(left_out) or 'there is none (pdf, docx, xlsx, html, md, txt)'}"
+            f"no document of {folder.name[:80]} can be added: {_first_lines(left_out) or 'there is none (pdf, docx, xlsx, html, md, txt)'}"
         )
     if unknown := sorted(set(days or ()) - {path for path, _ in files}):
         raise UsageError(
             f"{Path(dated).name} names {unknown[0]!r:.80}, which is no document of {folder.name[:80]}"
         )
-    return _source(name, folder, rows, left_out, dated=dated, share=share, zone=zone)
+    return _document_source(name, folder, rows, left_out, dated=dated, share=share, zone=zone)
 
 
 _WHY_UNDATED = {"filename": "no single date in its name", "metadata": "the file names no day"}
 
 
-def _source(
+def _document_source(
     name: str,
     folder: Path,
     rows: list[dict[str, Any]],
@@ -163,11 +163,11 @@ def _source(
         last=str(table[DATE].iloc[-1].date()),
         data_hash=content,
     )
-    notes = (f"left out: {_listed(left_out)}",) if left_out else ()
+    notes = (f"left out: {_first_lines(left_out)}",) if left_out else ()
     return NewSource(manifest=manifest, rows=table, notes=notes)
 
 
-def _listed(lines: list[str], most: int = 8) -> str:
+def _first_lines(lines: list[str], most: int = 8) -> str:
     more = f"; and {len(lines) - most} more" if len(lines) > most else ""
     return "; ".join(line[:200] for line in lines[:most]) + more
 
@@ -176,7 +176,7 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
     """Return the documents below a folder by their name in it; links, devices and hidden files are none."""
     if not folder.is_dir():
         raise UsageError(f"no folder {str(folder)[:200]}")
-    found: list[tuple[str, Path]] = []
+    files: list[tuple[str, Path]] = []
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.suffix.lower() not in PARSERS or any(
@@ -185,15 +185,15 @@ def _files(folder: Path) -> list[tuple[str, Path]]:
             continue
         if any(each.is_symlink() for each in (path, *path.parents[: name.count("/")])) or not path.is_file():
             continue
-        found.append((name, path))
-        if len(found) > MOST_FILES:
+        files.append((name, path))
+        if len(files) > MOST_FILES:
             raise UsageError(
                 f"{folder.name} has more than {MOST_FILES:,} documents: add its parts under names of their own"
             )
-    return found
+    return files
 
 
-async def _read(files: list[tuple[str, Path]]) -> tuple[list[_Document], list[str]]:
+async def _read_files(files: list[tuple[str, Path]]) -> tuple[list[_Document], list[str]]:
     """Return the documents that can be read, and a line for each that cannot."""
     documents: list[_Document] = []
     left_out: list[str] = []
@@ -227,28 +227,32 @@ def _document(name: str, answer: Any) -> _Document:
         and isinstance(answer.get("moments"), list)
     )
     pages = (
-        tuple(_plain(text)[: 5 * PAGE] for text in answer["pages"][:MOST_PAGES] if isinstance(text, str))
+        tuple(
+            _printable_text(text)[: 5 * PAGE]
+            for text in answer["pages"][:MOST_PAGES]
+            if isinstance(text, str)
+        )
         if fine
         else ()
     )
     if not any(text.strip() for text in pages):
         raise UsageError(f"{name}: no text in it (a scan?)")
     moments = [text for text in answer["moments"] if isinstance(text, str)]
-    written = max((each for text in moments if (each := _instant(text)) is not None), default=None)
+    written = max((each for text in moments if (each := _written_moment(text)) is not None), default=None)
     title = answer.get("title")
     return _Document(
         name,
-        _plain(title)[:200] if isinstance(title, str) else "",
+        _printable_text(title)[:200] if isinstance(title, str) else "",
         pages,
         written.isoformat() if written is not None else "",
     )
 
 
-def _plain(text: str) -> str:
+def _printable_text(text: str) -> str:
     return "".join(sign if sign in "\n\t" or sign.isprintable() else " " for sign in text)
 
 
-def _instant(text: str) -> datetime | None:
+def _written_moment(text: str) -> datetime | None:
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
@@ -266,15 +270,15 @@ def _day_of(
         return days.get(document.name), "day"
     if dated == "metadata":
         # a clock's time without a zone may be anywhere on earth: the day where the owner is, as a whole
-        moment = _instant(document.written) if document.written else None
+        moment = _written_moment(document.written) if document.written else None
         if moment is None:
             return None, "day"
         return pd.Timestamp(moment.astimezone(ZoneInfo(zone)).date()), "day"
     stem = document.name.rpartition("/")[2].rpartition(".")[0]
-    found = {match.groups() for match in _DAY.finditer(stem)}
-    if len(found) != 1:
+    dates = {match.groups() for match in _DAY.finditer(stem)}
+    if len(dates) != 1:
         return None, "day"
-    ((year, _, month, day),) = found
+    ((year, _, month, day),) = dates
     try:
         if day is None:  # of a month: what it says was known when the month was over
             return pd.Timestamp(int(year), int(month), 1) + pd.offsets.MonthEnd(0), "day"

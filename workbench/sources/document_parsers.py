@@ -82,14 +82,14 @@ _PAGE = """
 from selectolax.lexbor import LexborHTMLParser
 tree = LexborHTMLParser(data)
 moments = []
-for node in tree.css("meta"):
-    name = (node.attributes.get("property") or node.attributes.get("name") or "").lower()
+for tag in tree.css("meta"):
+    name = (tag.attributes.get("property") or tag.attributes.get("name") or "").lower()
     if name in ("article:published_time", "article:modified_time", "date", "dc.date", "last-modified"):
-        moments.append(node.attributes.get("content"))
+        moments.append(tag.attributes.get("content"))
 title = tree.css_first("title")
 title = title.text(strip=True) if title else ""
-for node in tree.css("script, style, noscript, template, svg"):
-    node.decompose()
+for tag in tree.css("script, style, noscript, template, svg"):
+    tag.decompose()
 pages, whole = [tree.body.text(separator="\\n") if tree.body else ""], True
 """
 

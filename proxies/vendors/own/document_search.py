@@ -42,7 +42,7 @@ class PageIndex:
 
     def best(self, query: str, most: int) -> list[int]:
         """Return the places of the pages that hold a word of the question, best first; equals in the pages' own order."""
-        known = [stem for stem in self._asked(query) if stem in self._index.vocab_dict]
+        known = [stem for stem in self._query_stems(query) if stem in self._index.vocab_dict]
         if not known or not self._count:
             return []
         scores = self._index.get_scores(known)
@@ -53,12 +53,14 @@ class PageIndex:
         """Return the part of a page that holds most of the question's words, whole words only."""
         if len(text) <= EXCERPT:
             return text
-        asked = set(self._asked(query))
+        stems = set(self._query_stems(query))
         starts = [
-            match.start() for match in _WORD.finditer(text) if asked.intersection(self._stems(match[0]))
+            match.start() for match in _WORD.finditer(text) if stems.intersection(self._stems(match[0]))
         ]
         start = max(
-            starts, key=lambda at: (sum(at <= other < at + EXCERPT for other in starts), -at), default=0
+            starts,
+            key=lambda first: (sum(first <= other < first + EXCERPT for other in starts), -first),
+            default=0,
         )
         start = 0 if start < 80 else text.rfind(" ", 0, start - 60) + 1
         end = start + EXCERPT
@@ -69,5 +71,5 @@ class PageIndex:
         stems: list[str] = self._stemmer.stemWords(_WORD.findall(text.casefold()))
         return stems
 
-    def _asked(self, query: str) -> list[str]:
+    def _query_stems(self, query: str) -> list[str]:
         return list(dict.fromkeys(self._stems(query)))[:_MOST_WORDS]

@@ -84,7 +84,7 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
     as_of: dict[str, Any] = {"policy": "static", "residual": item.residual}
     if item.policy.kind != "static":
         params |= _KNOWN_BY
-        as_of = _dated(item)
+        as_of = _as_published(item)
     unit = f" ({item.unit})" if item.unit else ""
     return {
         "path": item.path,
@@ -112,7 +112,7 @@ def document_endpoints(item: OwnManifest) -> list[dict[str, Any]]:
         "fields": {
             "date": "of the document", "document": "", "page": "", "title": "", "text": "", "cite": "what to name as the place",
         },
-        "as_of": _dated(item),
+        "as_of": _as_published(item),
     }  # fmt: skip
     search = {
         "path": item.path,
@@ -142,7 +142,7 @@ def document_endpoints(item: OwnManifest) -> list[dict[str, Any]]:
     return [search | shared, pages | shared]
 
 
-def _dated(item: OwnManifest) -> dict[str, Any]:
+def _as_published(item: OwnManifest) -> dict[str, Any]:
     return {
         "policy": "publication_date",
         "residual": item.residual,

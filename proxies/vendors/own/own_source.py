@@ -64,7 +64,7 @@ class OwnRows:
         path = rows_path(self._settings.own_folder, item.name, item.version)
         answer = self._rows
         if item.kind == "documents":
-            answer = self._found if endpoint.path == item.path else self._pages
+            answer = self._search_results if endpoint.path == item.path else self._pages
         rows = await asyncio.to_thread(answer, path, item, dict(params))
         return RawAnswer(body=orjson.dumps(rows, default=_as_text), fetched_at=self._settings.now())
 
@@ -77,7 +77,7 @@ class OwnRows:
         rows = [dict(zip(names, row, strict=True)) for row in reversed(batch)]
         return [{name: _json_value(value) for name, value in row.items()} for row in rows]
 
-    def _found(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+    def _search_results(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
         """The pages that hold the words of a query, of documents known by ``known_by``; the words are counted over those alone."""
         sql, values = pages_query(path, params)
         key = (item.version, *map(str, values))
