@@ -63,8 +63,11 @@ _LONG_FIRST = (
     "models",
     "widgets",
 )
-#: Files that share a server go to one process.
+#: Files that share a server, or the run of the demo in the fast tier, go to one process: a second one would only wait for it.
 _TOGETHER = {
+    "tests/cli/test_main_job.py": "demo",
+    "tests/cli/test_python_api.py": "demo",
+    "tests/cli/test_verify_cli.py": "demo",
     "tests/browser/test_lab.py": "JupyterLab",
     "tests/browser/test_lab_door.py": "JupyterLab",
     "tests/browser/test_lab_workflows.py": "JupyterLab",

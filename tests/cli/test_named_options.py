@@ -55,6 +55,8 @@ def texts(source: str) -> Iterator[str]:
 
 def named(source: str) -> set[str]:
     """Options that a file's texts spell, and those that its errors name as what mends them."""
+    if "--" not in source and "Option(" not in source:  # most files: not worth reading as a program
+        return set()
     remedies = re.findall(r"\bOption\(\s*\"(\w+)\"", source)
     spelt = {option for text in texts(source) for option in _OPTION.findall(text)}
     return spelt | {option_text(name) for name in remedies}

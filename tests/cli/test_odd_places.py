@@ -138,6 +138,7 @@ def test_names_that_differ_in_capitals_alone_are_not_both_trusted(tmp_path: Path
         assert "already" in refused(run_cli(tmp_path, "keys", "trust", name, second))
 
 
+@pytest.mark.long
 def test_keys_that_are_trusted_at_once_are_all_on_the_list(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

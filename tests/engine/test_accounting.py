@@ -6,6 +6,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from sandbox.record.journal import read_journal
 from tests.command_line import run_cli
 from tests.fakes.asking_run import Provider
@@ -40,6 +42,7 @@ class Inventing(Provider):
         return super().answer(request, text, usage)
 
 
+@pytest.mark.long
 def test_evidence_names_the_cell_behind_each_figure_and_what_cells_took(tmp_path: Path) -> None:
     home = tmp_path / "home"
     with closing(Store(home)) as store:

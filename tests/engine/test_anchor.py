@@ -72,6 +72,7 @@ def test_an_anchored_journal_that_is_gone_or_broken_is_named_once(tmp_path: Path
     assert len({row["what"] for row in document["differing"]}) == len(document["differing"])
 
 
+@pytest.mark.long
 def test_every_grounding_of_a_real_run_is_anchored_at_the_last_line_of_its_journal(demo: FinishedRun) -> None:
     store = Store(demo.home / "home")
     try:

@@ -62,6 +62,7 @@ def test_the_cache_of_answers_is_for_the_owner(tmp_path: Path, open_umask: None)
     assert readable_by_others(tmp_path / "made") == []
 
 
+@pytest.mark.long
 def test_a_real_run_leaves_nothing_readable_by_others(demo: FinishedRun) -> None:
     home = demo.home / "home"
     assert any(home.rglob("*.jsonl")) and readable_by_others(home) == []

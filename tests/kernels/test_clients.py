@@ -150,6 +150,7 @@ def real_fred(upstream: FredUpstream) -> fredapi.Fred:
     return fred
 
 
+@pytest.mark.long
 async def test_fredapi_in_the_kernel_equals_the_real_one_outside(kernel_of: Callable[..., Any]) -> None:
     known = [row for row in SYNTHETIC if row[2] <= LAST_DAY.isoformat()]
     with FredUpstream() as all_of_it, FredUpstream(known, today=LAST_DAY.isoformat()) as till_then:

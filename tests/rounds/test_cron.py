@@ -29,6 +29,7 @@ def begin(made: Scene, *, sets: tuple[str, ...] = ("q",)) -> None:
         assert made.run(*words).returncode == 0
 
 
+@pytest.mark.long
 def test_what_another_cron_line_forecast_a_moment_ago_is_not_bought_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -32,6 +32,7 @@ def aim(open_folder: Path):
         yield made
 
 
+@pytest.mark.long
 async def test_every_attack_works_where_nothing_stops_it(open_session: Opener, aim: Targets):
     without_effect = []
     session = await open_session("control", level="none")

@@ -368,6 +368,7 @@ async def test_a_killed_fork_server_costs_a_restart_but_no_cell(open_session: Op
     assert [cell.replayed for cell in session.cells] == [True, False]
 
 
+@pytest.mark.long
 async def test_a_fork_server_that_dies_under_a_request_is_replaced(open_session: Opener):
     from sandbox.kernels.forkserver import fork_server
 

@@ -271,7 +271,7 @@ async def test_a_socket_that_is_closed_under_the_server_ends_it_quietly(ends):
         assert calls or isinstance(results[0], asyncio.CancelledError)
 
 
-@pytest.mark.parametrize("rows", [1, 100, 5000, 60_000])
+@pytest.mark.parametrize("rows", [1, 100, 5000, pytest.param(60_000, marks=pytest.mark.long)])
 async def test_a_frame_of_any_size_is_the_frame_of_the_rows(ends, rows):
     data = [{"date": "2018-06-29", "close": n / 3, "volume": n, "note": None} for n in range(rows)]
     answers = {

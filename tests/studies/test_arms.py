@@ -86,6 +86,7 @@ def test_calls_and_costs_of_the_thinking_arms_are_their_definitions(
     assert all(len(lines) == 1 for lines in seen.values()) and len(seen) == 2
 
 
+@pytest.mark.long
 def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -122,6 +123,7 @@ def test_analytica_v_s_and_l_over_a_grounder_and_the_report(
             assert picture.info["Source"] == f"manifest {manifest}", path.name
 
 
+@pytest.mark.long
 def test_a_study_stopped_at_any_moment_goes_on_without_asking_twice(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:
