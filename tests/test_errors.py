@@ -23,6 +23,10 @@ from workbench.errors import Command, Option, UsageError, command, option_text, 
 from workbench.mcp.mcp_terms import ARGUMENTS, TOOLS, for_client, line_for_client, mcp_terms
 from workbench.mcp.mcp_tools import Tools
 from workbench.mcp.visible_runs import VisibleRuns
+from workbench.packages.package import PackageAltered
+from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
+from workbench.science.errors import TableError
 from workbench.store import Store, UnknownRun
 from workbench.widgets.page_terms import BUTTONS, FIELDS, line_on_page, on_page, page_terms
 
@@ -51,9 +55,15 @@ SHARED = (
     "audit",
     "engine",
     "models",
+    "packages",
+    "questions",
+    "science",
     "search",
+    "sources",
     "studies",
     "synthesis",
+    "templates",
+    "terminal",
     "views",
     "whatif",
 )
@@ -85,7 +95,10 @@ def test_no_line_of_a_shared_room_spells_a_command() -> None:
     files = [
         path
         for room in SHARED
-        for path in sorted((ROOT / "workbench" / room).rglob("*.py"))
+        for path in [
+            *sorted((ROOT / "workbench" / room).rglob("*.py")),
+            *(ROOT / "workbench").glob(f"{room}.py"),
+        ]
         if not str(path).endswith(TERMINAL)
     ]
     lines = [
@@ -121,6 +134,7 @@ def test_a_command_in_any_string_is_seen(source: str, seen: bool) -> None:
         Option("budget_usd"),
         Option("weight", "P1.2=-0.2"),
         Option("price", "MODEL=IN,OUT,CACHED"),
+        Option("model", "PROVIDER/NAME"),
     ],
 )
 def test_a_stored_line_is_read_back_into_what_mends_it(remedy: Any) -> None:
@@ -193,6 +207,18 @@ def test_one_error_in_the_terms_of_four_faces() -> None:
 )
 def test_a_remedy_in_python(remedy: Any, python: str) -> None:
     assert python_terms(remedy) == python
+
+
+def test_a_refused_claim_and_table_are_told_in_the_terms_of_python(tmp_path: Path) -> None:
+    with pytest.raises(ClaimRefused, match="--model PROVIDER/NAME") as caught:
+        read_claim("The moon is made of cheese")
+    caught.value.terms = python_terms
+    assert "set a real model with model='PROVIDER/NAME' (api_base='URL')" in str(caught.value)
+    table = TableError("f.csv", "it holds trials, which ", Option("pool"), " makes into forecasts", row=3)
+    altered = PackageAltered(tmp_path / "a.zip", [])
+    table.terms = altered.terms = python_terms
+    assert str(table) == "f.csv, row 3: it holds trials, which pool= makes into forecasts"
+    assert "wb.import_run(" in str(altered) and "anyway=True" in str(altered)
 
 
 def test_what_the_page_lacks_is_said_as_what_to_type() -> None:

@@ -139,6 +139,20 @@ def repeated_helpers(tree: Mapping[str, str]) -> dict[str, int]:
     return {name: count for name, count in helpers.items() if count > 2}
 
 
+def sections_of_private_names(tree: Mapping[str, str]) -> set[tuple[str, str]]:
+    """(file, name) of what is private, by its own name or by its class's, and has a docstring with underlined sections."""
+    found = set()
+    for path, source in tree.items():
+        for node in ast.parse(source).body:
+            inside = node.body if isinstance(node, ast.ClassDef) else []
+            for each in (node, *inside):
+                if isinstance(each, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                    private = any(name.startswith("_") for name in (node.name, each.name))  # type: ignore[union-attr]
+                    if private and re.search(r"^(\w| )+\n-{3,}$", ast.get_docstring(each) or "", re.M):
+                        found.add((path, each.name))
+    return found
+
+
 def long_files(tree: Mapping[str, str]) -> set[str]:
     return {path for path, source in tree.items() if source.count("\n") > LONGEST}
 
@@ -176,6 +190,14 @@ def test_no_third_private_helper_of_one_name() -> None:
     now = repeated_helpers(TREE)
     assert {name: count for name, count in now.items() if count > REPEATED.get(name, 2)} == {}
     assert {name for name in REPEATED if name not in now} == set(), "take these off the list"
+
+
+def test_only_public_names_of_science_have_docstrings_in_sections() -> None:
+    science = {path: source for path, source in TREE.items() if path.startswith("workbench/science/")}
+    assert len(science) > 50 and sections_of_private_names(science) == set()
+    sections = '"""Say.\n\n    Parameters\n    ----------\n    x\n    """'
+    made_up = f"def _f(x):\n    {sections}\ndef g(x):\n    {sections}\nclass _A:\n    def h(self, x):\n        {sections}\n"
+    assert sections_of_private_names({"a.py": made_up}) == {("a.py", "_f"), ("a.py", "h")}
 
 
 def test_a_public_class_name_occurs_once() -> None:

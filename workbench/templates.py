@@ -23,7 +23,9 @@ def brief(text: str, longest: int = LONGEST) -> str:
     """
     if len(text) <= longest:
         return text
-    return f"{text[:longest]}\n[cut here: {len(text) - longest:,} more characters; `workbench show --json` has them]"
+    return (
+        f"{text[:longest]}\n[cut here: {len(text) - longest:,} more characters; an export as JSON has them]"
+    )
 
 
 def html_environment(

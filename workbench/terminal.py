@@ -6,6 +6,8 @@ or turn the direction of writing around. Every line that the command line prints
 
 import re
 
+from proxies.remedies import option_text
+
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x85\u2028\u2029]")
 
 
@@ -51,7 +53,7 @@ def brief_lines(text: str) -> str:
     missing = sum(map(len, long)) - LONGEST_LINE * len(long)
     cut = [line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…" for line in lines]
     count = f"{len(long)} long line{'s' if len(long) > 1 else ''}"
-    return "\n".join([*cut, f"cut here: {count}, {missing:,} characters; --json has them"])
+    return "\n".join([*cut, f"cut here: {count}, {missing:,} characters; {option_text('json')} has them"])
 
 
 def json_printable(text: str) -> str:

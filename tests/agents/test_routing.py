@@ -3,7 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from proxies.settings import ProxySettings
 from tests.agents.scripted import ScriptedAsker
 from tests.fakes.grounding import ground_leaf
 from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.offline.embedded import visible_rows
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.routed_evidence import RoutedEvidence
@@ -27,7 +28,9 @@ from workbench.agents.routing import ENOUGH, ROUTED, Candidates, GrounderRecord,
 from workbench.models.errors import ModelRefused
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.grammar import read_claim
 from workbench.questions.market_price import find_markets, read_price
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.pooling.pool import pool_logit_mean
 
 UP = "The S&P 500 closes higher on 2018-09-28 than on 2018-06-29"
@@ -179,6 +182,8 @@ async def test_both_free_grounders_are_pooled_and_their_disagreement_shows(
     assert isinstance(evidence, RoutedEvidence)
     values = [part.belief.p for part in evidence.parts]
     assert [part.grounder for part in evidence.parts] == ["statistical", "market"]
+    rows = {"SP500": visible_rows("SP500", date(2018, 6, 29))}
+    assert values[0] == pytest.approx(ClaimPaths().chance(read_claim(UP), rows), abs=1e-9)
     assert leaf.grounding.belief.p == pytest.approx(float(pool_logit_mean([values])[0]))
     assert f"{abs(values[0] - values[1]):.2f} apart" in leaf.grounding.belief.key_factor
     outcome = await leaf.verified()

@@ -206,6 +206,24 @@ async def test_a_series_of_fred_is_read_through_the_broker_and_its_29_february_i
     assert (await leaf.verified()).verified
 
 
+async def test_a_monthly_series_has_its_past_windows_beside_its_chance(tmp_path: Path) -> None:
+    months = [date(1990 + n // 12, n % 12 + 1, 1) for n in range(400)]
+    values = 5 + np.cumsum(0.15 * np.random.default_rng(4).standard_normal(400)) * 0.9 ** np.arange(400)
+    with FredUpstream(fred_rows(months, values + 0.3 * np.sin(np.arange(400)))) as upstream:
+        broker = open_broker(ProxySettings(keys={"fred": KEY}, upstreams={"fred": upstream.url}))
+        leaf = await ground_leaf(
+            grounder(),
+            "The made-up rate (FRED: SYNDAY) is above 5 on 2024-02-29",
+            "2024-01-01",
+            tmp_path,
+            broker=broker,
+        )
+    numbers = leaf.grounding.evidence.numbers  # type: ignore[attr-defined]
+    assert 0 < numbers["base_rate"] < 1 and numbers["windows"] > 12
+    assert numbers["record"]["bits"] and "of like windows" in leaf.grounding.belief.key_factor
+    assert (await leaf.verified()).verified
+
+
 @given(
     level=st.floats(-3, 3).map(lambda value: round(value, 3)),
     day=st.dates(date(2024, 1, 3), date(2025, 3, 1)),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,7 +16,9 @@ from proxies.settings import ProxySettings
 from tests.fakes.upstream_fred import KEY, FredUpstream
 from workbench.agents.loop import forecast_tool
 from workbench.agents.loop.tool_box import ToolPlace
+from workbench.backtests.claim_backtest import BacktestPlan, ForecastFile, run_backtest
 from workbench.backtests.claim_record import claim_record
+from workbench.backtests.claim_templates import ClaimTemplate, Span
 from workbench.backtests.known_rows import KnownRows, check_rows, read_known_rows
 from workbench.backtests.series_source import SeriesSource, read_quantity
 from workbench.blocking import run_blocking
@@ -265,3 +268,15 @@ def test_a_claim_record_reads_the_archive_and_settles_by_first_prints() -> None:
     latest = {row["date"]: row["value"] for row in known.all()["fred:REV"]}["2012-03-01"]
     assert latest == pytest.approx(TRUTH[np.datetime64("2012-03") == MONTHS][0], abs=1e-4)
     assert [row["date"] for row in first] == [row["date"] for row in known.all()["fred:REV"]]
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_open")
+def test_a_backtest_on_a_source_with_a_key_runs_in_processes_that_have_none(tmp_path: Path) -> None:
+    asked = ClaimTemplate(text="fred:REV is above {median} on {end}", family="rates", horizon=Span(months=3))
+    plan = BacktestPlan(
+        templates=(asked,), first=date(2014, 1, 31), last=date(2015, 1, 31), forecaster="series"
+    )
+    rows = run_backtest(plan, ForecastFile(tmp_path / "two"), processes=2)
+    assert [row.reason for row in rows] == [""] * 5
+    assert rows == run_backtest(plan, ForecastFile(tmp_path / "one"), processes=1)

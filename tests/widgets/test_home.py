@@ -98,7 +98,7 @@ def test_what_only_the_plan_finds_out_is_said_in_words_of_the_page_too(
     page: Home, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> str:
-        raise UsageError(f"no; {CAN_DO}")  # the line of the command that plans
+        raise UsageError("no; ", *CAN_DO)  # the line of the command that plans
 
     monkeypatch.setattr("workbench.widgets.home_page.plan_elsewhere", refuse)
     page.claim.value, page.cutoff.value = CLAIM, "2018-11-01"

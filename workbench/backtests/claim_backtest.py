@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from workbench.backtests.walk_forward import (
 from workbench.errors import Option, UsageError
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import DATA_END
+from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.documents.record_documents import record_document, record_documents
 
 #: Who may forecast, by name: the root of the key-free tree, which is the forecast of the paths, or the leaf models of before.
@@ -82,11 +83,12 @@ class BacktestPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacktestJob:
-    """All claims at one cutoff."""
+    """All claims at one cutoff, for a process that reads embedded series itself; of others it is given ``known``: it has no keys."""
 
     cutoff: date
     templates: tuple[ClaimTemplate, ...]
     forecaster: str
+    known: KnownRows | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,7 +109,7 @@ def _rows_of_all(templates: Sequence[ClaimTemplate]) -> KnownRows:
 
 def perform(job: BacktestJob) -> list[AskedClaim]:
     """Return what came of each claim of a job."""
-    known = _rows_of_all(job.templates)
+    known = job.known or _rows_of_all(job.templates)
     forecaster = FORECASTERS[job.forecaster](known)
     last_day = job.cutoff - timedelta(days=1)
     results = []
@@ -196,7 +198,10 @@ def run_backtest(
         if due:
             jobs.append(BacktestJob(cutoff=cutoff, templates=due, forecaster=plan.forecaster))
     if jobs:
-        _check_one(plan)
+        known = _rows_of_all(plan.templates)
+        _check_one(plan, known)
+        if any(source_of_rows(name).source != "embedded" for name in known.series):
+            jobs = [replace(job, known=known) for job in jobs]
     finished = len(cutoffs) - len(jobs)
     progress(finished, len(cutoffs))
     for rows in run_jobs(perform, jobs, processes=processes):
@@ -210,9 +215,8 @@ def run_backtest(
     return sorted(rows, key=lambda row: (row.cutoff, order[row.text, row.family]))
 
 
-def _check_one(plan: BacktestPlan) -> None:
+def _check_one(plan: BacktestPlan, known: KnownRows) -> None:
     """Refuse a forecaster that looks ahead, by the first claim that can be asked at the middle cutoff."""
-    known = _rows_of_all(plan.templates)
     cutoffs = plan.cutoffs()
     last_day = cutoffs[len(cutoffs) // 2] - timedelta(days=1)
     for template in plan.templates:

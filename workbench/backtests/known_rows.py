@@ -63,9 +63,9 @@ class KnownRows:
         """Return the first day on which something of each of these series was known; an archive may begin after its series."""
         return max(date.fromisoformat(min(row.known for row in self.series[name])) for name in names)
 
-    def altered(self, after: date) -> "KnownRows":
+    def altered(self, after: date, seed: int = 0) -> "KnownRows":
         """Return another world: equal up to the end of a day, and with other values for all that became known later."""
-        day, draws = after.isoformat(), np.random.default_rng(after.toordinal())
+        day, draws = after.isoformat(), np.random.default_rng([after.toordinal(), seed])
         return KnownRows(
             {
                 name: tuple(

@@ -95,7 +95,7 @@ class OfflineAnalyst:
         """
         for stage in stages:
             if stage not in RULES:
-                raise ClaimRefused(_no_stage(stage, free_rules))
+                raise ClaimRefused(_no_stage(stage, free_rules), *ANOTHER_MODEL)
         try:
             await self._treatable(statement, cutoff)
         except ProxyError as problem:
@@ -103,14 +103,14 @@ class OfflineAnalyst:
 
     async def _answer(self, request: ModelRequest) -> str:
         if not request.nodes:
-            raise ClaimRefused(f"the request names no proposition; {CAN_DO}")
+            raise ClaimRefused("the request names no proposition; ", *CAN_DO)
         if request.stage == "analyze":
             return await self._analyze(request)
         if request.stage in ("step", "debug", "conclude"):
             return await self._ground(request)
         if request.stage in RULES:
             return await self._synthesize(request)
-        raise ClaimRefused(_no_stage(request.stage))
+        raise ClaimRefused(_no_stage(request.stage), *ANOTHER_MODEL)
 
     async def _analyze(self, request: ModelRequest) -> str:
         root = request.nodes[0]
@@ -118,7 +118,8 @@ class OfflineAnalyst:
         if claim.reference:
             raise ClaimRefused(
                 f"a reference class stands on its own record and is not split further by {NAME}: use depth 1, "
-                f"or {ANOTHER_MODEL}"
+                "or ",
+                *ANOTHER_MODEL,
             )
         # Embedded companions end with the embedded data; they say nothing of a later window.
         companions = _COMPANIONS if claim.end <= DATA_END else ()
@@ -202,7 +203,7 @@ def _unreadable(problem: ProxyError, statement: str = "") -> ModelUnavailable:
 def _no_stage(name: str, free_rules: Sequence[str] = ()) -> str:
     return (
         f"{NAME} has no answer for {name!r}: its grounder is notebook, its rule one of {', '.join((*RULES, *free_rules))}; "
-        f"for other grounders and rules {ANOTHER_MODEL}"
+        "for other grounders and rules "
     )
 
 

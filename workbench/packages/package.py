@@ -28,7 +28,7 @@ from workbench.engine.record.imported_run import Imported, signature_fault
 from workbench.engine.record.run_files import manifest_id, notebook_name, put_tree, write_atomically
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.engine.run_settings import with_preset
-from workbench.errors import Option, UsageError, WorkbenchError, command
+from workbench.errors import Command, Option, UsageError, WorkbenchError, command
 from workbench.formatting import percent
 from workbench.packages.archive import DATABASE, MAX_BYTES, REPORT, SIGNATURE, is_member, unpack
 from workbench.packages.intake import IntakeFault, copy_run, examine
@@ -76,12 +76,13 @@ class PackageAltered(WorkbenchError):
 
     def __init__(self, path: Path, findings: Sequence[IntakeFault], unreadable: str | None = None) -> None:
         self.findings = list(findings)
+        way: tuple[str | Command, ...]
         if unreadable is None:
             count = f"{len(findings)} difference{'s' if len(findings) > 1 else ''}"
-            way = f"`workbench import {path} --anyway` keeps it, marked"
+            way = (command("import", str(path), anyway=True), " keeps it, marked")
         else:
-            count, way = unreadable, "it cannot be shown without that, so it cannot be kept"
-        super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; {way}")
+            count, way = unreadable, ("it cannot be shown without that, so it cannot be kept",)
+        super().__init__(f"{path} was altered since its run wrote it ({count}): nothing was taken in; ", *way)
 
 
 def format_of(path: Path | None, to: str | None) -> str:

@@ -52,7 +52,8 @@ def check(claim: Claim, last_day: date) -> None:
         if (ended := data_end(series)) is not None and claim.end > ended:
             raise ClaimRefused(
                 f"the embedded data on {series.article} end on {ended}, so a claim that resolves on "
-                f"{claim.end} cannot be treated; choose an earlier date, or {ANOTHER_MODEL}"
+                f"{claim.end} cannot be treated; choose an earlier date, or ",
+                *ANOTHER_MODEL,
             )
         if claim.start is not None and series.first is not None and claim.start < series.first:
             raise ClaimRefused(

@@ -6,12 +6,18 @@ WorkbenchError (workbench.errors)
 └── LookAhead       something rests on what became known after its cutoff
 """
 
-from workbench.errors import ClaimRefused, WorkbenchError
+from workbench.errors import ClaimRefused, Option, WorkbenchError
 
 __all__ = ["ANOTHER_MODEL", "ClaimRefused", "LookAhead"]
 
-#: What a refusal advises on the command line; a page puts its own words in the place of these.
-ANOTHER_MODEL = "set a real model with --model PROVIDER/NAME (--api-base URL)"
+#: What a refusal advises, as parts of its message; the form of the page puts its own words in the place of these.
+ANOTHER_MODEL = (
+    "set a real model with ",
+    Option("model", "PROVIDER/NAME"),
+    " (",
+    Option("api_base", "URL"),
+    ")",
+)
 
 
 class LookAhead(WorkbenchError):

@@ -19,7 +19,8 @@ from workbench.questions.series.series_registry import series_named
 CAN_DO = (
     f"offline/analyst decides one dated claim about {KNOWN}: higher or lower than on a date, above, below or between "
     "levels, above its 200-day average, a rise or fall of N %, touching a level, a drawdown, realised volatility, "
-    f"outperformance; for anything else {ANOTHER_MODEL}"
+    "outperformance; for anything else ",
+    *ANOTHER_MODEL,
 )
 
 _CAUSAL = re.compile(
@@ -118,7 +119,7 @@ def read_claim(text: str) -> Claim:
     """
     words = " ".join(text.replace("’", "'").strip().strip('"“”').split())
     if not words:
-        raise ClaimRefused(f"the claim is empty; {CAN_DO}")
+        raise ClaimRefused("the claim is empty; ", *CAN_DO)
     if words.lower().startswith(REFERENCE.lower()):
         return replace(read_claim(words[len(REFERENCE) :]), reference=True, notes=())
     marked, refs = replace_references(words)
@@ -127,7 +128,7 @@ def read_claim(text: str) -> Claim:
         match = pattern.fullmatch(plain)
         if match:
             return _checked(_with_references(build(match), refs))
-    raise ClaimRefused(f"{_reason(plain)}: {words!r}; {CAN_DO}")
+    raise ClaimRefused(f"{_reason(plain)}: {words!r}; ", *CAN_DO)
 
 
 def _with_references(claim: Claim, refs: Sequence[SeriesRef]) -> Claim:
@@ -297,7 +298,7 @@ def _average(match: _Match) -> Claim:
     level = float(match["level"]) if match["level"] else None
     # "not 5 % above" also holds at 3 % above and at 5 % below; flipping the side would read it as "5 % below".
     if level and match["neg"]:
-        raise ClaimRefused(f"say it without the negation, as N % above or below the average; {CAN_DO}")
+        raise ClaimRefused("say it without the negation, as N % above or below the average; ", *CAN_DO)
     return _series(match, "average", side=side, strict=not level, level=level)
 
 

@@ -11,7 +11,7 @@ ScienceError (UsageError, exit 2)
 
 from collections.abc import Iterable
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 
 
 class ScienceError(UsageError):
@@ -45,9 +45,9 @@ class TableError(ScienceError):
     """A table that cannot be used: which file, which row, which column, and what to do."""
 
     def __init__(
-        self, file: object, problem: str, *, row: int | None = None, column: str | None = None
+        self, file: object, *problem: str | Option, row: int | None = None, column: str | None = None
     ) -> None:
         place = "".join(
             [f", row {row}" if row is not None else "", f", column {column!r}" if column is not None else ""]
         )
-        super().__init__(f"{file}{place}: {problem}")
+        super().__init__(f"{file}{place}: ", *problem)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
+from workbench.errors import Option
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.calibrating.calibration import horizon_class
 from workbench.science.errors import TableError
@@ -281,8 +282,8 @@ class Forecasts:
     def trials(self, method: str) -> FloatArray:
         """Trials of a method, shape (events, largest number of trials), ``nan`` where one is missing."""
         if self.keyed_by != "trial":
-            problem = "has no column 'trial': pooling needs the trials; published forecasts take --variant"
-            raise TableError(self.path, problem, column="trial")
+            problem = "has no column 'trial': pooling needs the trials; published forecasts take "
+            raise TableError(self.path, problem, Option("variant"), column="trial")
         rows = self._rows(method)
         matrix = np.full((len(self.events), int(self._key[rows].max()) + 1), np.nan)
         matrix[self._event[rows], self._key[rows]] = self._p[rows]
@@ -291,8 +292,12 @@ class Forecasts:
     def variant(self, method: str, variant: str) -> FloatArray:
         """Published forecasts of a method, shape (events,), ``nan`` where there is none."""
         if self.keyed_by != "variant":
-            problem = "has no column 'variant': it holds trials, which --pool makes into forecasts"
-            raise TableError(self.path, problem, column="variant")
+            problem = (
+                "has no column 'variant': it holds trials, which ",
+                Option("pool"),
+                " makes into forecasts",
+            )
+            raise TableError(self.path, *problem, column="variant")
         if variant not in self.variants:
             known = ", ".join(self.variants)
             raise TableError(

@@ -23,7 +23,7 @@ from proxies.vendors.own.own_manifest import (
     OwnPolicy,
     Share,
 )
-from workbench.errors import Option, UsageError
+from workbench.errors import Option, UsageError, sentence
 from workbench.sources.known_times import known_times, lag_of
 from workbench.sources.row_dates import DatedColumn, frequency_of, read_dates
 from workbench.sources.table_files import check_columns
@@ -315,7 +315,11 @@ def _value_column(
         return "", "no column holds numbers only: rows can be read, and no claim be made about them"
     return (
         "",
-        f"{len(numbers)} columns hold numbers: name the one that claims mean with --value, or write own:{request.name}/COLUMN",
+        sentence(
+            f"{len(numbers)} columns hold numbers: name the one that claims mean with ",
+            Option("value"),
+            f", or write own:{request.name}/COLUMN",
+        ),
     )
 
 

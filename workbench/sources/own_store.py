@@ -23,7 +23,7 @@ from proxies.vendors.own.own_manifest import (
     rows_path,
     versions,
 )
-from workbench.errors import UsageError, command
+from workbench.errors import UsageError, command, sentence
 from workbench.sources.new_source import NewSource
 from workbench.store.removal import began_at, runs_naming
 
@@ -165,8 +165,11 @@ def first_shared(store: Store, model: str) -> list[str]:
     """Return a line per source that a language model may read and that no run has read yet: who sees it is said with the first run."""
     items = own_sources(own_folder(store.home)).values() if model else ()
     return [
-        f"own data {item.name}: {model} may read it; it goes into {'packages too' if item.share == 'packages' else 'no package'} "
-        "(`workbench source add NAME FILE --share none` keeps it from language models)"
+        sentence(
+            f"own data {item.name}: {model} may read it; it goes into {'packages too' if item.share == 'packages' else 'no package'} (",
+            command("source add", "NAME", "FILE", share="none"),
+            " keeps it from language models)",
+        )
         for item in items
         if item.share != "none" and not runs_with(store, item)
     ]

@@ -17,7 +17,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, sentence
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import is_intact, source_named, store_source
 from workbench.sources.source_check import Finding, finding, report, row_findings, stored_rows
@@ -58,7 +58,7 @@ async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, A
         findings += await _worlds(frame, manifest, cutoff)
     if manifest.kind == "rows" and manifest.policy.kind != "vintage":
         findings.append(
-            finding("note", "a value that is revised in place shows at every cutoff", "where values are revised: a file of vintages, --vintage COLUMN")
+            finding("note", "a value that is revised in place shows at every cutoff", sentence("where values are revised: a file of vintages, ", Option("vintage", "COLUMN")))
         )  # fmt: skip
     unique = {item["words"].split(" (cutoff")[0]: item for item in reversed(findings)}
     return report(manifest, list(reversed(unique.values())))
@@ -84,7 +84,10 @@ async def _worlds(frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff) ->
                 finding(
                     "leaks",
                     f"{what} show: {len(changed)} of {len(before)} calls answer otherwise (cutoff {cutoff.text[:10]}, {changed[0]})",
-                    f"--{policy}: say when a row became known (--known COLUMN, --vintage COLUMN or --lag)",
+                    sentence(
+                        *(Option(policy), ": say when a row became known (", Option("known", "COLUMN"), ", "),
+                        *(Option("vintage", "COLUMN"), " or ", Option("lag"), ")"),
+                    ),
                 )
             )
     return findings

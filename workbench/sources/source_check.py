@@ -12,7 +12,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError, sentence
 from workbench.sources.own_store import is_intact, source_named
 from workbench.sources.row_dates import read_dates
 
@@ -126,9 +126,9 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
             "leaks",
             f"{column.name} says {values[first].date()} for the row of {about[first].date()}, which is shown {since} "
             f"({early.mean():.0%} of the rows)",
-            f"the policy: --known {column.name}"
+            sentence("the policy: ", Option("known", column.name))
             if manifest.policy.kind != "known"
-            else f"--known {manifest.policy.column}: --known {column.name}",
+            else sentence(Option("known", manifest.policy.column), ": ", Option("known", column.name)),
         )
 
 

@@ -21,7 +21,7 @@ from proxies.errors import CutoffRefused, ProxyError
 from workbench.engine.detached import plan_elsewhere
 from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
-from workbench.errors import UsageError, WorkbenchError
+from workbench.errors import UsageError, WorkbenchError, sentence
 from workbench.formatting import NO_VALUE
 from workbench.models.model_list import KEYS
 from workbench.models.model_options import OFFLINE
@@ -305,7 +305,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
 
     def _refuse(self, error: Exception) -> None:
         """Show a refusal in the words of this page, where a model is chosen in a field and not by an option."""
-        self.line.value = panels.refusal(str(error).replace(ANOTHER_MODEL, "choose another model"))
+        self.line.value = panels.refusal(str(error).replace(sentence(*ANOTHER_MODEL), "choose another model"))
 
     def _take(self, example: str) -> None:
         """Fill the form in with an example, at a cutoff and for a model that can treat it."""

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.leaf_forecast import LeafForecast, forecast_reading, leaf_record, like_windows
+from workbench.forecasts.leaf_forecast import (
+    LeafForecast,
+    State,
+    forecast_reading,
+    leaf_record,
+    like_windows,
+)
 from workbench.forecasts.leaf_models import TooLittleHistory, base_outcomes
+from workbench.forecasts.reading import Reading
+from workbench.forecasts.reading_windows import reading_windows, scale_of
 from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
 from workbench.forecasts.series.seasonal import Knn
 from workbench.forecasts.series.series_class import Auto, classify
@@ -151,11 +159,16 @@ def _estimate_leaf(
                 raise ClaimRefused(
                     "the volatility of a series that was not above 0 throughout has no meaning"
                 )
-            forecast = forecast_reading(claim_reading(claim), _history(series))
-            daily = _daily_prices(series)
-            kind = _stand_in(claim, series) if daily else claim
-            windows = _windows(kind, {kind.series: rows[0]}, last_visible) if daily else None
-            return _of_paths(forecast, windows, kind, statement, series, last_visible)
+            history, reading = _history(series), claim_reading(claim)
+            forecast = forecast_reading(reading, history)
+            if _daily_prices(series):
+                kind = _stand_in(claim, series)
+                windows = _windows(kind, {kind.series: rows[0]}, last_visible)
+                return _of_paths(forecast, windows, kind, statement, series, last_visible)
+            returns = _class_of(history) == "mean-reverting"
+            by: State = "level" if returns or not (series > 0).all() else "move"
+            windows = _windows_of(reading, history, last_visible, returns=returns)
+            return _of_paths(forecast, windows, claim, statement, series, last_visible, by=by)
         if method == "house" and _daily_prices(series):
             claim = _stand_in(claim, series)
             estimated = appraise(claim, {claim.series: rows[0]}, last_visible)
@@ -180,6 +193,16 @@ def _windows(
         return None
 
 
+def _windows_of(
+    reading: Reading, history: History, last_visible: date, *, returns: bool
+) -> "LeafEstimate | None":
+    """The same of a series of any other frequency, or of one that is no price."""
+    try:
+        return reading_windows(reading, history, last_visible, scale_of(reading, history, returns=returns))
+    except (TooLittleHistory, ScienceError):
+        return None
+
+
 def _of_paths(
     forecast: LeafForecast,
     windows: "LeafEstimate | None",
@@ -187,12 +210,14 @@ def _of_paths(
     statement: str,
     series: "pd.Series",
     last_visible: date,
+    *,
+    by: State | None = None,
 ) -> SeriesEstimate:
     reference, day = _reference(claim, series)
     like = (
         None
         if windows is None
-        else like_windows(forecast.paths.known, windows, last_visible, by=state_of(claim))
+        else like_windows(forecast.paths.known, windows, last_visible, by=by or state_of(claim))
     )
     record = {
         "record": RECORD,
