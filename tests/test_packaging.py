@@ -27,7 +27,7 @@ SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
 
 #: Declared without an import of ours: held below a slow release, what LiteLLM calls tools with, what a sealed cell reads Excel with,
 #: and pandas Feather.
-NEEDED_BY_OTHERS = {"jsonschema", "mcp", "openpyxl", "pyarrow"}
+NEEDED_BY_OTHERS = {"jsonschema", "mcp", "openpyxl", "pyarrow", "pypdf"}
 #: Extras whose packages our own code imports where it finds them.
 OFFERED = ("dask", "own")
 

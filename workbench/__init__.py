@@ -11,6 +11,7 @@ from workbench.version import __version__
 if TYPE_CHECKING:
     from workbench.api import (
         Analysis,
+        add_documents,
         add_source,
         analyze,
         analyze_sync,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Analysis",
     "__version__",
+    "add_documents",
     "add_source",
     "analyze",
     "analyze_sync",

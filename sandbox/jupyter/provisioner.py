@@ -15,6 +15,7 @@ import signal
 import threading
 from collections.abc import Mapping
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +24,7 @@ from traitlets import Unicode
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, BrokerSession, open_broker
+from proxies.errors import CutoffRefused
 from proxies.home import home_from
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
@@ -123,6 +125,9 @@ def proof_before(cwd: object, environment: Mapping[str, str]) -> ProofBefore:
     environment : mapping
         ``JPY_SESSION_NAME``: the notebook, as Jupyter's server says it. Without one any journal of the run serves.
 
+    A journal is believed only where it holds data back: of a run that came in a package it is a stranger's. A cutoff that is live, to come or
+    unreadable is none, so the person declares one before any call is answered.
+
     Raises ``JournalBroken`` where the source was altered.
     """
     folder = Path(str(cwd or ".")).resolve().parent / "sessions"
@@ -134,10 +139,18 @@ def proof_before(cwd: object, environment: Mapping[str, str]) -> ProofBefore:
         return ProofBefore()
     lines = read_lines(max(journals, key=lambda path: path.stat().st_mtime))
     named = named_library(lines)
-    opened = next((line.get("metadata") or {} for line in lines if line.get("kind") == "open"), {})
-    return ProofBefore(
-        None if named is None else CellLibrary.read(folder, named), str(opened.get("cutoff", ""))
-    )
+    opened = next((line.get("metadata") for line in lines if line.get("kind") == "open"), None)
+    said = opened.get("cutoff") if isinstance(opened, Mapping) else None
+    return ProofBefore(None if named is None else CellLibrary.read(folder, named), past_cutoff(said))
+
+
+def past_cutoff(text: object) -> str:
+    """Return a journal's cutoff if it is an instant that is over; else an empty text: nothing that a stranger writes opens the present."""
+    try:
+        cutoff = Cutoff.parse(str(text or ""))
+    except CutoffRefused:
+        return ""
+    return "" if cutoff.live or cutoff.instant > datetime.now(UTC) else cutoff.text
 
 
 class SandboxProvisioner(KernelProvisionerBase):

@@ -50,3 +50,28 @@ def test_anywhere_else_there_is_nothing_and_an_altered_text_is_refused(proofs: P
     library_path(proofs.parent / "sessions", NEW.digest).write_text("{}")
     with pytest.raises(JournalBroken, match="was altered"):
         proof_before(proofs, {"JPY_SESSION_NAME": "P1.ipynb"})
+
+
+@pytest.mark.parametrize(
+    ("metadata", "cutoff"),
+    [
+        ({"cutoff": "live"}, ""),
+        ({"cutoff": " NOW "}, ""),
+        ({"cutoff": "2999-01-01"}, ""),
+        ({"cutoff": "9999-12-31T23:59:59-12:00"}, ""),
+        ({"cutoff": "soon"}, ""),
+        ({"cutoff": ["2018-06-30"]}, ""),
+        (["2018-06-30"], ""),
+        (None, ""),
+        ({"cutoff": "2018-06-30"}, "2018-06-30"),
+        ({"cutoff": "2018-06-30T12:00Z"}, "2018-06-30T12:00Z"),
+    ],
+)
+def test_a_strangers_journal_holds_data_back_and_opens_nothing(
+    tmp_path: Path, metadata: object, cutoff: str
+) -> None:
+    (tmp_path / "sessions").mkdir()
+    journal = Journal(tmp_path / "sessions" / "P1.1.1.jsonl")
+    journal.append("open", name="P1.1.1", title="", metadata=metadata)
+    journal.close()
+    assert proof_before(tmp_path / "proofs", {"JPY_SESSION_NAME": "P1.ipynb"}) == ProofBefore(None, cutoff)

@@ -3,7 +3,17 @@
 Each function and method returns the document that the command of its name prints with ``--json`` (``workbench.views``).
 """
 
-from workbench.api.endpoints import add_source, api_doc, apis, call, doctor, open_page, quantity, search_web
+from workbench.api.endpoints import (
+    add_documents,
+    add_source,
+    api_doc,
+    apis,
+    call,
+    doctor,
+    open_page,
+    quantity,
+    search_web,
+)
 from workbench.api.run_handle import Analysis, Proof
 from workbench.api.run_list import (
     analyze,
@@ -22,6 +32,7 @@ __all__ = [
     "Analysis",
     "Proof",
     "WhatIfView",
+    "add_documents",
     "add_source",
     "analyze",
     "analyze_sync",

@@ -13,6 +13,7 @@ from workbench.api.python_terms import in_python_terms
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
+from workbench.sources.document_files import open_documents
 from workbench.sources.own_store import store_source
 from workbench.sources.source_origin import open_source
 from workbench.views import data_documents
@@ -104,6 +105,34 @@ def add_source(
     if said.get("releases"):
         said["releases"] = Path(said["releases"])
     new = run_blocking(open_source(home, name, where, said, environ=os.environ, sheet=sheet, query=query))
+    stored = store_source(home, new)
+    return {**new.preview(datetime.now(UTC)), "version": stored.version, "path": stored.path}
+
+
+@in_python_terms
+def add_documents(
+    name: str, folder: "str | Path", *, dated: str, share: str = "", zone: str = ""
+) -> dict[str, Any]:
+    """Copy the text of a folder's documents into the data folder and return what cutoffs see of it.
+
+    Parameters
+    ----------
+    name : str
+        ``own/NAME/search`` and ``own/NAME/pages`` in calls.
+    folder : path
+        PDF, Word, Excel, HTML, Markdown and text files, parsed behind the seal.
+    dated : str
+        ``filename``, ``metadata``, or a CSV file of names and days.
+    share, zone : str
+        As for `add_source`.
+
+    Raises
+    ------
+    UsageError
+        No folder, no document with a day, too many; nothing was added. A file that cannot be read is left out and named.
+    """
+    home = home_from(os.environ)
+    new = run_blocking(open_documents(home, name, Path(folder), dated=dated, share=share, zone=zone))
     stored = store_source(home, new)
     return {**new.preview(datetime.now(UTC)), "version": stored.version, "path": stored.path}
 

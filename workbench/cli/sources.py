@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import JSON_OPTION, WANTING, command, confirm, echo, emit_json, open_store, say
+from workbench.sources.document_files import open_documents
+from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, remove_source, source_named, store_source
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_check import check_source
@@ -69,27 +71,55 @@ def add(
     new = asyncio.run(
         open_source(store.home, name, where, said, environ=os.environ, sheet=sheet, query=query)
     )
+    _store_confirmed(new, yes=yes, as_json=as_json)
+
+
+@source.command("add-documents")
+@command
+def add_documents(
+    name: Annotated[str, typer.Argument(help="What to call them: own/NAME/search in calls.")],
+    folder: Annotated[Path, typer.Argument(help="PDF, Word, Excel, HTML, Markdown, text.")],
+    dated: Annotated[
+        str, typer.Option(help="Where their days stand: filename, metadata, or a CSV file of names and days.")
+    ],
+    share: Annotated[str, typer.Option(help="Who may see them: none, models, packages.", hidden=True)] = "",
+    zone: Annotated[str, typer.Option(help="Zone of the days; New York by itself.", hidden=True)] = "",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Copy the text of a folder's documents into the data folder; a search sees those that were known at the cutoff."""
+    store = open_store()
+    new = asyncio.run(open_documents(store.home, name, folder, dated=dated, share=share, zone=zone))
+    _store_confirmed(new, yes=yes, as_json=as_json)
+
+
+def _store_confirmed(new: NewSource, *, yes: bool, as_json: bool) -> None:
+    """Show what cutoffs would see of a source, ask, and copy it."""
     preview = new.preview(datetime.now(UTC))
     if not as_json:
         for line in preview_lines(preview):
             say(line)
     confirm("add it?", yes=yes)
-    stored = store_source(store.home, new)
+    stored = store_source(open_store().home, new)
     if as_json:
         emit_json({**preview, "version": stored.version, "path": stored.path})
         return
-    echo(f"own:{stored.name}  {stored.rows} rows, {stored.first} to {stored.last}  ({stored.path})")
+    echo(
+        f"own:{stored.name}  {stored.rows} {stored.counted}, {stored.first} to {stored.last}  ({stored.path})"
+    )
 
 
 def preview_lines(preview: dict[str, Any]) -> list[str]:
     """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
     lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
     lines.append(
-        f"{preview['rows']} rows, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
+        f"{preview['rows']} {preview['counted']}, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
     )
     for seen in preview["cutoffs"]:
         last = f"the newest is {seen['last']}" + ("" if seen["value"] is None else f" ({seen['value']})")
-        lines.append(f"cutoff {seen['cutoff']}: {seen['rows']} rows{', ' + last if seen['last'] else ''}")
+        lines.append(
+            f"cutoff {seen['cutoff']}: {seen['rows']} {preview['counted']}{', ' + last if seen['last'] else ''}"
+        )
     shared = {
         "none": "nobody but you sees it; no language model",
         "models": "the language model of your own runs sees it; it goes into no package",
@@ -114,7 +144,7 @@ def emit_lines(rows: list[dict[str, Any]]) -> None:
     """Print a line per source."""
     for row in rows:
         echo(
-            f"{row['series']}  {row['rows']} rows, {row['first']} to {row['last']}, {row['frequency']}; {row['policy']}; share {row['share']}"
+            f"own:{row['name']}  {row['rows']} {row['counted']}, {row['first']} to {row['last']}, {row['frequency']}; {row['policy']}; share {row['share']}"
         )
     if not rows:
         say("no source yet: `workbench source add NAME FILE --date COLUMN --lag 3d`")

@@ -101,6 +101,8 @@ def known_times(
         case "releases":
             assert releases is not None, "the request checks that there is a file"
             return KnownTimes(_by_releases(dates, releases, zone=zone, form=form, frequency=frequency))
+        case "dated":
+            raise AssertionError("documents bring their days with them")
 
 
 def _period_ends(dates: DatedColumn, frequency: str) -> tuple[DatedColumn, str]:

@@ -114,6 +114,7 @@ class NewSource:
             "name": self.manifest.name,
             "columns": [column.name for column in self.manifest.columns],
             "rows": self.manifest.rows,
+            "counted": self.manifest.counted,
             "first": self.manifest.first,
             "last": self.manifest.last,
             "frequency": self.manifest.frequency,
@@ -351,8 +352,10 @@ def _preview_cell(value: Any) -> Any:
     return (
         value.item()
         if hasattr(value, "item")
+        else value[:200]
+        if isinstance(value, str)
         else value
-        if isinstance(value, str | int | float | bool)
+        if isinstance(value, int | float | bool)
         else str(value)
     )
 

@@ -239,9 +239,10 @@ def list_sources(home: Path) -> list[dict[str, Any]]:
     return [
         {
             "name": item.name,
-            "series": f"own:{item.name}",
+            "series": f"own:{item.name}" if item.kind == "rows" else None,
             "path": item.path,
             "rows": item.rows,
+            "counted": item.counted,
             "first": item.first,
             "last": item.last,
             "frequency": item.frequency,

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+#: A path and its parameters.
+_Call = tuple[str, dict[str, Any]]
+
+
 async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, Any]:
     """Return what a source tells of the time after past cutoffs: ``workbench source attack``.
 
@@ -39,18 +43,20 @@ async def attack_source(home: Path, name: str, rows: int = 5_000) -> dict[str, A
         There is no such source, or too little of it.
     """
     manifest = source_named(home, name)
-    if manifest.kind != "rows" or not is_intact(home, manifest):
-        raise UsageError(f"{name} has no rows that can be asked: ", "add it again")
+    if not is_intact(home, manifest):
+        raise UsageError(f"{name} has no {manifest.counted} that can be asked: add it again")
     frame = stored_rows(home, manifest, rows)
     static = manifest.policy.kind == "static"
     moments = frame[DATE if static else KNOWN].astype("datetime64[us]").drop_duplicates().sort_values()
     if len(moments) < 4:
-        raise UsageError(f"{name} has {len(moments)} moments at which rows became known: too few to attack")
+        raise UsageError(
+            f"{name} has {len(moments)} moments at which {manifest.counted} became known: too few to attack"
+        )
     findings = row_findings(frame, manifest)
     for share in (0.25, 0.5, 0.75):
         cutoff = _cutoff(moments.iloc[int(share * len(moments))])
         findings += await _worlds(frame, manifest, cutoff)
-    if manifest.policy.kind != "vintage":
+    if manifest.kind == "rows" and manifest.policy.kind != "vintage":
         findings.append(
             finding("note", "a value that is revised in place shows at every cutoff", sentence("where values are revised: a file of vintages, ", Option("vintage", "COLUMN")))
         )  # fmt: skip
@@ -113,7 +119,7 @@ def _changed(frame: pd.DataFrame, late: pd.Series[Any], manifest: OwnManifest) -
 
 
 async def _world_answers(
-    frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff, calls: Sequence[dict[str, Any]]
+    frame: pd.DataFrame, manifest: OwnManifest, cutoff: Cutoff, calls: Sequence[_Call]
 ) -> dict[str, bytes]:
     """Return the bytes of every call an agent could make of a world, by the call; the time of fetching apart."""
     with tempfile.TemporaryDirectory(prefix="workbench-attack-") as folder:
@@ -129,13 +135,13 @@ async def _world_answers(
         try:
             session = broker.session(cutoff, MemoryLedger())
             answers = {}
-            for step, params in enumerate(calls):
+            for step, (path, params) in enumerate(calls):
                 address = Address(
                     run="attack", node="-", trial=0, attempt=0, stage="call", step=step, retry=0
                 )
                 said = ", ".join(f"{key}={value}" for key, value in params.items()) or "all rows"
                 try:
-                    answer = await session.call(manifest.path, params, address)
+                    answer = await session.call(path, params, address)
                     answers[said] = answer.encoded() + orjson.dumps(answer.meta)
                 except ProxyError as error:
                     answers[said] = str(error).encode()
@@ -144,7 +150,10 @@ async def _world_answers(
             await broker.aclose()
 
 
-def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[dict[str, Any]]:
+def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
+    if manifest.kind == "documents":
+        return _document_calls(frame, manifest)
+
     def said(moment: Any) -> str:
         return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
 
@@ -160,7 +169,21 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[dict[st
     calls += [{"column": column.name, "limit": 50} for column in manifest.columns[:20]]
     if manifest.by:
         calls += [{"by": str(value)} for value in frame[manifest.by].drop_duplicates().tail(5)]
-    return calls
+    return [(manifest.path, params) for params in calls]
+
+
+def _document_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
+    """Searches for words that are frequent, and for some of the latest pages alone; each of some documents read."""
+    pages = frame["text"].str.casefold().str.findall(r"[^\W\d]{4,}")
+    counts = pages.explode().value_counts()
+    late = [word for word in dict.fromkeys(pages.iloc[-1] or ())][:10]
+    words = [*counts.index[:10], *late]
+    calls: list[_Call] = [(manifest.path, {"query": word, "limit": 50}) for word in dict.fromkeys(words)]
+    calls.append((manifest.path, {"query": " ".join(words)[:300]}))
+    names = frame["document"].drop_duplicates()
+    return calls + [
+        (manifest.pages_path, {"document": name, "limit": 200}) for name in (*names.head(5), *names.tail(5))
+    ]
 
 
 def _cutoff(moment: Any) -> Cutoff:

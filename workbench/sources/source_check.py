@@ -52,10 +52,6 @@ async def check_source(home: Path, name: str) -> dict[str, Any]:
         There is no such source.
     """
     manifest = source_named(home, name)
-    if manifest.kind != "rows":
-        raise UsageError(
-            f"{name} holds documents: each counts from its date, and there is nothing to compare"
-        )
     if not is_intact(home, manifest):
         return report(
             manifest, [finding("wrong", "its copy in the data folder is damaged or gone", "add it again")]
@@ -78,8 +74,30 @@ def report(manifest: OwnManifest, findings: list[Finding]) -> dict[str, Any]:
 
 
 def row_findings(rows: pd.DataFrame, manifest: OwnManifest) -> list[Finding]:
-    """Return what the rows themselves tell about the policy."""
+    """Return what the rows themselves tell about the policy; of documents, whether they were written after their day."""
+    if manifest.kind == "documents":
+        return list(_late_documents(rows, manifest))
     return [*_late_columns(rows, manifest), *_early_periods(rows, manifest), *_totals(rows, manifest)]
+
+
+def _late_documents(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
+    """Find documents that say themselves that they were written, or changed, after they are shown."""
+    import pandas as pd
+
+    first = rows.drop_duplicates("document")
+    written = pd.to_datetime(first["written"], format="ISO8601", utc=True, errors="coerce").dt.tz_localize(
+        None
+    )
+    late = first[written > first[KNOWN]]
+    if late.empty:
+        return
+    row = late.iloc[-1]
+    yield finding(
+        "leaks",
+        f"{len(late)} of {len(first)} documents were written or changed after they are shown: {row['document']} on "
+        f"{row['written'][:10]}, shown from {row[KNOWN].date()} on",
+        "--dated metadata" if manifest.policy.column != "metadata" else "",
+    )
 
 
 def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:

@@ -44,7 +44,9 @@ async def open_source(
         An Excel file, and nothing can be sealed here.
     """
     before = own_sources(own_folder(home)).get(name)
-    if before is not None and before.kind == "rows":
+    if before is not None and before.kind != "rows":
+        raise UsageError(f"{name} holds documents: give the rows another name")
+    if before is not None:
         request = request_of(before, said)
     elif not said.get("date"):
         raise UsageError("say which column dates the rows: ", Option("date", "COLUMN"))

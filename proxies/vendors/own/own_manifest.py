@@ -19,7 +19,7 @@ Share = Literal["none", "models", "packages"]
 SHARES: tuple[Share, ...] = get_args(Share)
 #: Who asks the broker: a person (or the analyst that runs on this machine), or a language model.
 Reader = Literal["person", "model"]
-PolicyKind = Literal["known", "vintage", "lag", "releases", "static"]
+PolicyKind = Literal["known", "vintage", "lag", "releases", "static", "dated"]
 Grain = Literal["day", "instant"]
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 #: Columns of the stored rows that are ours: when a row is about, when it became known (UTC), and its place in the file.
@@ -39,7 +39,7 @@ class OwnColumn(BaseModel):
 
 
 class OwnPolicy(BaseModel):
-    """When a row became known: a column, a vintage column, a lag, a table of releases, or "static", said by name."""
+    """When a row became known: a column, a vintage column, a lag, a table of releases, "static" said by name; of documents, where their date stands."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -56,6 +56,7 @@ class OwnPolicy(BaseModel):
             "lag": f"a row counts {self.lag} after the end of its day or period",
             "releases": f"a row counts from its release in {self.releases}",
             "static": "every row counts at every cutoff (static)",
+            "dated": f"a document counts from the end of the day that {self.column} says",
         }[self.kind]
 
 
@@ -90,6 +91,16 @@ class OwnManifest(BaseModel):
     def path(self) -> str:
         """The endpoint that gives its rows, or searches its documents."""
         return f"own/{self.name}/{'rows' if self.kind == 'rows' else 'search'}"
+
+    @property
+    def counted(self) -> str:
+        """What its rows are called: rows, or the pages of documents."""
+        return "rows" if self.kind == "rows" else "pages"
+
+    @property
+    def pages_path(self) -> str:
+        """The endpoint that gives the pages of one of its documents."""
+        return f"own/{self.name}/pages"
 
 
 class _Current(BaseModel):

@@ -16,6 +16,7 @@ from proxies.catalogue.loader import Endpoint
 from proxies.errors import NoSuch, ParameterInvalid, SourceUnavailable
 from proxies.fetch.cache import RawAnswer
 from proxies.settings import ProxySettings
+from proxies.vendors.own.document_search import PageIndex
 from proxies.vendors.own.own_manifest import (
     DATE,
     KNOWN,
@@ -44,6 +45,7 @@ class OwnRows:
         self._sources = own_sources(settings.own_folder, settings.own_at)
         self._lock = threading.Lock()
         self._connection: Any = None
+        self._indexes: dict[tuple[str, ...], tuple[list[dict[str, Any]], PageIndex]] = {}
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
         """The rows of a source in a window, oldest first, as known by ``known_by``.
@@ -55,14 +57,55 @@ class OwnRows:
         SourceUnavailable
             The copy in the data folder is gone or cannot be read.
         """
-        item = next((item for item in self._sources.values() if item.path == endpoint.path), None)
+        paths = {path: item for item in self._sources.values() for path in (item.path, item.pages_path)}
+        item = paths.get(endpoint.path)
         if item is None or self._settings.own_folder is None:
             raise NoSuch(f"there is no own source at {endpoint.path}")
         path = rows_path(self._settings.own_folder, item.name, item.version)
-        rows = await asyncio.to_thread(self._rows, path, item, dict(params))
+        answer = self._rows
+        if item.kind == "documents":
+            answer = self._search_results if endpoint.path == item.path else self._pages
+        rows = await asyncio.to_thread(answer, path, item, dict(params))
         return RawAnswer(body=orjson.dumps(rows, default=_as_text), fetched_at=self._settings.now())
 
     def _rows(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+        names, batch = self._selected(path, item, *rows_query(path, item, params))
+        if len(batch) > MOST_ROWS:
+            raise ParameterInvalid(
+                f"{item.path} has more than {MOST_ROWS:,} rows there: ask for a window (start, end) or the newest rows (limit)"
+            )
+        rows = [dict(zip(names, row, strict=True)) for row in reversed(batch)]
+        return [{name: _json_value(value) for name, value in row.items()} for row in rows]
+
+    def _search_results(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+        """The pages that hold the words of a query, of documents known by ``known_by``; the words are counted over those alone."""
+        sql, values = pages_query(path, params)
+        key = (item.version, *map(str, values))
+        with self._lock:
+            known = self._indexes.get(key)
+        if known is None:
+            names, batch = self._selected(path, item, sql, values)
+            pages = [dict(zip(names, row, strict=True)) for row in batch]
+            known = pages, PageIndex([f"{page['title']} {page['text']}" for page in pages])
+            with self._lock:
+                # a run asks at one cutoff; a study at many, one after the other
+                self._indexes = {key: known}
+        pages, index = known
+        query = str(params["query"])
+        rows = [pages[place] for place in index.best(query, int(params.get("limit") or 10))]
+        return [_page_row(item, page, index.excerpt(page["text"], query)) for page in rows]
+
+    def _pages(self, path: Path, item: OwnManifest, params: dict[str, Any]) -> list[dict[str, Any]]:
+        names, batch = self._selected(path, item, *pages_query(path, params))
+        if not batch:
+            raise NoSuch(f"{item.name} has no such document or page: search names them")
+        pages = [dict(zip(names, row, strict=True)) for row in batch]
+        return [_page_row(item, page, page["text"]) for page in pages]
+
+    def _selected(
+        self, path: Path, item: OwnManifest, sql: str, values: list[Any]
+    ) -> tuple[list[str], list[Any]]:
+        """Run one query over a copy; return the columns' names and the rows, one more than an answer may hold at most."""
         import duckdb
 
         if not path.is_file():
@@ -72,7 +115,6 @@ class OwnRows:
                 # two threads: a window is small, and other leaves ask at the same time
                 self._connection = duckdb.connect(config={"threads": 2, "memory_limit": "1GB"})
             cursor = self._connection.cursor()
-        sql, values = rows_query(path, item, params)
         try:
             cursor.execute(sql, values)
             names = [column[0] for column in cursor.description]
@@ -83,12 +125,7 @@ class OwnRows:
             ) from error
         finally:
             cursor.close()
-        if len(batch) > MOST_ROWS:
-            raise ParameterInvalid(
-                f"{item.path} has more than {MOST_ROWS:,} rows there: ask for a window (start, end) or the newest rows (limit)"
-            )
-        rows = [dict(zip(names, row, strict=True)) for row in reversed(batch)]
-        return [{name: _json_value(value) for name, value in row.items()} for row in rows]
+        return names, batch
 
     async def aclose(self) -> None:
         """Close the connection."""
@@ -132,6 +169,33 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
         f"FROM read_parquet(?){clause}{newest}){outer} ORDER BY date DESC, {_quoted(PLACE)} DESC LIMIT {limit}"
     )
     return sql, values
+
+
+def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
+    """Return the SQL of documents' pages and its values: those known by ``known_by``, in their order; of one document if named."""
+    where = ["TRUE"]
+    values: list[Any] = [str(path)]
+    if params.get("known_by"):
+        where.append(f"{_quoted(KNOWN)} <= ?")
+        values.append(_utc(params["known_by"]))
+    if params.get("start"):
+        where.append(f"{_quoted(DATE)} >= ?")
+        values.append(date.fromisoformat(params["start"]))
+    limit = MOST_ROWS
+    if params.get("document"):
+        where += ["document = ?", "page >= ?"]
+        values += [params["document"], int(params.get("page") or 1)]
+        limit = int(params.get("limit") or 1)
+    sql = (
+        f"SELECT {_quoted(DATE)} AS date, document, page::INTEGER AS page, title, text, {_quoted(KNOWN)} FROM read_parquet(?) "
+        f"WHERE {' AND '.join(where)} ORDER BY {_quoted(PLACE)} LIMIT {limit}"
+    )
+    return sql, values
+
+
+def _page_row(item: OwnManifest, page: Mapping[str, Any], text: str) -> dict[str, Any]:
+    cite = f"own:{item.name}/{page['document']}, page {page['page']} ({page['date']})"
+    return {name: _json_value(value) for name, value in page.items()} | {"text": text, "cite": cite}
 
 
 def _quoted(name: str) -> str:
