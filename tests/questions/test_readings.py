@@ -209,7 +209,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
 @pytest.mark.parametrize(
     ("text", "cutoff", "reason", "fix"),
     [
-        ("Apple above 250 on 2018-12-31", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
+        ("ISM manufacturing above 55 in December 2018", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
         ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
@@ -232,6 +232,31 @@ def test_what_cannot_be_treated_says_what_would_help(
     assert reading_document(readings, instant, "openai/gpt")["coverage"]["treatable"]
     if "cutoff" in fix:
         assert coverage(readings.best, Cutoff.parse(fix["cutoff"]), OFFLINE).treatable
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("Bitcoin closes above 100k on 2019-12-31", "yahoo:BTC-USD closes above 100000 on 2019-12-31"),
+        ("AAPL above $250 on 2019-12-31", "yahoo:AAPL closes above 250 on 2019-12-31"),
+        ("Facebook above 250 on 2019-12-31", "yahoo:META closes above 250 on 2019-12-31"),
+        ("unemployment rate below 4% in December 2019", "fred:UNRATE is below 4 on 2019-12-31"),
+        ("headline CPI inflation above 3% in December 2019", "fred:CPIAUCNS rises at least 3 % from 2018-12-31 to 2019-12-31"),
+        ("the Fed cuts in December 2019", "fred:DFEDTARU is lower on 2019-12-31 than on 2019-11-30"),
+        ("Tesla outperforms the S&P 500 in 2019", "yahoo:TSLA outperforms the S&P 500 from 2018-12-31 to 2019-12-31"),
+        ("jobless claims above 250k on 2019-12-31", "fred:ICSA is above 250000 on 2019-12-31"),
+    ],
+)  # fmt: skip
+def test_a_name_is_a_claim_about_the_series_that_a_source_has_under_it(text: str, statement: str) -> None:
+    best = read(text, date(2018, 12, 1)).best
+    assert best is not None and best.claim is not None
+    assert best.statement == best.claim.statement == statement and read_claim(statement) == best.claim
+
+
+def test_a_name_whose_unit_is_another_there_is_no_claim() -> None:
+    """Housing starts are said in millions and stored in thousands; payrolls are talked of by their change."""
+    for text in ("housing starts above 1.3 million in March 2019", "payrolls above 200k in March 2019"):
+        assert all(each.claim is None for each in read(text, date(2018, 12, 1)).choices)
 
 
 def test_the_day_before_the_first_usable_cutoff_it_is_refused() -> None:

@@ -8,7 +8,6 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.readings.calendar_days import months_of
 from workbench.questions.readings.series_names import SeriesName
 from workbench.questions.readings.slots import SlotReading
-from workbench.questions.series.embedded_series import SERIES
 
 #: Of the average that the grammar knows.
 AVERAGE_DAYS = 200
@@ -33,7 +32,7 @@ def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReadin
 
 def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     """Return the reading as a claim of the grammar; None where the grammar has no sentence for it."""
-    claim = _claim(reading, tuple(each.embedded for each in names))
+    claim = _claim(reading, names)
     if claim is None:
         return None
     try:
@@ -43,15 +42,16 @@ def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | Non
         return None
 
 
-def _claim(reading: SlotReading, keys: tuple[str, ...]) -> Claim | None:
-    if not all(each in SERIES for each in keys) or reading.end is None or reading.never:
+def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
+    keys = tuple(each.source for each in names)
+    if not all(keys) or reading.end is None or reading.never:
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
         return None
     side, strict = _SIDES[reading.comparison]
     level, start = reading.level, reading.start
     claim = Claim(pattern="level", series=keys[0], end=reading.end, side=side, strict=strict, level=level)
-    daily = not SERIES[keys[0]].monthly
+    daily = not names[0].monthly
     match reading.relation:
         case "level" if reading.comparison == "between" and len(keys) == 1:
             return replace(claim, pattern="range", upper=reading.upper, side="above", strict=False)
@@ -76,7 +76,9 @@ def _claim(reading: SlotReading, keys: tuple[str, ...]) -> Claim | None:
             return replace(claim, pattern="volatility", start=start, strict=side == "above")
         case "beats" if len(keys) == 2 and not level:
             return replace(claim, pattern="relative", other=keys[1], start=start, level=None, strict=True)
-        case "growth_yoy" if reading.lag == 12 and keys == ("CORE_CPI",) and reading.window == "on":
+        case "growth_yoy" if (
+            reading.lag == 12 and len(keys) == 1 and names[0].monthly and reading.window == "on"
+        ):
             year_before = reading.end.replace(year=reading.end.year - 1, day=28)
             # A year's growth is the change since the month a year before; its rounding is finer than "more than".
             month_before = months_of(year_before.year, year_before.month).last

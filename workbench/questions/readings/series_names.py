@@ -30,6 +30,9 @@ class SeriesName:
         Has a value a month (or a quarter), which stands for that month.
     growth : str
         What it is talked of in: "yoy" for inflation, "" for its own values.
+    source : str
+        Where its values are, as a claim names it (`series_named`): ``SP500``, ``yahoo:BTC-USD``; "" where no source here has them in
+        the unit that people name.
     """
 
     ref: str
@@ -37,6 +40,7 @@ class SeriesName:
     kind: str = "price"
     monthly: bool = False
     growth: str = ""
+    source: str = ""
 
     @property
     def embedded(self) -> str:
@@ -49,15 +53,24 @@ def embedded_name(name: str) -> SeriesName:
     series = series_named(name)
     kind = {"yield": "rate", "volatility": "index"}.get(series.kind, series.kind)
     ref = EMBEDDED + name if series.embedded else series.id
-    return SeriesName(ref=ref, article=series.article, kind=kind, monthly=series.monthly)
+    return SeriesName(ref=ref, article=series.article, kind=kind, monthly=series.monthly, source=name)
 
 
-def _other(name: str, kind: str = "price", *, monthly: bool = False, growth: str = "") -> SeriesName:
-    return SeriesName(ref=name, article=name, kind=kind, monthly=monthly, growth=growth)
+def _other(
+    name: str, kind: str = "price", *, monthly: bool = False, growth: str = "", source: str = ""
+) -> SeriesName:
+    return SeriesName(ref=name, article=name, kind=kind, monthly=monthly, growth=growth, source=source)
 
 
-_CORE = SeriesName(ref=EMBEDDED + "CORE_CPI", article="US core CPI", kind="index", monthly=True, growth="yoy")
-_HEADLINE = _other("US headline CPI", "index", monthly=True, growth="yoy")
+_CORE = SeriesName(
+    ref=EMBEDDED + "CORE_CPI",
+    article="US core CPI",
+    kind="index",
+    monthly=True,
+    growth="yoy",
+    source="CORE_CPI",
+)
+_HEADLINE = _other("US headline CPI", "index", monthly=True, growth="yoy", source="fred:CPIAUCNS")
 _EMBEDDED = {name: embedded_name(name) for name in SERIES}
 _Y = r"(?<!next \d)(?<!next \d\d)(?<!in \d)(?<!in \d\d)(?<!over \d)(?<!for \d)(?<!the \d\d\d)[- ]?(?:year|yr|y|s)\b(?! (?:high|low|average|moving))"
 _TREASURY = r"(?:(?: us| u\.s\.)?(?: government| govt)?(?: treasur(?:y|ies)| notes?| bonds?| note| ust)*(?: yields?| rates?)*)"
@@ -72,66 +85,66 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
         r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
         (_EMBEDDED["SPREAD"],),
     ),
-    (r"2s ?/?10s(?: curve| spread)?|(?:the )?yield curve|10s?[- ]2s?(?: spread)?", (_other("10-year minus 2-year Treasury spread", "rate"),)),
-    (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate"),)),
-    (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate"),)),
-    (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate"))),
-    (r"ted spread", (_other("TED spread", "rate"),)),
+    (r"2s ?/?10s(?: curve| spread)?|(?:the )?yield curve|10s?[- ]2s?(?: spread)?", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
+    (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"),)),
+    (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate", source="fred:BAMLC0A0CM"),)),
+    (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"))),
+    (r"ted spread", (_other("TED spread", "rate", source="fred:TEDRATE"),)),
     (r"2s ?/?5s(?: curve| spread)?", (_other("5-year minus 2-year Treasury spread", "rate"),)),
-    (r"3m ?/?-?10y(?: curve| spread)?|10y ?/?-?3m(?: curve| spread)?", (_other("10-year minus 3-month Treasury spread", "rate"),)),
+    (r"3m ?/?-?10y(?: curve| spread)?|10y ?/?-?3m(?: curve| spread)?", (_other("10-year minus 3-month Treasury spread", "rate", source="fred:T10Y3M"),)),
     # equity
-    (r"nasdaq[- ]?100|\bndx\b", (_other("NASDAQ-100", "price"),)),
+    (r"nasdaq[- ]?100|\bndx\b", (_other("NASDAQ-100", "price", source="yahoo:^NDX"),)),
     (r"\bspy\b|\bqqq\b|\biwm\b|\bgld\b|\buso\b", ()),
     (r"s ?(?:&|\+) ?p(?: ?-?500)?(?: stock)?(?: index)?|\bs and p(?: 500)?|standard (?:&|and) poor'?s?(?: ?500)?(?: index)?|\bsnp ?500\b|\bsp-?(?: ?500|x)\b(?: index)?|\^gspc|\bus ?500\b", (_EMBEDDED["SP500"],)),
     (r"\bnasdaq(?: comp(?:osite)?)?(?: index)?\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
     (r"(?:cboe )?\bvix\b(?: index)?|cboe volatility index|(?:(?:wall streets?'?s? |market'?s? )?fear (?:index|gauge),? ?(?:the )?(?:vix)?)", (_EMBEDDED["VIX"],)),
     (r"(?:us |u\.s\. |the )?(?:stock markets?|stocks|equities|equity markets?|the market|markets)", (_EMBEDDED["SP500"], _EMBEDDED["NASDAQ"])),
-    (r"(?:s ?& ?p |\bes\b|e-?mini)(?:500 )?(?:futures)?(?= (?:futures|above|below|at|100|\d))(?<!p )|\bes\b", (_other("S&P 500 futures"),)),
-    (r"dow(?: jones)?(?: industrials?(?: average)?)?(?: index)?|djia", (_other("Dow Jones Industrial Average"),)),
-    (r"russell(?: ?2000)?(?: index)?", (_other("Russell 2000"),)),
-    (r"ftse(?: ?100)?(?: index)?|footsie", (_other("FTSE 100"),)),
-    (r"\bdax\b(?: index)?", (_other("DAX"),)),
-    (r"nikkei(?: ?225)?(?: index)?", (_other("Nikkei 225"),)),
+    (r"(?:s ?& ?p |\bes\b|e-?mini)(?:500 )?(?:futures)?(?= (?:futures|above|below|at|100|\d))(?<!p )|\bes\b", (_other("S&P 500 futures", source="yahoo:ES=F"),)),
+    (r"dow(?: jones)?(?: industrials?(?: average)?)?(?: index)?|djia", (_other("Dow Jones Industrial Average", source="yahoo:^DJI"),)),
+    (r"russell(?: ?2000)?(?: index)?", (_other("Russell 2000", source="yahoo:^RUT"),)),
+    (r"ftse(?: ?100)?(?: index)?|footsie", (_other("FTSE 100", source="yahoo:^FTSE"),)),
+    (r"\bdax\b(?: index)?", (_other("DAX", source="yahoo:^GDAXI"),)),
+    (r"nikkei(?: ?225)?(?: index)?", (_other("Nikkei 225", source="yahoo:^N225"),)),
     (r"(?:euro ?)?stoxx(?: ?(?:50|600))?(?: index)?", (_other("Euro Stoxx"),)),
-    (r"hang seng(?: index)?", (_other("Hang Seng"),)),
+    (r"hang seng(?: index)?", (_other("Hang Seng", source="yahoo:^HSI"),)),
     (r"shanghai(?: composite)?(?: index)?|csi ?300", (_other("Shanghai Composite"),)),
     # energy and other goods
-    (r"brent(?: crude)?(?: oil)?(?: futures)?(?: prices?)?", (_other("Brent crude oil"),)),
+    (r"brent(?: crude)?(?: oil)?(?: futures)?(?: prices?)?", (_other("Brent crude oil", source="yahoo:BZ=F"),)),
     (r"\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: prices?)?|west texas(?: intermediate)?(?: crude)?(?: oil)?|(?:nymex|light sweet) crude|\bcl(?: ?1)?\b", (_EMBEDDED["WTI"],)),
-    (r"(?:us )?(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil"))),
-    (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas"),)),
-    (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price"),)),
-    (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold"),)),
-    (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver"),)),
-    (r"copper(?: prices?)?|\bhg\b", (_other("copper"),)),
+    (r"(?:us )?(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil", source="yahoo:BZ=F"))),
+    (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas", source="yahoo:NG=F"),)),
+    (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price", source="fred:GASREGW"),)),
+    (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold", source="yahoo:GC=F"),)),
+    (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver", source="yahoo:SI=F"),)),
+    (r"copper(?: prices?)?|\bhg\b", (_other("copper", source="yahoo:HG=F"),)),
     (r"(?:chicago )?wheat(?: futures)?(?: prices?)?", (_other("wheat"),)),
     (r"(?:bushel of )?corn(?: futures)?(?: prices?)?", (_other("corn"),)),
     (r"soy ?beans?(?: prices?)?", (_other("soybeans"),)),
     (r"iron ore(?: prices?)?", (_other("iron ore"),)),
     # money
-    (r"bitcoin(?: prices?)?|\bbtc(?: ?/?-?usd)?\b", (_other("Bitcoin"),)),
-    (r"ethereum|\beth(?: ?/?-?usd)?\b|\bether\b", (_other("Ether"),)),
-    (r"eur ?/?-?usd|euro(?:[- /](?:us )?dollar)?", (_other("EUR/USD"),)),
-    (r"usd ?/?-?jpy|dollar[- /]yen|(?:us )?dollar(?:'s)? (?:against|versus|vs) the yen", (_other("USD/JPY"),)),
-    (r"gbp ?/?-?usd|sterling|(?:the )?(?:british )?pound|cable", (_other("GBP/USD"),)),
-    (r"usd ?/?-?cny|usd ?/?-?cnh|dollar[- /]yuan", (_other("USD/CNY"),)),
-    (r"usd ?/?-?try|turkish lira", (_other("USD/TRY"),)),
-    (r"(?:broad )?trade[- ]weighted (?:us )?dollar(?: index)?", (_other("trade-weighted US dollar index"),)),
-    (r"\bdxy\b|(?:us )?dollar index", (_other("US dollar index"),)),
-    (r"the (?:us )?(?:dollar|greenback)", (_other("US dollar index"), _other("trade-weighted US dollar index"))),
+    (r"bitcoin(?: prices?)?|\bbtc(?: ?/?-?usd)?\b", (_other("Bitcoin", source="yahoo:BTC-USD"),)),
+    (r"ethereum|\beth(?: ?/?-?usd)?\b|\bether\b", (_other("Ether", source="yahoo:ETH-USD"),)),
+    (r"eur ?/?-?usd|euro(?:[- /](?:us )?dollar)?", (_other("EUR/USD", source="yahoo:EURUSD=X"),)),
+    (r"usd ?/?-?jpy|dollar[- /]yen|(?:us )?dollar(?:'s)? (?:against|versus|vs) the yen", (_other("USD/JPY", source="yahoo:USDJPY=X"),)),
+    (r"gbp ?/?-?usd|sterling|(?:the )?(?:british )?pound|cable", (_other("GBP/USD", source="yahoo:GBPUSD=X"),)),
+    (r"usd ?/?-?cny|usd ?/?-?cnh|dollar[- /]yuan", (_other("USD/CNY", source="yahoo:USDCNY=X"),)),
+    (r"usd ?/?-?try|turkish lira", (_other("USD/TRY", source="yahoo:USDTRY=X"),)),
+    (r"(?:broad )?trade[- ]weighted (?:us )?dollar(?: index)?", (_other("trade-weighted US dollar index", source="fred:DTWEXBGS"),)),
+    (r"\bdxy\b|(?:us )?dollar index", (_other("US dollar index", source="yahoo:DX-Y.NYB"),)),
+    (r"the (?:us )?(?:dollar|greenback)", (_other("US dollar index", source="yahoo:DX-Y.NYB"), _other("trade-weighted US dollar index", source="fred:DTWEXBGS"))),
     # rates
-    (rf"(?:the )?(?:yield on the |yields on )?(?:us |u\.s\. )?(?:treasury )?\b10{_Y}{_TREASURY}|\btnx\b|\bust ?10s?\b", (_other("10-year Treasury yield", "rate"),)),
-    (rf"(?:us |u\.s\. )?(?:treasury )?\b2{_Y}{_TREASURY}", (_other("2-year Treasury yield", "rate"),)),
-    (rf"(?:us |u\.s\. )?(?:treasury )?\b30{_Y}{_TREASURY}(?<!mortgage)(?! (?:fixed|mortgage))|(?:the )?long bond(?: yields?)?", (_other("30-year Treasury yield", "rate"),)),
-    (rf"(?:us |u\.s\. )?(?:treasury )?\b5{_Y}{_TREASURY}", (_other("5-year Treasury yield", "rate"),)),
+    (rf"(?:the )?(?:yield on the |yields on )?(?:us |u\.s\. )?(?:treasury )?\b10{_Y}{_TREASURY}|\btnx\b|\bust ?10s?\b", (_other("10-year Treasury yield", "rate", source="fred:DGS10"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b2{_Y}{_TREASURY}", (_other("2-year Treasury yield", "rate", source="fred:DGS2"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b30{_Y}{_TREASURY}(?<!mortgage)(?! (?:fixed|mortgage))|(?:the )?long bond(?: yields?)?", (_other("30-year Treasury yield", "rate", source="fred:DGS30"),)),
+    (rf"(?:us |u\.s\. )?(?:treasury )?\b5{_Y}{_TREASURY}", (_other("5-year Treasury yield", "rate", source="fred:DGS5"),)),
     (r"(?:us )?(?:3|three)[- ]month (?:t-?bills?|treasury(?: bills?)?|libor)(?: yields?| rates?)?|\blibor\b", (_other("3-month rate", "rate"),)),
     (r"(?:german |10-?year )*bunds?(?: yields?)?", (_other("German 10-year yield", "rate"),)),
-    (rf"(?:(?:us |average )?30{_Y} (?:fixed )?)?(?:fixed )?mortgage rates?|(?:average )?30{_Y}(?: fixed)? mortgages?(?: rates?)?", (_other("30-year mortgage rate", "rate"),)),
-    (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|\bffr\b", (_other("federal funds rate", "rate"),)),
-    (r"(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not )?(?:cuts?|hikes?|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leave[s]?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate"),)),
+    (rf"(?:(?:us |average )?30{_Y} (?:fixed )?)?(?:fixed )?mortgage rates?|(?:average )?30{_Y}(?: fixed)? mortgages?(?: rates?)?", (_other("30-year mortgage rate", "rate", source="fred:MORTGAGE30US"),)),
+    (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|\bffr\b", (_other("federal funds rate", "rate", source="fred:DFEDTARU"),)),
+    (r"(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not )?(?:cuts?|hikes?|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leave[s]?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate", source="fred:DFEDTARU"),)),
     (r"(?:us |a |the )*recession", (_other("US recession indicator", "count", monthly=True),)),
-    (r"interest rates|the (?:policy )?rate", (_other("federal funds rate", "rate"), _other("10-year Treasury yield", "rate"))),
-    (r"ecb(?:'?s)? (?:deposit |main |policy )?(?:rates?|facility)", (_other("ECB deposit rate", "rate"),)),
+    (r"interest rates|the (?:policy )?rate", (_other("federal funds rate", "rate", source="fred:DFEDTARU"), _other("10-year Treasury yield", "rate", source="fred:DGS10"))),
+    (r"ecb(?:'?s)? (?:deposit |main |policy )?(?:rates?|facility)", (_other("ECB deposit rate", "rate", source="fred:ECBDFR"),)),
     (r"(?:boe|bank of england)(?:'?s)? (?:bank |base |policy )?rate|uk bank rate", (_other("Bank of England Bank Rate", "rate"),)),
     (r"(?:moody'?s )?\baaa\b(?: rated)?(?: corporates?)?(?: bonds?)?(?: yields?)?", (_EMBEDDED["AAA"],)),
     (r"(?:moody'?s )?\bbaa\b(?: rated)?(?: corporates?)?(?: bonds?)?(?: yields?)?", (_EMBEDDED["BAA"],)),
@@ -139,17 +152,17 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     # the economy
     (r"(?:us |u\.s\. )?core (?:consumer )?inflation(?: rate)?|core consumer prices", (_CORE,)),
     (r"(?:us |u\.s\. )?core[ _]cpi(?: index| inflation)?|cpi (?:ex|excluding) food and energy|core consumer price index", (_EMBEDDED["CORE_CPI"],)),
-    (r"core pce(?: inflation| price index| deflator)?", (_other("US core PCE", "index", monthly=True, growth="yoy"),)),
-    (r"\bpce\b(?: inflation| price index| deflator)?", (_other("US PCE inflation", "index", monthly=True, growth="yoy"),)),
+    (r"core pce(?: inflation| price index| deflator)?", (_other("US core PCE", "index", monthly=True, growth="yoy", source="fred:PCEPILFE"),)),
+    (r"\bpce\b(?: inflation| price index| deflator)?", (_other("US PCE inflation", "index", monthly=True, growth="yoy", source="fred:PCEPI"),)),
     (r"(?:us |u\.s\. )?headline (?:cpi|inflation)(?: inflation| rate)?", (_HEADLINE,)),
     (r"(?:euro area|euro-?zone)(?: headline)? (?:hicp|cpi|inflation)(?: inflation)?(?: rate)?|\bhicp\b(?: inflation)?", (_other("euro area HICP", "index", monthly=True, growth="yoy"),)),
     (r"(?:uk|british|eurozone|euro area|euro-?zone|german|japanese|chinese|canadian|french) (?:headline |core )?(?:cpi|inflation|hicp)(?: rate)?", ()),
     (r"(?:us |u\.s\. |consumer (?:price )?)?(?<!cpi )(?<!hicp )inflation(?: rate)?", (_CORE, _HEADLINE)),
     (r"(?:us |u\.s\. )?(?:headline )?\bcpi\b(?: inflation| index)?|(?:us |u\.s\. )?consumer prices|consumer price index", (_HEADLINE,)),
     (r"(?:us )?ppi|producer prices?(?: index)?", (_other("US PPI", "index", monthly=True, growth="yoy"),)),
-    (r"initial (?:jobless )?claims,? (?:4|four)[- ]w(?:ee)?k (?:moving )?average", (_other("initial jobless claims 4-week average", "count"),)),
-    (r"(?:initial |weekly |us )*jobless claims|weekly claims for (?:unemployment|jobless) benefits|\bclaims\b(?= (?:sub|above|below|under|over|<|>))|initial claims|unemployment claims", (_other("US initial jobless claims", "count"),)),
-    (r"(?:america'?s |us |u\.s\. )?(?:unemployment|jobless)(?: rate)?|\bu-?3\b", (_other("US unemployment rate", "rate", monthly=True),)),
+    (r"initial (?:jobless )?claims,? (?:4|four)[- ]w(?:ee)?k (?:moving )?average", (_other("initial jobless claims 4-week average", "count", source="fred:IC4WSA"),)),
+    (r"(?:initial |weekly |us )*jobless claims|weekly claims for (?:unemployment|jobless) benefits|\bclaims\b(?= (?:sub|above|below|under|over|<|>))|initial claims|unemployment claims", (_other("US initial jobless claims", "count", source="fred:ICSA"),)),
+    (r"(?:america'?s |us |u\.s\. )?(?:unemployment|jobless)(?: rate)?|\bu-?3\b", (_other("US unemployment rate", "rate", monthly=True, source="fred:UNRATE"),)),
     (r"(?:us )?(?:non-?farm )?payrolls?(?: growth| gains?| employment)?|jobs added|\bnfp\b", (_other("US nonfarm payrolls", "count", monthly=True, growth="change"),)),
     (r"(?:us |u\.s\. )?(?:real )?gdp(?: growth)?(?: rate)?", (_other("US real GDP", "index", monthly=True, growth="annualized"),)),
     (r"retail sales,? (?:ex-?|excluding )autos?", (_other("retail sales excluding autos", "index", monthly=True, growth="mom"),)),
@@ -159,10 +172,10 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:us )?(?:case[- ]shiller(?: 20[- ]city)?|house prices|home prices)(?: index)?", (_other("Case-Shiller home prices", "index", monthly=True, growth="yoy"),)),
     (r"(?:us |american )?industrial (?:production|output)(?: growth)?", (_other("US industrial production", "index", monthly=True, growth="mom"),)),
     (r"(?:us )?(?:ism|manufacturing)(?: manufacturing)?(?: pmi| index)?|\bpmi\b", (_other("ISM manufacturing PMI", "index", monthly=True),)),
-    (r"(?:(?:u(?:niversity of )?\.? ?)?mich(?:igan)? )?consumer sentiment(?: index)?|umich(?: sentiment)?", (_other("Michigan consumer sentiment", "index", monthly=True),)),
+    (r"(?:(?:u(?:niversity of )?\.? ?)?mich(?:igan)? )?consumer sentiment(?: index)?|umich(?: sentiment)?", (_other("Michigan consumer sentiment", "index", monthly=True, source="fred:UMCSENT"),)),
     (r"(?:conference board )?consumer confidence(?: index)?", (_other("Conference Board consumer confidence", "index", monthly=True),)),
-    (r"average hourly earnings(?: growth)?|wage growth|wages", (_other("US average hourly earnings", "index", monthly=True, growth="yoy"),)),
-    (r"\bvxn\b", (_other("VXN", "index"),)),
+    (r"average hourly earnings(?: growth)?|wage growth|wages", (_other("US average hourly earnings", "index", monthly=True, growth="yoy", source="fred:CES0500000003"),)),
+    (r"\bvxn\b", (_other("VXN", "index", source="yahoo:^VXN"),)),
 )  # fmt: skip
 
 _COMPANIES = words(
@@ -173,6 +186,8 @@ _COMPANIES = words(
     caterpillar:cat chevron:cvx bank_of_america:bac goldman_sachs:gs
     """
 )
+#: Tickers under which Yahoo has a company now; "" for one that it no longer has.
+_LISTED = {"fb": "yahoo:META", "brk": "yahoo:BRK-B", "twtr": ""}
 _TAIL = r"(?:'s)?(?: (?:index|levels?|prices?|shares?|stock(?: price)?|value|quote))?"
 _PATTERNS = [
     *(
@@ -187,7 +202,7 @@ _PATTERNS = [
             re.compile(
                 rf"(?<![\w.&])\$?(?:{name if len(ticker) == 1 else f'{name}|{ticker}'})s?(?![\w&]){_TAIL}(?!\w)"
             ),
-            (_other(ticker.upper()),),
+            (_other(ticker.upper(), source=_LISTED.get(ticker, f"yahoo:{ticker.upper()}")),),
         )
         for name, _, ticker in (each.replace("_", " ").partition(":") for each in sorted(_COMPANIES))
     ),
