@@ -56,7 +56,9 @@ def sentence(*parts: "str | Command | Option") -> str:
 
 
 #: A command or an option as `shell_terms` writes it.
-_TYPED = re.compile(r"`workbench ([^`]+)`|(?<![\w`-])--([a-z][a-z-]+)(?: ([A-Z]\w*(?:[./=][\w./=,-]*\w)?))?")
+_TYPED = re.compile(
+    r"`workbench ([^`]+)`|(?<![\w`-])--([a-z][a-z-]+)(?: ([A-Z]\w*(?:[./=][\w./=,-]*\w)?|\d+(?:\.\d+)?(?!\w)))?"
+)
 
 
 def reworded(text: str, terms: Terms) -> str:

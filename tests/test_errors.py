@@ -135,6 +135,8 @@ def test_a_command_in_any_string_is_seen(source: str, seen: bool) -> None:
         Option("weight", "P1.2=-0.2"),
         Option("price", "MODEL=IN,OUT,CACHED"),
         Option("model", "PROVIDER/NAME"),
+        Option("trials", "2"),
+        Option("budget_usd", "0.5"),
     ],
 )
 def test_a_stored_line_is_read_back_into_what_mends_it(remedy: Any) -> None:
