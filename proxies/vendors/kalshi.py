@@ -26,8 +26,10 @@ _MARKETS = "historical/markets"
 _CANDLES = ("kalshi/event-candlesticks", "kalshi/batch-candlesticks")
 _LISTS = {"kalshi/markets": "markets", "kalshi/events": "events", "kalshi/trades": "trades"}
 _FILTERS = ("series_ticker", "event_ticker", "tickers")
-#: Before the archive no time can be asked for: its pages are read to the end.
+#: Pages of a list. Of the archive no time can be asked for, so that it is read to its end: there, only those count that hold a
+#: market of before the cutoff, since how many came later must decide nothing.
 _MOST_PAGES = 100
+_MOST_ARCHIVED = 2000
 _CREATED = "max_created_ts"
 UTC = ZoneInfo("UTC")
 _PAGE = {"markets": 1000, "events": 200, "trades": 1000}
@@ -111,7 +113,7 @@ class KalshiSource(HttpSource):
         rows = await self._pages(endpoint, live, endpoint.url, key, enough)
         if enough is None or len(rows) < enough:
             left = None if enough is None else enough - len(rows)
-            rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, left)
+            rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, left, until=created)
         if created is not None:
             rows = [row for row in rows if not _is_later(row.get("created_time"), int(created))]
         name = "trade_id" if key == "trades" else "ticker"
@@ -163,12 +165,21 @@ class KalshiSource(HttpSource):
         return {"markets": [{"market_ticker": name, "candlesticks": candles[name] or []} for name in names]}
 
     async def _pages(
-        self, endpoint: Endpoint, params: Mapping[str, Any], url: str, key: str, enough: int | None = None
+        self,
+        endpoint: Endpoint,
+        params: Mapping[str, Any],
+        url: str,
+        key: str,
+        enough: int | None = None,
+        until: Any = None,
     ) -> list[dict[str, Any]]:
-        """The rows of all pages of one tier, or the first so many; none where the tier knows nothing of them."""
+        """The rows of all pages of one tier, or the first so many, or those created ``until`` a second.
+
+        No rows where the tier knows nothing of them.
+        """
         rows: list[dict[str, Any]] = []
-        cursor = ""
-        for _ in range(_MOST_PAGES):
+        cursor, left = "", _MOST_PAGES
+        for _ in range(_MOST_PAGES if until is None else _MOST_ARCHIVED):
             sent = {**params, "limit": _PAGE[key]} | ({"cursor": cursor} if cursor else {})
             try:
                 payload, _ = await self.exchange(endpoint, self.build(endpoint, sent, url=url))
@@ -179,10 +190,16 @@ class KalshiSource(HttpSource):
             page = [row for row in payload.get(key) or () if isinstance(row, dict)]
             if any(not _is_chosen(row, params) for row in page):
                 raise SourceRejected("kalshi does not take this choice of markets: ask for their tickers")
-            rows += page
+            known = page
+            if until is not None:
+                known = [row for row in page if not _is_later(row.get("created_time"), int(until))]
+            rows += known
+            left -= bool(known)
             cursor = payload.get("cursor") or ""
             if not cursor or not page or (enough is not None and len(rows) >= enough):
                 return rows
+            if not left:
+                break
         raise ParameterInvalid(
             f"{endpoint.path} has more than {_MOST_PAGES} pages here: name an event_ticker or tickers"
         )

@@ -73,7 +73,7 @@ def test_w1_a_claim_is_stated_planned_grounded_edited_and_taken_away_as_a_note(
         page.get_by_role("textbox", name="claim", exact=True).fill("VIX closes above 20 on 2018-12-31")
         page.get_by_label("cutoff: a date, or now").fill("2018-11-01")
         page.get_by_role("button", name="Plan").click()
-        page.get_by_role("link", name="look at the tree").click(timeout=60_000)
+        page.get_by_role("link", name="open 20").click(timeout=60_000)
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         page.get_by_role("button", name="Collect evidence").click()
         page.wait_for_selector(".wb-badge[data-verdict]", timeout=240_000)

@@ -141,3 +141,23 @@ async def test_a_market_that_was_created_later_is_not_asked_for_nor_told() -> No
     desk = Desk(answer)
     await desk("kalshi/markets", "2024-01-05", tickers="FED-T1")
     assert all("max_created_ts" not in seen.query for seen in desk.seen)
+
+
+@pytest.mark.parametrize("later", [0, 130])
+async def test_however_many_markets_of_later_the_archive_holds_a_series_is_read(later: int) -> None:
+    """The archive takes no time: its pages of later markets, newest first, count towards no limit."""
+    market = {"event_ticker": "S-E", "title": "t", "rules_primary": "r"}
+    pages = [{**market, "ticker": f"S-L{n}", "created_time": "2025-01-01T00:00:00Z"} for n in range(later)]
+    early = "2023-01-01T00:00:00Z"
+    pages.append({**market, "ticker": "S-E1", "created_time": early, "open_time": early})
+
+    def answer(seen: Seen) -> Any:
+        if "historical" not in seen.path:
+            return {"markets": [], "cursor": ""}
+        place = int(seen.query.get("cursor") or 0)
+        return {"markets": [pages[place]], "cursor": str(place + 1) if place + 1 < len(pages) else ""}
+
+    desk = Desk(answer)
+    told = await desk("kalshi/markets", "2024-01-05", series_ticker="S")
+    await desk.broker.aclose()
+    assert [row["ticker"] for row in told.data["markets"]] == ["S-E1"]

@@ -96,7 +96,7 @@ def _late_documents(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findi
         "leaks",
         f"{len(late)} of {len(first)} documents were written or changed after they are shown: {row['document']} on "
         f"{row['written'][:10]}, shown from {row[KNOWN].date()} on",
-        "--dated metadata" if manifest.policy.column != "metadata" else "",
+        sentence(Option("dated", "metadata")) if manifest.policy.column != "metadata" else "",
     )
 
 
