@@ -28,7 +28,8 @@ _BLOCK = PIECE // 2
 _VARIETY = 5
 # a link inside a link is quoted twice
 _LAYERS = 3
-_STRETCH = 4_000_000
+# characters searched at once: one search holds the interpreter, and with it the loop that serves kernels
+_STRETCH = 200_000
 
 #: How nearly every provider that LiteLLM documents names its key, and how all our data sources do.
 _KEY_NAME = re.compile(r"(?!WORKBENCH_)[A-Z][A-Z0-9_]*_(API_KEY|APIKEY|API_TOKEN)")
