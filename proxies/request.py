@@ -108,7 +108,7 @@ def _path_safe(name: str, text: str, param: Param) -> None:
         raise ParameterInvalid(f"{name}={text[:60]!r} holds characters that this parameter cannot have")
 
 
-def _text(name: str, value: Any, param: Param) -> str:
+def _checked_text(name: str, value: Any, param: Param) -> str:
     if isinstance(value, bool) or not isinstance(value, (str, int, float)):
         raise ParameterInvalid(f"{name} must be text, not {type(value).__name__}")
     text = str(value)
@@ -194,14 +194,14 @@ def _list(name: str, value: Any, param: Param) -> list[str]:
         value = [part.strip() for part in value.split(",") if part.strip()]
     if not isinstance(value, (list, tuple)) or len(value) > _MOST_ITEMS:
         raise ParameterInvalid(f"{name} must be a list of at most {_MOST_ITEMS} texts")
-    items = [_text(name, item, param) for item in value]
+    items = [_checked_text(name, item, param) for item in value]
     if param.required and not items:
         raise ParameterInvalid(f"{name} is empty")
     return items
 
 
 _READERS = {
-    "text": _text,
+    "text": _checked_text,
     "integer": _integer,
     "number": _number,
     "boolean": _boolean,

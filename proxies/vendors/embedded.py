@@ -172,19 +172,19 @@ def _embedded_rows(path: Path, item: EmbeddedSeries) -> list[dict[str, Any]]:
 
 def _row(line: Mapping[str, str], item: EmbeddedSeries) -> dict[str, Any] | None:
     """One row; days without a value are left out, as the sources leave out holidays."""
-    value = _number(line.get(item.column))
+    value = _file_number(line.get(item.column))
     day = _day_of_cell(line["Date"])
     if value is None:
         return None
     row: dict[str, Any] = {"date": day.isoformat(), "value": value}
     if item.bars:
         for name in ("open", "high", "low", "volume"):
-            row[name] = _number(line.get(name.capitalize()))
+            row[name] = _file_number(line.get(name.capitalize()))
     row["known"] = known(day, item.rule)
     return row
 
 
-def _number(text: str | None) -> float | int | None:
+def _file_number(text: str | None) -> float | int | None:
     try:
         number = float(text or "nan")
     except ValueError:

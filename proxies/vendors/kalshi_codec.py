@@ -95,15 +95,15 @@ def _dollars_text(row: Mapping[str, Any], name: str) -> str | None:
         value = row.get(name)
         if isinstance(value, int) and not isinstance(value, bool):
             value = Decimal(value) / 100
-    return _text(value, 4)
+    return _decimal_text(value, 4)
 
 
 def _contracts(row: Mapping[str, Any], name: str) -> str | None:
     value = row.get(f"{name}_fp")
-    return _text(row.get(name) if value is None else value, 2)
+    return _decimal_text(row.get(name) if value is None else value, 2)
 
 
-def _text(value: Any, places: int) -> str | None:
+def _decimal_text(value: Any, places: int) -> str | None:
     """A number with as many decimals, or more if it has more; what is no number as it came."""
     if value is None or isinstance(value, (bool, list, dict)):
         return None

@@ -33,7 +33,7 @@ def spells(members: Any, changes: Any) -> list[dict[str, Any]]:
         ``symbol, name, dateAdded`` and ``since`` (the day it joined; None where no change tells it), ``until`` (None: to this
         day), ``reach`` (the first day of the record, None without one).
     """
-    known = [(day, row) for row in _rows(changes) if (day := _day(row.get("date"))) is not None]
+    known = [(day, row) for row in _rows(changes) if (day := _joined_day(row.get("date"))) is not None]
     # newest first; rows of one day in the order they came
     known.sort(key=lambda item: item[0], reverse=True)
     reach = known[-1][0] if known else None
@@ -75,7 +75,7 @@ def _ticker(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _day(value: Any) -> date | None:
+def _joined_day(value: Any) -> date | None:
     return parse_day(value) if isinstance(value, str) else None
 
 
