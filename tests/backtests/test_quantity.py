@@ -126,6 +126,19 @@ def test_a_series_is_found_by_its_name_its_id_and_its_file(tmp_path: Path) -> No
         SeriesSource.of("core CPI").embedded == "CORE_CPI" and len(SeriesSource.of("credit spread").refs) == 2
     )
     assert str(SeriesSource.of("fred/DGS10").refs[0]) == "fred/DGS10"
+    named = {
+        "yahoo:AAPL": "yahoo:AAPL",
+        "own:orders": "own:orders",
+        "Bitcoin": "yahoo:BTC-USD",
+        "Apple shares": "yahoo:AAPL",
+    }
+    assert {text: SeriesSource.of(text).name for text in named} == named
+    # an embedded series that has ended by the day is asked where it goes on, as in claims
+    assert SeriesSource.of("S&P 500", date(2018, 12, 31)).embedded == "SP500"
+    assert SeriesSource.of("S&P 500", date(2026, 12, 31)).name == "yahoo:^GSPC"
+    for two in ("oil", "yahoo:"):
+        with pytest.raises(UsageError, match=r"yahoo:AAPL"):
+            SeriesSource.of(two)
     file = tmp_path / "sales.csv"
     file.write_text("date,value\n2020-01-01,1\n")
     assert SeriesSource.of(str(file)).name == "sales.csv"

@@ -80,6 +80,13 @@ async def test_of_vintages_each_cutoff_sees_what_was_said_then(tmp_path: Path) -
     assert [row["value"] for row in earlier.data] == [1]
 
 
+async def test_without_a_cutoff_the_rows_say_nothing_of_our_own_columns(tmp_path: Path) -> None:
+    rows = "day,v,said\n2018-01-31,1,2018-02-10\n2018-02-28,2,2018-03-10\n"
+    await added(tmp_path, "orders", csv(tmp_path, rows), date="day", known="said", value="v")
+    (first, _) = (await asked(tmp_path, "now", {}, reader="person")).data
+    assert first == {"date": "2018-01-31", "v": 1.0, "said": "2018-02-10"}
+
+
 async def test_releases_come_from_a_file(tmp_path: Path) -> None:
     table = csv(
         tmp_path, "day,out\n" + "".join(f"{d},{d[:8]}25\n" for d in (*MONTHS[1:], "2018-07-01")), "r.csv"

@@ -155,6 +155,8 @@ async def test_every_kind_is_read_and_each_cutoff_searches_what_was_known(tmp_pa
     assert (await asked(tmp_path, "2018-10-01", "own/notes/search", query="unthinkable"))[0][
         "title"
     ] == "Autumn"
+    (today,) = await asked(tmp_path, "now", "own/notes/search", query="unthinkable")
+    assert set(today) == {"date", "document", "page", "title", "text", "cite"}
 
 
 async def test_what_is_written_later_changes_neither_order_nor_bytes(

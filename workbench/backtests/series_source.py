@@ -15,9 +15,12 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import History
 from workbench.questions.decision import value_series
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.readings.plain_text import plain_text
+from workbench.questions.readings.series_names import mentions
 from workbench.questions.series.embedded_series import KNOWN, SERIES, replace_names
 from workbench.questions.series.series_quantity import Quantity
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
+from workbench.questions.series.series_registry import going_on, series_named
 from workbench.questions.series.value_states import SeriesStates, params_of_states, states_of, untold
 from workbench.science.errors import ScienceError
 from workbench.science.tables import read_series
@@ -46,27 +49,30 @@ class SeriesSource:
     file: Path | None = None
 
     @classmethod
-    def of(cls, text: str) -> "SeriesSource":
-        """Return the series that a text names: an embedded one, ``fred/DGS10`` and its like, or a file with a date and a value column.
+    def of(cls, text: str, day: date | None = None) -> "SeriesSource":
+        """Return the series that a text names: an embedded one, a reference (``yahoo:AAPL``), a name ("Bitcoin"), or a file.
 
-        Raises ``UsageError`` with what can be named.
+        A file has a date and a value column. An embedded series that has ended by ``day`` is the one under which it goes on, as
+        in claims. Raises ``UsageError`` with what can be named.
         """
         match = re.fullmatch(r"<([A-Z0-9_]+)>", replace_names(text.strip().lower()))
         key = match[1] if match else text.strip().upper()
+        if key in SERIES and day is not None:
+            key = going_on(key, day)
         if key in SERIES:
             known = SERIES[key]
             refs = tuple(SeriesRef(source="embedded", id=name) for name in known.sources)
             return cls(name=known.article.removeprefix("the "), unit=known.unit, refs=refs, embedded=key)
-        named = series_mentioned(text)
-        if len(named) == 1:
-            return cls(name=str(named[0]), refs=(named[0],))
+        ref = _reference(key if match else text)
+        if ref is not None:
+            return cls(name=ref.reference, unit=series_named(ref.reference).unit, refs=(ref,))
         try:
             if Path(text).is_file():
                 return cls(name=Path(text).name, file=Path(text))
         except (OSError, ValueError):  # no file has such a name
             pass
         raise UsageError(
-            f"{text!r:.80} is no series that is known here: {KNOWN}; fred/ID, yfinance/SYMBOL, dbnomics/PROVIDER/DATASET/SERIES; or a "
+            f"{text!r:.80} is no series that is known here: {KNOWN}; a reference such as yahoo:AAPL, fred:UNRATE or own:NAME; or a "
             "file with the columns date and value"
         )
 
@@ -102,6 +108,23 @@ class SeriesSource:
             raise UsageError(f"{self.name} at {cutoff.text}: {problem}") from None
 
 
+def _reference(text: str) -> SeriesRef | None:
+    """Return the series of a source that a text names by reference, by address or by what people call it; None for another text."""
+    try:
+        ref = SeriesRef.of(text)
+    except ClaimRefused as problem:
+        raise UsageError(str(problem)) from None
+    if ref is not None:
+        return ref
+    by_address = series_mentioned(text)
+    if by_address:
+        return by_address[0] if len(by_address) == 1 else None
+    plain = plain_text(text).plain
+    names = [each for each in mentions(plain) if each.end - each.start == len(plain.strip())]
+    sources = {each.source for name in names for each in name.candidates}
+    return SeriesRef.of(sources.pop()) if len(sources) == 1 and all(sources) else None
+
+
 async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
     path, params = ref.call(cutoff.instant)
     address = Address(run="quantity", node="P0", trial=1, attempt=1, stage="observe", step=0, retry=0)
@@ -133,7 +156,7 @@ async def read_quantity(
     UsageError
         No such series, nothing known of it, or a day that is known already.
     """
-    source = SeriesSource.of(text)
+    source = SeriesSource.of(text, day)
     history, states = await source.known(broker, cutoff)
     last = history.days[-1].item()
     if day <= last:

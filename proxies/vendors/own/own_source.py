@@ -155,7 +155,8 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
     column = params.get("column")
     names = [column] if column else [item_column.name for item_column in item.columns]
     shown = ", ".join(f"{_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
-    known = f", {_quoted(KNOWN)}" if dated else ""
+    # for the policy, which takes it out again; who asks without a cutoff has no policy behind them
+    known = f", {_quoted(KNOWN)}" if dated and params.get("known_by") else ""
     newest = ""
     if item.policy.kind == "vintage":
         group = ", ".join(_quoted(name) for name in (DATE, item.by) if name)
@@ -175,7 +176,9 @@ def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
     """Return the SQL of documents' pages and its values: those known by ``known_by``, in their order; of one document if named."""
     where = ["TRUE"]
     values: list[Any] = [str(path)]
+    known = ""
     if params.get("known_by"):
+        known = f", {_quoted(KNOWN)}"
         where.append(f"{_quoted(KNOWN)} <= ?")
         values.append(_utc(params["known_by"]))
     if params.get("start"):
@@ -187,7 +190,7 @@ def pages_query(path: Path, params: Mapping[str, Any]) -> tuple[str, list[Any]]:
         values += [params["document"], int(params.get("page") or 1)]
         limit = int(params.get("limit") or 1)
     sql = (
-        f"SELECT {_quoted(DATE)} AS date, document, page::INTEGER AS page, title, text, {_quoted(KNOWN)} FROM read_parquet(?) "
+        f"SELECT {_quoted(DATE)} AS date, document, page::INTEGER AS page, title, text{known} FROM read_parquet(?) "
         f"WHERE {' AND '.join(where)} ORDER BY {_quoted(PLACE)} LIMIT {limit}"
     )
     return sql, values

@@ -23,7 +23,7 @@ def quantity(
     series: Annotated[
         str,
         typer.Argument(
-            help="A series by name (S&P 500, VIX), by id (fred/DGS10, yfinance/AAPL), or a CSV with date and value."
+            help="A series by name (S&P 500, VIX, Bitcoin), by reference (yahoo:AAPL, fred:DGS10, own:NAME), or a CSV with date and value."
         ),
     ],
     on: Annotated[str, typer.Option("--on", help="Forecast its value on this day, YYYY-MM-DD.")] = "",
