@@ -1,4 +1,4 @@
-"""The dashboard of the real demo run shows the command line's numbers; its picture is the one in the README."""
+"""The dashboard of the real demo run shows the command line's numbers."""
 
 from typing import Any
 
