@@ -286,6 +286,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
 LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
     "belief_loop": loop_dialogues.belief_loop,
     "merged_belief": loop_dialogues.merged_belief,
+    "paper_belief": loop_dialogues.paper_belief,
     "search_to_the_limit": loop_dialogues.search_to_the_limit,
     "research_lead": loop_dialogues.research_lead,
     "research_part": loop_dialogues.research_part,

@@ -9,6 +9,7 @@ from workbench.agents.base import FRAMINGS, AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
+from workbench.models.costs import REPLY_TOKENS
 from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, REPLY_FORMS, ReplyForm
 from workbench.plug_points import (
     ANALYZERS,
@@ -213,6 +214,14 @@ class RunSettings:
             form="MODEL=IN,OUT[,CACHED]",
         ),
     ] = field(default_factory=dict)
+    reply_tokens: Annotated[
+        int,
+        Setting(
+            panel="Budget",
+            text="Tokens of one reply that the cost forecast counts with; models that think write more.",
+            in_file="any",
+        ),
+    ] = REPLY_TOKENS
     limits: Annotated[
         dict[str, dict[str, float]],
         Setting(
@@ -335,7 +344,7 @@ class RunSettings:
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        for name in ("depth", "trials", "concurrency", "max_proof_retries"):
+        for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
         if self.leaf_target is not None and self.leaf_target < 1:
@@ -523,7 +532,16 @@ PRESETS: dict[str, dict[str, Any]] = {
     "blf-paper": {
         "trials": 5,
         "grounder": "belief",
-        "options": {"grounder": {"steps": 10, "seconds": 600.0, "clamp": [0.05, 0.95], "compact_over": 2000}},
+        "options": {
+            "grounder": {
+                "steps": 10,
+                "seconds": 600.0,
+                "errors": None,
+                "start": "even",
+                "clamp": [0.05, 0.95],
+                "compact_over": 2000,
+            }
+        },
         "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
     },
     # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, a rationale of three sentences; no tree,
