@@ -56,11 +56,11 @@ def transcript(
         for digest in call.messages:
             if digest not in bodies:
                 bodies[digest] = ledger.message(digest)
-        known, last = _known(dialogues, number, call, bodies)
-        sent = [_message(bodies[digest]) for digest in call.messages[known:]]
-        calls.append(_document(number, call, sent, known, last))
-        held.add((*_place(call.address), call.request_hash))
-    shown = [call for call in calls if _holds(call, search)]
+        known, last = _shown_before(dialogues, number, call, bodies)
+        sent = [_sent_message(bodies[digest]) for digest in call.messages[known:]]
+        calls.append(_call_document(number, call, sent, known, last))
+        held.add((*_ledger_key(call.address), call.request_hash))
+    shown = [call for call in calls if _matches(call, search)]
     costs = [call["cost_usd"] for call in calls]
     return {
         "run_id": state.run_id,
@@ -68,8 +68,8 @@ def transcript(
         "node": node,
         "search": search,
         "n_calls": len(calls),
-        "input_tokens": _sum(call["input_tokens"] for call in calls),
-        "output_tokens": _sum(call["output_tokens"] for call in calls),
+        "input_tokens": _total(call["input_tokens"] for call in calls),
+        "output_tokens": _total(call["output_tokens"] for call in calls),
         "cost_usd": None if None in costs else sum(costs),
         "calls": shown,
         "unanswered": list(_unanswered(store, state, node, held)),
@@ -146,7 +146,7 @@ def unanswered_line(row: Mapping[str, Any]) -> str:
     return f"{row['at_utc'][:19]}Z {row['node']}, {row['stage']} {row['step'] + 1} to {row['model']}: {row['reason']}"
 
 
-def _known(
+def _shown_before(
     dialogues: _Turn, number: int, call: LedgerCall, bodies: Mapping[str, Mapping[str, Any]]
 ) -> tuple[int, int]:
     """How many of a call's first messages stand in calls before it, as sent or as replied, and in which one the last; all are kept."""
@@ -166,21 +166,21 @@ def _known(
     return known, last
 
 
-def _document(
+def _call_document(
     number: int, call: LedgerCall, sent: list[dict[str, Any]], known: int, last: int
 ) -> dict[str, Any]:
     usage = call.reply.usage
     return {
         "number": number,
-        **dict(zip(_PLACE, _place(call.address), strict=True)),
+        **dict(zip(_PLACE, _ledger_key(call.address), strict=True)),
         "at_utc": call.at_utc,
         "model": call.reply.model,
         "temperature": call.request.get("temperature"),
         "effort": call.request.get("effort"),
-        "tools": [str(tool["name"]) for tool in _mappings(call.request.get("tools")) if "name" in tool],
+        "tools": [str(tool["name"]) for tool in _mappings_of(call.request.get("tools")) if "name" in tool],
         "folded": {"messages": known, "last_in": last or None},
         "sent": sent,
-        "reply": _reply(call.reply),
+        "reply": _reply_document(call.reply),
         "input_tokens": usage.input_tokens,
         "output_tokens": usage.output_tokens,
         "cached_tokens": usage.cached_tokens,
@@ -189,25 +189,25 @@ def _document(
     }
 
 
-def _message(body: Mapping[str, Any]) -> dict[str, Any]:
+def _sent_message(body: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "role": str(body.get("role", "")),
         "content": str(body.get("content") or ""),
-        "images": len(_listed(body.get("images"))),
-        "tool_calls": _mappings(body.get("tool_calls")),
+        "images": len(_as_list(body.get("images"))),
+        "tool_calls": _mappings_of(body.get("tool_calls")),
     }
 
 
 # A stranger's request is JSON of any shape.
-def _listed(value: object) -> list[Any]:
+def _as_list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
 
 
-def _mappings(value: object) -> list[Mapping[str, Any]]:
-    return [each for each in _listed(value) if isinstance(each, Mapping)]
+def _mappings_of(value: object) -> list[Mapping[str, Any]]:
+    return [each for each in _as_list(value) if isinstance(each, Mapping)]
 
 
-def _reply(reply: ModelReply) -> dict[str, Any]:
+def _reply_document(reply: ModelReply) -> dict[str, Any]:
     whole = str(reply.text)
     text = without_thoughts(whole)
     return {
@@ -228,7 +228,7 @@ def _tool_lines(calls: Sequence[Mapping[str, Any]]) -> str:
     return "".join(lines)
 
 
-def _holds(call: Mapping[str, Any], search: str) -> bool:
+def _matches(call: Mapping[str, Any], search: str) -> bool:
     words = search.casefold().split()
     if not words:
         return True
@@ -245,9 +245,9 @@ def _unanswered(
         event = stored.event
         if not isinstance(event, ev.CallAsked | ev.CallUnbilled) or node not in (None, event.node):
             continue
-        key = (*_place(event), event.request_hash)
+        key = (*_ledger_key(event), event.request_hash)
         if isinstance(event, ev.CallAsked):
-            place = dict(zip(_PLACE, _place(event), strict=True))
+            place = dict(zip(_PLACE, _ledger_key(event), strict=True))
             reason = "no reply is on record: the process ended, or the connection broke"
             announced[key] = {**place, "at_utc": stored.at_utc, "model": event.model, "reason": reason}
         elif key in announced:
@@ -255,9 +255,9 @@ def _unanswered(
     yield from (row for key, row in announced.items() if key not in held)
 
 
-def _place(where: Any) -> tuple[Any, ...]:
+def _ledger_key(where: Any) -> tuple[Any, ...]:
     return tuple(getattr(where, name) for name in _PLACE)
 
 
-def _sum(counts: Iterator[int | None]) -> int:
+def _total(counts: Iterator[int | None]) -> int:
     return sum(count or 0 for count in counts)
