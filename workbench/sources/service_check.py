@@ -59,7 +59,7 @@ async def check_service(service: Service, environ: Mapping[str, str]) -> dict[st
         settings = ProxySettings.from_environment(environ, catalogue_folder=Path(folder))
         for endpoint in service.endpoints:
             try:
-                data = await _answer(settings, endpoint, Cutoff.parse("now"))
+                data = await _call_example(settings, endpoint, Cutoff.parse("now"))
                 rows = _rows_of(data, endpoint)
             except (ProxyError, ShapeError) as error:
                 words = " ".join(str(error).split())
@@ -211,7 +211,7 @@ async def _world_answer(
         fixed = datetime(2020, 1, 1, tzinfo=UTC)
         settings = ProxySettings(catalogue_folder=Path(folder), keys=keys, now=lambda: fixed)
         try:
-            return await _answer(settings, endpoint, cutoff, lambda info: _MadeUpstream(endpoint, rows))
+            return await _call_example(settings, endpoint, cutoff, lambda info: _MadeUpstream(endpoint, rows))
         except ProxyError as error:
             return str(error)
 
@@ -290,7 +290,7 @@ def _nested(steps: Sequence[RowStep], rows: Sequence[Mapping[str, Any]]) -> Any:
     return [_nested(rest, [row]) for row in rows]
 
 
-async def _answer(
+async def _call_example(
     settings: ProxySettings,
     endpoint: Endpoint,
     cutoff: Cutoff,
