@@ -2,19 +2,19 @@
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ipywidgets
 
 from workbench.blocking import run_blocking
 from workbench.errors import WorkbenchError
+from workbench.sources.new_source import NewSource
+from workbench.sources.own_store import store_source
+from workbench.sources.source_origin import open_source
 from workbench.views.data_documents import preview_lines
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html
 from workbench.widgets.page_terms import on_page
-
-if TYPE_CHECKING:
-    from workbench.sources.new_source import NewSource
 
 #: What a person picks, and the option that it is; the field beside it takes the option's value.
 POLICIES = {
@@ -62,9 +62,6 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
         self._shown, self.add.disabled = None, True
 
     def _look(self) -> None:
-        # pandas comes with it: 0.5 s that the page need not wait
-        from workbench.sources.source_origin import open_source
-
         option, said = POLICIES[str(self.policy.value)], str(self.said.value).strip()
         options: dict[str, Any] = {
             "date": str(self.date.value).strip(),
@@ -86,8 +83,6 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
         self.line.value = "".join(map(panels.note, preview_lines(self._shown.preview(datetime.now(UTC)))))
 
     def _add(self) -> None:
-        from workbench.sources.own_store import store_source
-
         if self._shown is None:
             return
         try:
