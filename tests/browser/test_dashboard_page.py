@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.conftest import Served
 from tests.command_line import run_cli
-from tests.fakes.browser import Watched, shot, watching
+from tests.fakes.browser import Watched, open_tab, shot, watching
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -332,6 +332,7 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
 
 def test_a_proposition_is_added_and_removed_on_the_page(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
+    open_tab(page, "What-if")
     page.get_by_text("Change this driver").click()
     page.get_by_label("new driver below this one").fill("A trade war breaks out")
     page.get_by_label("side it speaks for").select_option("speaks against it")

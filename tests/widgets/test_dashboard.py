@@ -228,7 +228,7 @@ def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, as
 
 def test_a_page_leads_back_to_the_list(home: Path) -> None:
     shown = open_dashboard(environ(home, WORKBENCH_RUN=RUN))
-    assert 'href="?run=">All runs' in shown.header.value
+    assert 'href="?run=">All claims' in shown.header.value
     assert 'href="?run="' not in opened(home).header.value  # in JupyterLab there is no such page
     page = open_dashboard(environ(home, WORKBENCH_RUN=RUN, QUERY_STRING="token=x&run="))
     assert f'href="?run={RUN}"' in page.table.value

@@ -162,7 +162,7 @@ def answer_sentence(tree: Tree, base_rate: float | None) -> str:
         if step is not None:
             parts.append(f"{words}: {step.name} ({whole(step.p)})")
     if steps is not None and steps.from_base_rate and abs(steps.rest) >= _UNEXPLAINED:
-        parts.append(f"no driver explains {abs(_shown(steps.rest))} points of the gap")
+        parts.append(f"no driver explains {abs(_percents(steps.rest))} points of the gap")
     return "; ".join(parts) + "."
 
 
@@ -172,12 +172,12 @@ def _beside(p: float, base_rate: float | None) -> str:
     if abs(p - base_rate) < _ABOUT:
         return f", about what history says ({whole(base_rate)})"
     # The difference of the two figures as they are shown, so that a reader who subtracts finds the same.
-    points = abs(_shown(p) - _shown(base_rate))
+    points = abs(_percents(p) - _percents(base_rate))
     side = "above" if p > base_rate else "below"
     return f", {points} points {side} what history says ({whole(base_rate)})"
 
 
-def _shown(p: float) -> int:
+def _percents(p: float) -> int:
     return round(100 * p)
 
 
@@ -187,9 +187,9 @@ def whole(p: float) -> str:
     >>> whole(0.6312), whole(0.997), whole(1.0)
     ('63 %', '99.7 %', '100 %')
     """
-    if _shown(p) in (0, 100) and p not in (0.0, 1.0):
+    if _percents(p) in (0, 100) and p not in (0.0, 1.0):
         return f"{percent(p).removesuffix('%')} %"
-    return f"{_shown(p)} %"
+    return f"{_percents(p)} %"
 
 
 def citation(document: Mapping[str, Any]) -> str:

@@ -4,6 +4,7 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
+import itertools
 import json
 import re
 import shlex
@@ -268,7 +269,7 @@ def waterfall_bars(steps: "Waterfall") -> list[Bar]:
         )
 
     bars = [bar(steps.start_words, low, steps.start, end=True)]
-    pairs = zip(stations, stations[1:], strict=False)
+    pairs = itertools.pairwise(stations)
     for step, (before, after) in zip(steps.steps, pairs, strict=False):
         bars.append(bar(step.name, before, after, step))
     if steps.from_base_rate or abs(steps.rest) > 5e-7:

@@ -121,7 +121,7 @@ class SurroundingPanes:
             "what-if": [
                 pane(
                     "What if",
-                    [self.line, self.table, whose, self.assuming, self.change, self.resynthesis],
+                    [self.table, whose, self.assuming, self.change, self.resynthesis],
                     "wb-what-if",
                 ),
                 pane("What would it take", [drivers.questions], "wb-asked"),

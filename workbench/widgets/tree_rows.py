@@ -116,7 +116,7 @@ class Rows(Mapping[NodeId, Row]):
             kind="root" if node.id == ROOT and node.children else "inner" if node.children else "leaf",
             statement=brief(node.statement),
             polarity=None if polarity is None else str(polarity),
-            note=brief(key_factor or rule),
+            note=brief(rule or key_factor),
             key_factor=brief(key_factor),
             p=node.p,
             base=before,

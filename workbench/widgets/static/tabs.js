@@ -54,7 +54,7 @@ class Tabs {
     };
     if (model.get("owns_address")) tool("Copy link", "the address of this view (l)", () => this.copyLink());
     tool("Cite", "copy this answer as a line to quote (c)", () => this.copyCitation());
-    tool("Keys", "what the keyboard does (?)", () => this.showKeys());
+    if (model.get("owns_address")) tool("Keys", "what the keyboard does (?)", () => this.showKeys());
     this.said = element("span", "wb-tab-said");
     this.said.setAttribute("role", "status");
     tools.prepend(this.said);
@@ -135,13 +135,9 @@ class Tabs {
     this.buttons.get(name).focus();
   }
 
-  // The page of a server is ours as a whole; in a notebook keys are ours while something of this page has the focus.
-  isOurs(event) {
-    return this.model.get("owns_address") || this.app?.contains(event.target);
-  }
-
+  // The page of a server is ours as a whole; in a notebook the keys are JupyterLab's.
   onKey(event) {
-    if (!this.app || !this.isOurs(event)) return;
+    if (!this.app || !this.model.get("owns_address")) return;
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
       event.preventDefault();
       this.showCommands();
@@ -153,7 +149,7 @@ class Tabs {
       "?": () => this.showKeys(),
       "/": () => this.app.querySelector(".wb-search")?.focus(),
       c: () => this.copyCitation(),
-      l: () => this.model.get("owns_address") && this.copyLink(),
+      l: () => this.copyLink(),
     };
     const act = acts[event.key] ?? (names[Number(event.key) - 1] && (() => this.open(names[Number(event.key) - 1])));
     if (!act) return;

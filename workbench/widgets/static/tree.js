@@ -684,7 +684,7 @@ class TreeView {
     const known = node.p !== null;
     if (statement.textContent !== node.statement) statement.replaceChildren(...words(node.statement));
     statement.title = node.statement;
-    note.textContent = node.note;
+    note.textContent = node.key_factor || node.note; // the rule is behind "show the arithmetic"
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;
