@@ -145,7 +145,7 @@ def test_reset_all_empties_the_what_if_table(unedited: Watched) -> None:
     page.wait_for_function("() => document.querySelectorAll('.wb-what-if tbody tr').length === 4")
     page.locator(".wb-reset").click()
     wait_for_text(page, ROOT, "65.8%")
-    page.wait_for_selector(".wb-what-if .wb-empty")
+    page.wait_for_selector(".wb-what-if .wb-empty", state="attached")
     unedited.clean()
 
 
@@ -310,6 +310,7 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
 ) -> None:
     page = unedited.page
     after = edited(page, served)
+    open_tab(page, "What-if")
     name = page.locator(".wb-what-if .wb-author input").first
     name.click()
     page.keyboard.type("Ann")

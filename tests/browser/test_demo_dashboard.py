@@ -71,7 +71,7 @@ def test_edits_saved_on_the_page_are_the_command_lines_scenario(
     editor = page.get_by_label(f"probability of {leaf}", exact=True)
     editor.fill("0.25")
     editor.press("Enter")
-    page.wait_for_selector('[data-kind="page"]')
+    page.wait_for_selector('[data-kind="page"]', state="attached")
     page.get_by_role(
         "button", name="Save", exact=True
     ).click()  # of the bar over every tab: it leads to the name

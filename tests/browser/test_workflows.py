@@ -145,6 +145,7 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
     assert float(str(shown["w2 hard"])) == resynthesize(base, {"P2.1": 0.9, "P3": 0.2}).after
     note = saved(page, "note, Markdown", tmp_path).read_text()
     assert "w2 soft" in note and "The w2 hard landing" in note and percent(table["mix"]["root"]) in note
+    open_tab(page, "What-if")
     for name in ("w2 soft", "w2 hard"):
         act("Close", scenario=name, said=f"{name} is closed")
     watched.clean()

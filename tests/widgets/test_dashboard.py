@@ -176,7 +176,7 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
         panels.selected("P0", tree, tree),
         panels.selected("P1", tree, tree),
         panels.combination("P0", tree) + panels.selected("P1", tree, tree),
-        panels.runs_table([{**document, "p": 0.5}], note=evil),
+        panels.runs_table([{**document, "p": 0.5}]),
     ]
     markdown = panels.synthesis_text(tree["P0"])
     assert evil in markdown and "<img" not in proof.markdown_document(markdown)

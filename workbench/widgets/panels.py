@@ -540,13 +540,11 @@ def planned(run_id: str) -> str:
     return rendered("planned", run_id=run_id)
 
 
-def runs_table(
-    runs: Sequence[Mapping[str, Any]], *, note: str = "", hidden: int = 0, filtered: bool = False
-) -> str:
+def runs_table(runs: Sequence[Mapping[str, Any]], *, hidden: int = 0, filtered: bool = False) -> str:
     """Return the list of runs of a data folder, newest first, each a link to its dashboard.
 
     ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
     """
     unknown = dict.fromkeys(("imported", "started_utc", "model", "outcome", "before", "next_review"))
     listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
-    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered, now=datetime.now(UTC))
+    return rendered("runs", runs=listed, hidden=hidden, filtered=filtered, now=datetime.now(UTC))

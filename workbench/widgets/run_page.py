@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from workbench.whatif.band import Band
 
 
+_PULSE_SECONDS = 3.0
+
+
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     """Everything about one run on one page. Edits go to a scenario of the run, in the log, as they are made.
 
@@ -125,6 +128,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             assert self.side_panels  # asking for it makes it
         if self._looks_again:
             self.poller.start()
+        #: Tells the page every few seconds that this process lives, on a thread of its own: while the kernel's own thread
+        #: works, it answers no question of the page, and a page must tell busy from dead.
+        self.pulse = Poller(self.tree.say_alive, seconds=_PULSE_SECONDS)
+        if owns_address:
+            self.pulse.start()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the live view for a page of our server; in a notebook the tree as HTML, which the live view replaces."""
