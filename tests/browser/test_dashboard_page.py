@@ -209,7 +209,7 @@ def test_the_list_of_runs_opens_one(served: Served, watched: Watched) -> None:
     page.goto(served.url + "&run=nobody")
     page.get_by_role("alert").wait_for(timeout=60_000)
     assert "nobody" in page.get_by_role("alert").inner_text()
-    page.get_by_role("link", name="The S&P 500 closes higher").click()
+    page.get_by_role("link", name="The S&P 500 closes higher").first.click()
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     watched.clean()
 

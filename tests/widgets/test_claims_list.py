@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, demo_tree, make_run
-from tests.widgets.conftest import comm_of
+from tests.widgets.test_large_tree import comm_of
 from workbench.audit.home_scores import record_card
 from workbench.engine.record.fold import load_state
 from workbench.store import Store
@@ -51,9 +51,7 @@ def test_a_newer_run_without_an_answer_hides_no_answer() -> None:
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(["A by 2027-01-01", "B by 2027-01-01", "C"]), st.none() | st.floats(0, 1)
-        ),
+        st.tuples(st.sampled_from(["A by 2027-01-01", "B by 2027-01-01", "C"]), st.none() | st.floats(0, 1)),
         max_size=12,
     )
 )
@@ -122,7 +120,9 @@ def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comm
 
     comm.deliver({"type": "watch", "run": RUN, "on": True})
     assert tags(RUN) == (WATCH,) and page.claims.claims[0]["watched"]
-    comm.deliver({"type": "watch", "run": other, "on": False})  # of the same claim: it is the claim that is watched
+    comm.deliver(
+        {"type": "watch", "run": other, "on": False}
+    )  # of the same claim: it is the claim that is watched
     assert tags(RUN) == () and not page.claims.claims[0]["watched"]
     comm.deliver({"type": "compare", "runs": [RUN, other]})
     assert page.compared.value.count("wb-words-cell") > 2 and other in page.compared.value

@@ -223,7 +223,8 @@ def test_the_address_wins_over_the_environment(home: Path) -> None:
 def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, asked: str) -> None:
     page = open_dashboard(environ(home, QUERY_STRING=f"run={asked}"))
     html = page.table.value
-    assert 'role="alert"' in html and f'href="?run={RUN}"' in html and "<script" not in html
+    assert 'role="alert"' in page.note.value and "<script" not in page.note.value
+    assert f'href="?run={RUN}"' in html and "<script" not in html
 
 
 def test_a_page_leads_back_to_the_list(home: Path) -> None:

@@ -34,10 +34,10 @@ def claims_of(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         grouped.setdefault(claim_key(row.get("statement")) or str(row["run_id"]), []).append(row)
-    return [_claim(runs, now) for runs in grouped.values()]
+    return [_claim_row(runs, now) for runs in grouped.values()]
 
 
-def _claim(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
+def _claim_row(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, Any]:
     answered = [run for run in runs if run.get("p") is not None]
     shown = (answered or runs)[0]
     outcome = next((run["outcome"] for run in runs if run.get("outcome")), None)
@@ -73,7 +73,8 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
     ``kind`` is ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due`` or ``resolved`` (with ``at``, when it was put on
     record: the page shows those since the last visit). A run is left out where a later one of its claim took its place.
     """
-    found, seen = [], set()
+    needs: list[dict[str, Any]] = []
+    seen: set[str] = set()
     for row in rows:
         claim = claim_key(row.get("statement")) or str(row["run_id"])
         if claim in seen:
@@ -84,16 +85,16 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
         if state in _ASKS:
             reason = str(row.get("reason") or "").strip()
             words = f"{_ASKS[state]}: {reason}" if reason else _ASKS[state]
-            found.append({**entry, "kind": state, "words": words})
+            needs.append({**entry, "kind": state, "words": words})
         elif (review := row.get("next_review")) is not None and review <= now:
-            found.append({**entry, "kind": "due", "words": f"due for another look since {review.date()}"})
+            needs.append({**entry, "kind": "due", "words": f"due for another look since {review.date()}"})
         elif (outcome := row.get("outcome")) is not None:
             score = "" if outcome.get("brier") is None else f", Brier score {outcome['brier']:.3f}"
             words = f"came out: {outcome_words(outcome['p'])} on {outcome['day']}{score}"
-            found.append(
+            needs.append(
                 {**entry, "kind": "resolved", "words": words, "at": str(outcome.get("at_utc") or "")}
             )
-    return found
+    return needs
 
 
 def compared(runs: Sequence[RunView]) -> dict[str, Any]:

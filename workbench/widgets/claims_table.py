@@ -33,8 +33,8 @@ class ClaimsTable(anywidget.AnyWidget):
     _esm = (_STATIC / "claims.js").read_text(encoding="utf-8")
     _css = (_STATIC / "claims.css").read_text(encoding="utf-8")
 
-    claims = traitlets.List().tag(sync=True)
-    needs = traitlets.List().tag(sync=True)
+    claims: Any = traitlets.List().tag(sync=True)
+    needs: Any = traitlets.List().tag(sync=True)
     line = traitlets.Unicode("").tag(sync=True)
 
     def __init__(
@@ -44,7 +44,8 @@ class ClaimsTable(anywidget.AnyWidget):
         retry: Callable[[str], None],
         compare: Callable[[list[str]], None],
     ) -> None:
-        self._acts = {"watch": watch, "retry": retry, "compare": compare}
+        # Not _compare: ipywidgets has a method of that name.
+        self._on_watch, self._on_retry, self._on_compare = watch, retry, compare
         super().__init__(layout=look(ipywidgets.Layout))
         self.on_msg(self._on_message)
 
@@ -52,18 +53,22 @@ class ClaimsTable(anywidget.AnyWidget):
         """Show claims and what needs a person; what is the same is not sent again."""
         self.claims, self.needs = list(claims[:MOST_CLAIMS]), list(needs)
 
+    def go(self, run_id: str) -> None:
+        """Have the page open a run."""
+        self.send({"go": run_id})
+
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         message = content if isinstance(content, dict) else {}
         run_id = str(message.get("run", ""))
         try:
             match message.get("type"):
                 case "watch":
-                    self._acts["watch"](run_id, message.get("on") is True)
+                    self._on_watch(run_id, message.get("on") is True)
                 case "retry":
-                    self._acts["retry"](run_id)
+                    self._on_retry(run_id)
                 case "compare":
                     runs = message.get("runs")
-                    self._acts["compare"]([str(each) for each in runs] if isinstance(runs, list) else [])
+                    self._on_compare([str(each) for each in runs] if isinstance(runs, list) else [])
         # An exception in a widget's callback is seen by nobody; the page shows this line.
         except WorkbenchError as error:
             self.line = on_page(error)

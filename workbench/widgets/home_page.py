@@ -173,6 +173,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
+        self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
@@ -185,8 +186,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             checked.observe(lambda _change: self._check(), names=["value"])
         for filtering in (self.search, self.state):
             filtering.observe(lambda _change: self._show(), names=["value"])
-        asked = box(ipywidgets.HBox, [self.cutoff, self.plan], "wb-keeping")
-        asked.add_class("wb-labelled")
+        planning = box(ipywidgets.HBox, [self.cutoff, self.plan], "wb-keeping")
+        planning.add_class("wb-labelled")
         self.options = box(
             ipywidgets.HBox,
             [self.model, self.grounder, self.approve, self.depth, self.budget, self.settings],
@@ -197,13 +198,13 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             [
                 style(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
-                html(panels.refusal(note) if note else ""),
+                self.note,
                 pane(
                     "New claim",
                     [
                         self.claim,
                         self.examples,
-                        asked,
+                        planning,
                         Fold("Options", lambda: self.options),
                         self.readings,
                         self.line,
@@ -262,7 +263,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
 
     def _watch(self, run_id: str, on: bool) -> None:
         """Tag the run as one that is looked after, or take the tag off all runs of its claim."""
-        runs = next(
+        runs: list[str] = next(
             (each["runs"] for each in claims_of(self._rows, datetime.now(UTC)) if run_id in each["runs"]), []
         )
         tagged = [row["run_id"] for row in self._rows if WATCH in row["tags"] and row["run_id"] in runs]
@@ -391,6 +392,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         else:
             self.line.value = panels.planned(run_id)
             self.look()
+            self.claims.go(run_id)
         finally:
             self.plan.disabled = False
 

@@ -104,12 +104,20 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._hypothetical = box(ipywidgets.HBox, [], "wb-hypothetical")
         show_if(False, self._hypothetical)
         # What was kept, or why not: in sight on every tab.
-        self._kept = box(ipywidgets.VBox, [], "wb-kept")
+        self._saved_line = box(ipywidgets.VBox, [], "wb-kept")
         # Filled later: a page makes all views anew that come after one that is put between them.
         self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
         columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
-        parts = [self.header, self._hypothetical, self._kept, self.working, self._waiting, self.tabs, columns]
+        parts = [
+            self.header,
+            self._hypothetical,
+            self._saved_line,
+            self.working,
+            self._waiting,
+            self.tabs,
+            columns,
+        ]
         super().__init__([style(), *parts], **kwargs)
         self.add_class("wb-app")
         self._in_step = _PageInStep(self)
@@ -169,7 +177,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 for name, panes in self._side_panels.panes.items():
                     self._panels[name].children = (*self._panels[name].children, *panes)
                 self._hypothetical.children = self._side_panels.hypothetical
-                self._kept.children = (self._side_panels.line,)
+                self._saved_line.children = (self._side_panels.line,)
             return self._side_panels
 
     def look(self) -> bool:

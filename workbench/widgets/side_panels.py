@@ -4,14 +4,16 @@ None of it is needed for the first screen, so a page makes it once that stands: 
 """
 
 from collections.abc import Callable
+from contextlib import closing
 
 import ipywidgets
 
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
-from workbench.store import utc_now
+from workbench.store import Store, utc_now
 from workbench.views.run_view import RunView
+from workbench.views.transcript import transcript
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios
@@ -113,7 +115,8 @@ class SurroundingPanes:
         self.keep.add_class("wb-save-edits")
         #: The bar over a hypothetical state: what it is, and what can be done with it from every tab.
         self.hypothetical = (self.state, self.undo, self.redo, self.reset, self.keep)
-        evidence = [self.detail, self.regrounding, self.refitting, self.proof]
+        self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
+        evidence = [self.detail, self.regrounding, self.refitting, self.model_calls, self.proof]
         #: The panes of each tab, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
             "answer": [pane("Where the series may go", [self.fan], "wb-series")],
@@ -134,6 +137,22 @@ class SurroundingPanes:
                 pane("Time and money", [self.spent], "wb-spent"),
             ],
         }
+
+    def _make_transcript(self) -> Panel:
+        panel = Panel()
+        panel.value = self._transcript(self._node)
+        return panel
+
+    def _transcript(self, node: NodeId) -> str:
+        """The calls of a proposition's models; of one that was added on the page there are none."""
+        run = self._run()
+        if node not in run.tree:
+            return panels.note(f"{node} is yours: no model was asked.")
+        try:
+            with closing(Store(run.home)) as store:
+                return panels.model_calls(transcript(store, run.state, node))
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            return panels.refusal(on_page(error))
 
     def _save(self) -> None:
         self._open_tab("what-if")
@@ -203,6 +222,8 @@ class SurroundingPanes:
         # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
         # every message.
         if self._shown != (node, dark):
+            if (calls := self.model_calls.filled_with) is not None:
+                calls.value = self._transcript(node)
             document, title = self._document(node, dark)
             self.proof.value = proof.frame(document, title=title)
             self._shown = (node, dark)

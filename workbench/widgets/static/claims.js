@@ -83,11 +83,14 @@ class Claims {
     this.compare = element("button", "wb-button", "Compare");
     this.compare.type = "button";
     this.compare.addEventListener("click", () => this.model.send({ type: "compare", runs: [...this.chosen] }));
+    this.theme = element("button", "wb-button");
+    this.theme.type = "button";
+    this.theme.addEventListener("click", () => this.paintTheme(this.isDark() ? "light" : "dark", true));
     this.count = element("span", "wb-count");
     this.line = element("div", "wb-line wb-bad");
     this.line.setAttribute("role", "status");
     const head = element("div", "wb-claims-head");
-    head.append(element("h2", "", "Claims"), this.count, this.words, this.only, this.compare);
+    head.append(element("h2", "", "Claims"), this.count, this.words, this.only, this.compare, this.theme);
     this.table = element("table", "wb-table wb-claim-table");
     this.table.addEventListener("keydown", (event) => this.onRowKey(event));
     this.empty = element("p", "wb-empty");
@@ -96,6 +99,7 @@ class Claims {
     this.handlers = {
       "change:claims": () => this.draw(),
       "change:needs": () => this.drawNeeds(),
+      "msg:custom": (message) => message.go && (location.href = pageOf(message.go)),
       "change:line": () => (this.line.textContent = model.get("line")),
     };
     for (const [name, handler] of Object.entries(this.handlers)) model.on(name, handler);
@@ -103,6 +107,26 @@ class Claims {
     window.addEventListener("keydown", this.onKey);
     this.drawNeeds();
     this.draw();
+    this.takeTheme();
+  }
+
+  // As the page of a run does: the reader's last choice, else the system's, unless the address names a theme.
+  takeTheme() {
+    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const named = new URL(location.href).searchParams.has("theme");
+    this.paintTheme(named ? (this.isDark() ? "dark" : "light") : (localStorage.getItem("wb-theme") ?? system));
+  }
+
+  isDark() {
+    return document.body.dataset.jpThemeLight === "false";
+  }
+
+  paintTheme(theme, chosen = false) {
+    if (chosen) localStorage.setItem("wb-theme", theme);
+    document.body.dataset.jpThemeLight = theme === "light" ? "true" : "false";
+    document.body.classList.toggle("wb-dark", theme === "dark");
+    this.theme.textContent = theme === "dark" ? "Light" : "Dark";
+    this.theme.title = `show this page ${theme === "dark" ? "light" : "dark"}`;
   }
 
   destroy() {
