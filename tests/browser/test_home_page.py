@@ -70,7 +70,7 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         page.keyboard.press("Escape")
         page.locator(".wb-header h1").click()
         page.keyboard.press("/")
-        page.keyboard.type("number 7")
+        page.keyboard.type("number 9")
         page.wait_for_function("() => document.querySelectorAll('.wb-claim-table tbody tr').length === 1")
         page.keyboard.press("Tab")
         page.locator(".wb-header h1").click()

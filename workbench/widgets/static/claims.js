@@ -170,8 +170,9 @@ class Claims {
       .get("claims")
       .filter((claim) => !watched || claim.watched)
       .filter((claim) => {
-        const text = `${claim.claim} ${claim.tags.join(" ")} ${claim.runs.join(" ")}`.toLowerCase();
-        return asked.every((word) => text.includes(word));
+        const text = `${claim.claim} ${claim.tags.join(" ")}`.toLowerCase();
+        // A run's id is all digits: a short number would be found in every one.
+        return asked.every((word) => text.includes(word) || (word.length >= 8 && claim.runs.some((run) => run.includes(word))));
       });
     const order = (a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : 0);
     found.sort((a, b) => (this.rising ? order(a, b) : order(b, a)));
