@@ -16,10 +16,10 @@ MOST_SHOWN = 100
 _PROBABILITIES = {"p", "base_rate", "low", "high"}
 
 
-class Rows(list[dict[str, Any]]):
+class ShownRows(list[dict[str, Any]]):
     """A list of dictionaries, as it prints for a program, that shows itself as a table in a notebook.
 
-    >>> Rows([{"id": "P1", "p": 0.5, "empty": None}])._repr_html_().count("<td")
+    >>> ShownRows([{"id": "P1", "p": 0.5, "empty": None}])._repr_html_().count("<td")
     2
     """
 
@@ -33,7 +33,7 @@ class Rows(list[dict[str, Any]]):
         names = [name for name in dict.fromkeys(key for row in self for key in row) if self._is_shown(name)]
         head = "".join(f"<th>{escape(name)}</th>" for name in names)
         body = "".join(
-            f"<tr>{''.join(f'<td>{_cell(name, row.get(name))}</td>' for name in names)}</tr>"
+            f"<tr>{''.join(f'<td>{_cell_html(name, row.get(name))}</td>' for name in names)}</tr>"
             for row in self[:MOST_SHOWN]
         )
         more = (
@@ -47,7 +47,7 @@ class Rows(list[dict[str, Any]]):
         return any(value not in (None, "", []) and not isinstance(value, Mapping) for value in values)
 
 
-def _cell(name: str, value: object) -> str:
+def _cell_html(name: str, value: object) -> str:
     if isinstance(value, float):
         return percent(value) if name in _PROBABILITIES else f"{value:.4g}"
     if isinstance(value, list | tuple):
