@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from workbench.annotations.entries import CHECKLIST, sign_off_rows
-from workbench.audit.data_read import leaves_without_data, no_data_lines
+from workbench.audit.data_read import leaves_without_data
+from workbench.audit.findings import finding_lines, run_findings
 from workbench.audit.run_audit import audit_run
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
@@ -278,7 +279,7 @@ def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str])
         state.not_installed(),
         *hindsight(state.settings, state.parsed_cutoff()),
         state.unverified_line(),
-        *no_data_lines(without_data),
+        *finding_lines(run_findings(state, without_data)),
         state.late_line(),
         state.imported.line() if state.imported else None,
     ]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.audit.findings import finding_lines
 from workbench.engine.plan import cost_line
 from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
@@ -186,7 +186,7 @@ def header(
             ("Origin", _origin(document.get("imported"))),
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
-            ("Data", _no_data(document.get("findings") or ())),
+            ("Checks", " ".join(finding_lines(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -205,13 +205,6 @@ def header(
         else {"word": outcome_words(outcome["p"]), "words": _outcome(outcome).partition(" ")[2]},
         why=why,
         badges=badges,
-    )
-
-
-def _no_data(findings: Sequence[Mapping[str, str]]) -> str:
-    """Return the warning that leaves read no data; empty where each did."""
-    return " ".join(
-        no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
     )
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.audit.findings import finding_lines
 from workbench.cli.common import (
     ISOLATION_OPTION,
     JSON_OPTION,
@@ -160,8 +161,8 @@ def _print(document: dict[str, Any]) -> None:
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
         f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
     )
-    for finding in document["findings"]:
-        echo(f"READ NO DATA: {finding['words']}\n")
+    for line in finding_lines(document["findings"]):
+        echo(f"{line}\n")
     if document["by_chance"] is not None:
         echo(f"{document['by_chance']['line']}\n")
     echo(f"{document['report']}\n")

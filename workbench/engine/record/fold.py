@@ -258,6 +258,7 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
                 concluded=event.attempt,
                 again=False,
                 verified=None,
+                findings=event.findings,
             )
         case ev.LeafVerified():
             _move(state, event, verified=event.verified)
