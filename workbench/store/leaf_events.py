@@ -100,13 +100,17 @@ class LeafGrounded(EventBase):
 
 
 class LeafVerified(EventBase):
-    """A concluded proof was compared with itself and with a re-run from the ledger."""
+    """A concluded proof was compared with itself and with a re-run from the ledger.
+
+    ``findings`` name the cells that show another result each time they are run.
+    """
 
     kind: Literal["leaf.verified"] = "leaf.verified"
     node: str
     trial: int
     verified: bool
     differing: tuple[str, ...] = ()
+    findings: tuple[FindingRecord, ...] = ()
 
 
 class LeafFailed(EventBase):

@@ -174,6 +174,7 @@ async def verification(
         "proofs": len(result.proofs),
         "cells": sum(check.outcome.cells for check in result.proofs),
         "differing": differing,
+        "unrepeatable": [row for check in result.proofs for row in check.rows(check.outcome.unrepeatable)],
         "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
         "isolation": result.isolation,
         "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],

@@ -183,6 +183,7 @@ class _Proof:
         self.failed_cells = 0
         self.printed: dict[str, str] = {}  # by cell
         self.data_calls = 0
+        self.numbers: dict[str, int] = {}  # of code cells, by their ids
         self.addressed: list[str] = []
         self.recounted = False
         self.refusals = 0
@@ -346,6 +347,7 @@ class _Proof:
     async def _execute(self, source: str, shown: _Shown, *, fixes: str | None = None) -> CellResult:
         result = await self.log.execute(source, fixes=fixes)
         self.printed[result.cell_id] = result.text(_ALL)
+        self.numbers[result.cell_id] = self.log.code_cells
         self.data_calls += result.api_calls
         if result.replaced:
             shown.notes.append(
@@ -363,7 +365,7 @@ class _Proof:
             "debug",
             number=number,
             source_code=source,
-            error=_error_text(result, self.settings.output_chars),
+            error=_error_text(result, self.settings.output_chars, self.numbers),
             proposition=self.proposition,
             cutoff=self.task.cutoff.text,
             tries_left=self.settings.debug_max_retries - corrections,
@@ -445,8 +447,14 @@ def _cell_fault(result: CellResult) -> str:
     return f"{result.error.ename}: {result.error.evalue}"
 
 
-def _error_text(result: CellResult, limit: int) -> str:
+def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int]) -> str:
     text = result.text(limit).strip("\n") or _cell_fault(result)
+    if result.wedged is not None:
+        return (
+            f"{text}\n(After Python cell {numbers.get(result.wedged, '?')} the kernel answered nothing any more: that cell took what the"
+            " kernel works with, such as sys.stdout, or holds a lock. The kernel was started anew and the other cells were run again; that"
+            " cell was left out, and what it defined is gone. Do not send it again.)"
+        )
     if result.status == "timeout":
         return f"{text}\n(The cell ran longer than a cell may, and was stopped. Do less, or do it faster.)"
     if result.status == "died":

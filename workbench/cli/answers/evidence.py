@@ -76,6 +76,8 @@ def verify(
     else:
         for row in report["differing"]:
             echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
+        for row in report["unrepeatable"]:
+            echo(f"unlike    {row['node']} {row['cell']}: {row['what']}")
         for row in report["advisory"]:
             echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"

@@ -29,6 +29,7 @@ from workbench.engine.proof_check import proof_context, stored_evidence, verify_
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
+from workbench.engine.record.state import REPEATS
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
 from workbench.models.errors import AccountRefused, ModelError
@@ -448,7 +449,16 @@ class TrialGrounding:
             )
         lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
         self._recorder.record(
-            ev.LeafVerified(node=node, trial=trial, verified=outcome.verified, differing=lines)
+            ev.LeafVerified(
+                node=node,
+                trial=trial,
+                verified=outcome.verified,
+                differing=lines,
+                findings=tuple(
+                    ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
+                    for item in outcome.unrepeatable
+                ),
+            )
         )
 
 

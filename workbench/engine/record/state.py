@@ -16,6 +16,9 @@ from workbench.propositions.shared_dict import SharedDict
 from workbench.quoting import PLAIN_MARKS, Marks
 from workbench.store import events as ev
 
+#: The check that finds cells which show another result each time they are run.
+REPEATS = "cannot repeat"
+
 
 @dataclass(frozen=True, slots=True)
 class TrialState:

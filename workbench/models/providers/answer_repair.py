@@ -24,7 +24,7 @@ class MendingClient(httpx.AsyncClient):
         kind = response.headers.get("content-type", "")
         if not kind.startswith("application/json") or not request.url.path.endswith("/chat/completions"):
             return response
-        body = _utf8(await response.aread(), response.charset_encoding)
+        body = utf8(await response.aread(), response.charset_encoding)
         if response.status_code == 200 and (error := error_in(body)) is not None:
             await response.aclose()
             return httpx.Response(
@@ -56,7 +56,7 @@ def error_in(body: bytes) -> object | None:
     return answer.get("error") or answer.get("detail") or None
 
 
-def _utf8(body: bytes, named: str | None) -> bytes:
+def utf8(body: bytes, named: str | None) -> bytes:
     """Return a body in UTF-8: JSON must be, and some servers send what their header names instead."""
     try:
         body.decode()
