@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
+from workbench.agents.findings.check_table import Finding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
     NotebookRecord,
     conclusion_findings,
 )
-from workbench.agents.findings.finding import Finding, RunKind, sent_back
 from workbench.agents.replies.stage_replies import parse_conclusion
 
 FLAGS = tuple(item.name for item in fields(RunKind))

@@ -8,8 +8,8 @@ from tests.agents.scripted import CUTOFF, ScriptedAsker
 from tests.fakes.openai_server import fenced
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.errors import MalformedReply
-from workbench.agents.findings.finding import RunKind
-from workbench.agents.findings.tree_checks import Stated, rule_finding, statement_findings, tree_findings
+from workbench.agents.findings.check_table import RunKind
+from workbench.agents.findings.statement_checks import Stated, rule_finding, statement_findings, tree_findings
 from workbench.agents.replies.analysis_reply import LONGEST_STATEMENT, parse_analysis
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_step
 from workbench.agents.synthesizers.child_blocks import LONGEST_KEY_FACTOR, LONGEST_REPORT, child_block

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.fakes.run_kinds import at, write_call, write_run
-from workbench.agents.findings.finding import RunKind
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.badges import run_badges
 from workbench.audit.check import run_kind
 from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run

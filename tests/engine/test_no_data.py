@@ -13,7 +13,7 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.command_line import run_cli
 from tests.fakes.run_kinds import CUTOFF, write_run
-from workbench.agents.findings.finding import RunKind
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.badges import run_badges
 from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.engine.record.fold import load_state

@@ -10,7 +10,7 @@ from typing import Any
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.verify import content_hash
-from workbench.agents.findings.finding import RunKind
+from workbench.agents.findings.check_table import RunKind
 from workbench.engine.record.run_files import journal_name, put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
-    from workbench.agents.findings.finding import Finding
+    from workbench.agents.findings.check_table import Finding
     from workbench.search.leak_filter import Verdicts
     from workbench.search.web_calls import DataCaller
 
@@ -44,6 +44,9 @@ class ProofSession(Protocol):
         """Append a code cell, run it, and return its result; ``fixes`` names the cell it supersedes."""
         ...
 
+
+#: Ways of looking at a proposition that trials may be given in turn; each is a prompt, ``framing_NAME``.
+FRAMINGS = ("outside", "no_first", "yes_first")
 
 #: Longest text of a claim's context, in characters: it stands in the requests of every leaf.
 MAX_CONTEXT = 6000
@@ -289,7 +292,7 @@ class AgentSettings:
         str | None,
         Setting(
             panel="Model",
-            text="How hard a reasoning model thinks: low, medium, high, or what it takes.",
+            text="How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.",
             option="--effort",
             resume=True,
         ),
@@ -372,6 +375,8 @@ class LeafTask:
         What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
     gave_up : sequence of (step, retry)
         Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
+    framing : str
+        How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
     verdicts : Verdicts or None
         What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     """
@@ -387,6 +392,7 @@ class LeafTask:
     resolves_by: str = ""
     reference_class: str = ""
     gave_up: Sequence[tuple[int, int]] = ()
+    framing: str = ""
     verdicts: Verdicts | None = None
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import LedgerRow
-from workbench.agents.findings.finding import RunKind
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.data_read import leaves_without_data
 from workbench.engine.record.state import RunState
 from workbench.propositions import NodeId

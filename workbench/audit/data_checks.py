@@ -12,7 +12,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import CATALOGUE, LedgerRow
 from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
-from workbench.audit.findings import finding_lines, run_findings
+from workbench.audit.run_findings import finding_lines, run_findings
 from workbench.engine.record.state import RunState
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store, StoreCorrupt

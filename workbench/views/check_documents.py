@@ -16,9 +16,9 @@ from workbench.annotations.second_opinions import (
 )
 from workbench.audit.data_read import leaves_without_data
 from workbench.audit.drift import drift
-from workbench.audit.findings import run_findings
 from workbench.audit.memory_scan import memory_document
 from workbench.audit.run_audit import audit_run
+from workbench.audit.run_findings import run_findings
 from workbench.engine.proof_check import verify_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
 from workbench.audit.data_read import leaves_without_data
-from workbench.audit.findings import run_findings
+from workbench.audit.run_findings import run_findings
 from workbench.backtests.kept_records import kept_record
 from workbench.engine.detached import has_record
 from workbench.engine.hindsight import hindsight

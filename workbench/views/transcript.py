@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.audit.data_read import leaves_without_data
-from workbench.audit.findings import run_findings
+from workbench.audit.run_findings import run_findings
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply, reply_to_json
 from workbench.models.thoughts import without_thoughts

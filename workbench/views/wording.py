@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.audit.findings import finding_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of

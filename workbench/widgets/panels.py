@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
-from workbench.audit.findings import finding_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
 from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order

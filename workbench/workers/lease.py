@@ -18,7 +18,7 @@ from sandbox.errors import SandboxError
 from sandbox.record.journal import read_lines
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.evidence.base import EvidenceBroken, MissingEvidence, read_evidence
-from workbench.agents.findings.finding import Finding
+from workbench.agents.findings.check_table import Finding
 from workbench.engine.leaves.grounding import session_spec
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.errors import WorkbenchError

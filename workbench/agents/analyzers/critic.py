@@ -1,4 +1,4 @@
-"""What is wrong with an expansion, before anybody pays for grounding it: checks in code (`findings.tree_checks`), and a model's reading."""
+"""What is wrong with an expansion, before anybody pays for grounding it: checks in code (`findings.statement_checks`), and a model's reading."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.findings.finding import RunKind
-from workbench.agents.findings.tree_checks import Stated, statement_findings
+from workbench.agents.findings.check_table import RunKind
+from workbench.agents.findings.statement_checks import Stated, statement_findings
 from workbench.agents.replies.stage_replies import parse_faults
 from workbench.agents.second_model import SecondModel
 from workbench.models.base import (

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.agents.findings.finding import Finding, FindingCheck, RunKind
+from workbench.agents.findings.check_table import Finding, FindingCheck, RunKind
 from workbench.agents.findings.quoted_numbers import sources, unprinted
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
+from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
-from workbench.agents.findings.finding import RunKind
 from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
 from workbench.agents.grounders.proof_log import ProofLogMismatch
 from workbench.agents.loop.belief_state import FIELD, BeliefState
@@ -49,7 +49,7 @@ class LoopSettings:
     seconds: float | None = 600.0
     tokens: int | None = None
     usd: float | None = None
-    errors: int = 3
+    errors: int | None = 3
     results: int = 10
 
     def limits(self, bounds: AgentSettings | None = None) -> LoopLimits:

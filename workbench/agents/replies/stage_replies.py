@@ -15,20 +15,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
 from workbench.agents.replies.json_reply import DECIMAL_POINT, first_line, number_of, read_json
+from workbench.agents.replies.reply_prose import clean
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.models.thoughts import without_thoughts
 from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"
 LONGEST_NOTE = 600  # characters of one side note of a reply
 
-_AS_ASKED = {
-    tag.lower(): tag
-    for tag in (
-        "<python_cell>", "</python_cell>", "<markdown_cell>", "</markdown_cell>", TERMINATE, "<END_OF_ANALYSIS>",
-    )
-}  # fmt: skip
-_TAG = re.compile("|".join(map(re.escape, _AS_ASKED)), re.IGNORECASE)
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*%?\s*")
 
 Number = Annotated[float, BeforeValidator(number_of)]
@@ -78,12 +71,6 @@ def check_form(shape: type[_S], data: object) -> _S:
             if isinstance(fault["input"], str) and _DECIMAL_COMMA.fullmatch(fault["input"]):
                 faults[-1] += f"; {DECIMAL_POINT}"
         raise MalformedReply("; ".join(faults)) from error
-
-
-def clean(text: str) -> str:
-    """Return a reply with plain line ends, tags as they are asked for, and without thoughts."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    return without_thoughts(_TAG.sub(lambda match: _AS_ASKED[match[0].lower()], text))
 
 
 def _kind(data: object) -> str:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.findings.tree_checks import rule_finding
+from workbench.agents.findings.statement_checks import rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
@@ -168,6 +168,7 @@ class RuleSynthesizer(ABC):
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
                 choice="none",
+                keeps_prose=True,
             )
 
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
@@ -401,7 +402,7 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words."""
-        return prompts.render("noisy_or_rule").text
+        return prompts.render("noisy_or_rule", tolerance=f"{self.settings.stated_p_tolerance:g}").text
 
     def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer, with this node's children sorted into causes and inhibitors."""

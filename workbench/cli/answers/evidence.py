@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.audit.findings import finding_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.cli.common import (
     ISOLATION_OPTION,
     JSON_OPTION,

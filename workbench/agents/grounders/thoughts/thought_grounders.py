@@ -28,8 +28,8 @@ from typing import Any
 
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
-from workbench.agents.findings.finding import RunKind
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.grounders.thoughts.outcomes import read_outcomes
 from workbench.agents.grounders.thoughts.thought_calls import ThoughtCalls, whole_numbers

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from proxies.asof.mentions import Mention, mentions
-from workbench.agents.findings.finding import Finding, FindingCheck, RunKind
+from workbench.agents.findings.check_table import Finding, FindingCheck, RunKind
 from workbench.propositions import Proposition
 
 if TYPE_CHECKING:

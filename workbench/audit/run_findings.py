@@ -5,9 +5,9 @@ Every screen takes them from here: ``show --json`` has them under ``findings`` a
 
 from collections.abc import Mapping, Sequence
 
+from workbench.agents.findings.check_table import Finding, RunKind
 from workbench.agents.findings.conclusion_checks import ASKED_NO_DATA
-from workbench.agents.findings.finding import Finding, RunKind
-from workbench.agents.findings.tree_checks import tree_findings
+from workbench.agents.findings.statement_checks import tree_findings
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.engine.record.state import RunState
 from workbench.formatting import first_named
