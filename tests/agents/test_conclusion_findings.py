@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
-from workbench.agents.findings.check_table import Finding, RunKind, sent_back
+from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
     NotebookRecord,
@@ -48,7 +48,9 @@ SILENT = {
 }
 
 
-def found(prose: str, said: dict[str, Any], notebook: NotebookRecord, kind: RunKind) -> tuple[Finding, ...]:
+def found(
+    prose: str, said: dict[str, Any], notebook: NotebookRecord, kind: RunKind
+) -> tuple[ReplyFinding, ...]:
     text = f"{prose}\n\n```json\n{json.dumps({**SOUND, **said})}\n```"
     return conclusion_findings(parse_conclusion(text), None if kind.no_kernel else notebook, kind)
 
@@ -115,7 +117,7 @@ def test_any_prose_is_read(prose: str, p: float, adjustments: str) -> None:
 CORPUS = list(honest_conclusions(200, seed=30))
 
 
-def _flagged(item: HonestConclusion) -> tuple[Finding, ...]:
+def _flagged(item: HonestConclusion) -> tuple[ReplyFinding, ...]:
     return conclusion_findings(parse_conclusion(item.text), item.notebook, RunKind())
 
 

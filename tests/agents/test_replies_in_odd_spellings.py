@@ -9,7 +9,12 @@ from tests.fakes.openai_server import fenced
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.errors import MalformedReply
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.statement_checks import Stated, rule_finding, statement_findings, tree_findings
+from workbench.agents.findings.statement_checks import (
+    TreeStatement,
+    rule_finding,
+    statement_findings,
+    tree_findings,
+)
 from workbench.agents.replies.analysis_reply import LONGEST_STATEMENT, parse_analysis
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_step
 from workbench.agents.synthesizers.child_blocks import LONGEST_KEY_FACTOR, LONGEST_REPORT, child_block
@@ -104,7 +109,7 @@ def test_screens_show_what_a_model_stood_by() -> None:
     ],
 )
 def test_a_child_is_settled_where_its_last_day_is_over(statement: str, settled: bool) -> None:
-    names = [item.check for item in statement_findings(Stated(statement, {}, LAST_DAY), RunKind())]
+    names = [item.check for item in statement_findings(TreeStatement(statement, {}, LAST_DAY), RunKind())]
     assert ("settled before the cutoff" in names) == settled
 
 

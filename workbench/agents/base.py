@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
-    from workbench.agents.findings.check_table import Finding
+    from workbench.agents.findings.check_table import ReplyFinding
     from workbench.search.leak_filter import Verdicts
     from workbench.search.web_calls import DataCaller
 
@@ -408,14 +408,14 @@ class Grounding:
         What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
     trace : mapping
         Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
-    findings : sequence of Finding
+    findings : sequence of ReplyFinding
         What is wrong with the conclusion although the model stands by it; every screen shows it.
     """
 
     belief: Belief
     evidence: Evidence
     trace: Mapping[str, int] = field(default_factory=dict)
-    findings: Sequence[Finding] = ()
+    findings: Sequence[ReplyFinding] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Every screen takes them from here: ``show --json`` has them under ``findings`` a
 
 from collections.abc import Mapping, Sequence
 
-from workbench.agents.findings.check_table import Finding, RunKind
+from workbench.agents.findings.check_table import ReplyFinding, RunKind
 from workbench.agents.findings.conclusion_checks import ASKED_NO_DATA
 from workbench.agents.findings.statement_checks import tree_findings
 from workbench.audit.data_read import DATA_READ, no_data_lines
@@ -25,8 +25,8 @@ def run_findings(state: RunState, without_data: Mapping[NodeId, str]) -> list[di
 
     ``without_data`` are the leaves that read no data (`leaves_without_data`).
     """
-    by_node: dict[NodeId, list[Finding]] = {
-        node: [Finding(check=DATA_READ, words=words)] for node, words in without_data.items()
+    by_node: dict[NodeId, list[ReplyFinding]] = {
+        node: [ReplyFinding(check=DATA_READ, words=words)] for node, words in without_data.items()
     }
     for leaf in state.tree.leaves():
         for number, trial in enumerate(state.trials_of(leaf), 1):
@@ -34,7 +34,7 @@ def run_findings(state: RunState, without_data: Mapping[NodeId, str]) -> list[di
             for each in trial.findings if trial.belief is not None else ():
                 if each.check != ASKED_NO_DATA:  # the ledger says so, and better
                     by_node.setdefault(leaf, []).append(
-                        Finding(check=each.check, words=f"{several}{each.words}")
+                        ReplyFinding(check=each.check, words=f"{several}{each.words}")
                     )
     kind = RunKind(live=state.parsed_cutoff().live, no_tree=not state.tree.root.children)
     for node, stated in tree_findings(state.tree, state.parsed_cutoff().last_visible_day, kind):

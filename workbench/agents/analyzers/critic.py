@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from proxies.asof.asof_text import as_of
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.statement_checks import Stated, statement_findings
+from workbench.agents.findings.statement_checks import TreeStatement, statement_findings
 from workbench.agents.replies.stage_replies import parse_faults
 from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
@@ -39,7 +39,7 @@ def findings(tree: Tree, expansions: Sequence[Expansion], last_day: date) -> lis
     lines: list[str] = []
     for group in expansions:
         for child, statement in group.children.items():
-            faults = statement_findings(Stated(statement, said, last_day), RunKind())
+            faults = statement_findings(TreeStatement(statement, said, last_day), RunKind())
             lines += [f"{child}: {item.words}" for item in faults]
             said[child] = statement
     return lines

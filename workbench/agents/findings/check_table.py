@@ -45,7 +45,7 @@ class RunKind:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class ReplyFinding:
     """What a check found: ``words`` are a sentence for people, ``mend`` tells the model what to send instead."""
 
     check: str
@@ -57,7 +57,7 @@ class Finding:
         return {"check": self.check, "words": self.words}
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> Finding:
+    def from_json(cls, data: Mapping[str, Any]) -> ReplyFinding:
         """Return it as it was recorded."""
         return cls(check=str(data["check"]), words=str(data["words"]))
 
@@ -79,15 +79,15 @@ class FindingCheck(Generic[T]):
     look: Callable[[T], tuple[str, str] | None]
     where: Mapping[str, Callable[[T], tuple[str, str] | None] | None] = field(default_factory=dict)
 
-    def finding(self, said: T, kind: RunKind) -> Finding | None:
+    def finding(self, said: T, kind: RunKind) -> ReplyFinding | None:
         """Return what is wrong with what was said in a run of this kind."""
         looks = (look for name, look in self.where.items() if getattr(kind, name))
         look = next(looks, self.look)
         fault = None if look is None else look(said)
-        return None if fault is None else Finding(check=self.name, words=fault[0], mend=fault[1])
+        return None if fault is None else ReplyFinding(check=self.name, words=fault[0], mend=fault[1])
 
 
-def sent_back(findings: Sequence[Finding]) -> str:
+def sent_back(findings: Sequence[ReplyFinding]) -> str:
     """Return what a model is told of findings: each in a sentence, with what mends it."""
     sentences = [f"{item.words.rstrip('.')}. {item.mend}".rstrip(" .") for item in findings]
     return ". Also: ".join(sentences)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from workbench.agents.findings.check_table import Finding, FindingCheck, RunKind
+from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
 from workbench.agents.findings.quoted_numbers import sources, unprinted
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def from_no_cell(conclusion: Conclusion, printed: Mapping[str, str]) -> dict[str
     return {name: value for name, value in figures.items() if cells[name] is None}
 
 
-def _quoted(said: Concluded) -> tuple[str, str] | None:
+def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
     notebook = said.notebook
     if notebook is None:
         return None
@@ -85,7 +85,7 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
     )
 
 
-def _bounds(said: Concluded) -> tuple[str, str] | None:
+def _outside_bounds(said: Concluded) -> tuple[str, str] | None:
     contradiction = said.conclusion.numbers.contradiction(said.conclusion.p)
     return (contradiction, "Mend whichever is wrong: p_true, low or high") if contradiction else None
 
@@ -150,9 +150,9 @@ def _no_data(said: Concluded) -> tuple[str, str] | None:
 #: Every check of a conclusion. Without a kernel there is no output to look numbers up in, and data calls are the audit's
 #: business; who may look up the answer may leave every base rate behind.
 CONCLUSION_CHECKS: tuple[FindingCheck[Concluded], ...] = (
-    FindingCheck("quoted numbers", _quoted, {"no_kernel": None}),
+    FindingCheck("quoted numbers", _quotes_unprinted, {"no_kernel": None}),
     FindingCheck("figures from no cell", _accounting, {"no_kernel": None}),
-    FindingCheck("bounds", _bounds),
+    FindingCheck("bounds", _outside_bounds),
     FindingCheck("far from base rate", _far_from_base_rate, {"clairvoyant": None}),
     FindingCheck("certain without a row", _certain),
     FindingCheck("report and number", _prose_and_number),
@@ -162,7 +162,7 @@ CONCLUSION_CHECKS: tuple[FindingCheck[Concluded], ...] = (
 
 def conclusion_findings(
     conclusion: Conclusion, notebook: NotebookRecord | None, kind: RunKind
-) -> tuple[Finding, ...]:
+) -> tuple[ReplyFinding, ...]:
     """Return what is wrong with a conclusion in a run of this kind, in the order of the checks."""
     said = Concluded(conclusion, notebook)
     faults = (check.finding(said, kind) for check in CONCLUSION_CHECKS)
@@ -209,7 +209,7 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
     for sentence in _sentences(prose):
         negated = _NEGATED.search(sentence) is not None
         for match in _ANY.finditer(sentence):
-            value = _share(match["value"], match["percent"])
+            value = _as_share(match["value"], match["percent"])
             if value is not None:
                 yield value, False
                 if negated:
@@ -217,7 +217,7 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
         own = None if _OTHER.search(sentence) else _OWN.search(sentence)
         if own is not None:
             number = own["value"] or own["value2"] or own["value3"]
-            value = _share(number, own["percent"] or own["percent2"] or own["percent3"])
+            value = _as_share(number, own["percent"] or own["percent2"] or own["percent3"])
             if value is not None and not negated:
                 yield value, True
 
@@ -226,7 +226,7 @@ def _sentences(prose: str) -> list[str]:
     return [part for part in re.split(r"(?<=[.;!?])\s+|\n+", prose) if part.strip()]
 
 
-def _share(number: str, percent: str | None) -> float | None:
+def _as_share(number: str, percent: str | None) -> float | None:
     value = float(number) / (100 if percent else 1)
     return value if 0 <= value <= 1 and (percent or "." in number) else None
 

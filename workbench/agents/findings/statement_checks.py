@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from proxies.asof.mentions import Mention, mentions
-from workbench.agents.findings.check_table import Finding, FindingCheck, RunKind
+from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
 from workbench.propositions import Proposition
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ _DAY_OF = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Stated:
+class TreeStatement:
     """One statement with the claim and the others of its tree that it must not repeat, and the last day that can be seen."""
 
     statement: str
@@ -110,32 +110,32 @@ def _telling(statement: str) -> tuple[str, ...]:
     return tuple(_telling_words(statement))
 
 
-def _undated(said: Stated) -> Fault:
+def _undated(said: TreeStatement) -> Fault:
     if _DATE.search(said.statement):
         return None
     return "it names no date or period, so nobody can say when it is settled", ""
 
 
-def _unnamed(said: Stated) -> Fault:
+def _unnamed(said: TreeStatement) -> Fault:
     if not _UNNAMED.match(said.statement):
         return None
     return "it does not name its subject; whoever grounds it sees nothing but this sentence", ""
 
 
-def _always_true(said: Stated) -> Fault:
+def _always_true(said: TreeStatement) -> Fault:
     if not _CERTAIN.search(said.statement):
         return None
     return "it is true whatever happens; state something that may turn out false", ""
 
 
-def _no_threshold(said: Stated) -> Fault:
+def _no_threshold(said: TreeStatement) -> Fault:
     text = said.statement
     if not (_OPINION.search(text) or _VAGUE.search(text)) or re.search(r"\d", _DAY.sub("", text)):
         return None
     return "it names no threshold; state a measure and a level, or an event that happens or not", ""
 
 
-def _settled(said: Stated) -> Fault:
+def _settled(said: TreeStatement) -> Fault:
     if _HISTORY.search(said.statement):
         return None
     days = [
@@ -151,7 +151,7 @@ def _settled(said: Stated) -> Fault:
     )
 
 
-def _repeats(said: Stated) -> Fault:
+def _repeats(said: TreeStatement) -> Fault:
     telling = _telling(said.statement)
     for node, other in said.others.items():
         if _telling(other) == telling:
@@ -171,7 +171,7 @@ def _last_day_of(text: str, mention: Mention) -> date:
 
 
 #: Every check of a statement. A live run has no future that could be settled at its cutoff but its own present.
-TREE_CHECKS: tuple[FindingCheck[Stated], ...] = (
+TREE_CHECKS: tuple[FindingCheck[TreeStatement], ...] = (
     FindingCheck("undated", _undated),
     FindingCheck("unnamed subject", _unnamed),
     FindingCheck("always true", _always_true),
@@ -183,13 +183,13 @@ TREE_CHECKS: tuple[FindingCheck[Stated], ...] = (
 SHOWN = frozenset({"undated", "settled before the cutoff", "repeats another"})
 
 
-def statement_findings(said: Stated, kind: RunKind) -> tuple[Finding, ...]:
+def statement_findings(said: TreeStatement, kind: RunKind) -> tuple[ReplyFinding, ...]:
     """Return what is wrong with a statement, in the order of the checks."""
     faults = (check.finding(said, kind) for check in TREE_CHECKS)
     return tuple(item for item in faults if item is not None)
 
 
-def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[NodeId, Finding]]:
+def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[NodeId, ReplyFinding]]:
     """Yield what screens show of a tree's statements below the claim, and of its rules."""
     first: dict[tuple[str, ...], NodeId] = {}
     for node in tree.ids():
@@ -198,10 +198,12 @@ def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[N
         earlier = first.setdefault(telling, node)
         if node != tree.root.id:
             others = {earlier: tree[earlier].statement} if earlier != node else {}
-            for finding in _alone(proposition.statement, last_day, kind):
+            for finding in _of_one_statement(proposition.statement, last_day, kind):
                 yield node, finding
             if others and (
-                repeated := TREE_CHECKS[-1].finding(Stated(proposition.statement, others, last_day), kind)
+                repeated := TREE_CHECKS[-1].finding(
+                    TreeStatement(proposition.statement, others, last_day), kind
+                )
             ):
                 yield node, repeated
         if (flat := rule_finding(proposition)) is not None:
@@ -209,17 +211,19 @@ def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[N
 
 
 @lru_cache(maxsize=20_000)
-def _alone(statement: str, last_day: date, kind: RunKind) -> tuple[Finding, ...]:
+def _of_one_statement(statement: str, last_day: date, kind: RunKind) -> tuple[ReplyFinding, ...]:
     """What is shown of a statement by itself."""
     return tuple(
-        item for item in statement_findings(Stated(statement, {}, last_day), kind) if item.check in SHOWN
+        item
+        for item in statement_findings(TreeStatement(statement, {}, last_day), kind)
+        if item.check in SHOWN
     )
 
 
 FLAT = "weights"
 
 
-def rule_finding(node: Proposition) -> Finding | None:
+def rule_finding(node: Proposition) -> ReplyFinding | None:
     """Return what is wrong with a rule whose children have no say."""
     rule = node.rule
     if rule is None or not rule.numeric or not node.children:
@@ -227,7 +231,7 @@ def rule_finding(node: Proposition) -> Finding | None:
     low, high = rule.reachable()
     if high - low > 1e-9:
         return None
-    return Finding(
+    return ReplyFinding(
         check=FLAT,
         words=f"its weights are all zero: it is {low:.3g} whatever the drivers below it say",
     )

@@ -19,7 +19,7 @@ from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, Le
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, RetryWorthwhile
 from workbench.agents.evidence.notebook_evidence import NotebookEvidence
-from workbench.agents.findings.check_table import Finding, RunKind, sent_back
+from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import NotebookRecord, conclusion_findings, from_no_cell
 from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
@@ -408,7 +408,7 @@ class _Proof:
         self.recounted = True
         raise RetryWorthwhile(sent_back(findings), conclusion)
 
-    def findings(self, conclusion: Conclusion) -> tuple[Finding, ...]:
+    def findings(self, conclusion: Conclusion) -> tuple[ReplyFinding, ...]:
         """What is wrong with a conclusion; recorded with the leaf where the model stands by it."""
         record = NotebookRecord(
             proposition=self.proposition, printed=self.printed, data_calls=self.data_calls
