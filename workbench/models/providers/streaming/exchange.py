@@ -213,7 +213,7 @@ async def _lines(response: httpx.Response, limit: Callable[[], float]) -> AsyncI
             continue
         # A line ends with any of the three (the standard of event streams); a last "\r" may be half of "\r\n".
         *whole, last = _LINE_END.split(rest[:-1] if rest.endswith(b"\r") else rest)
-        rest = last + b"\r" if rest.endswith(b"\r") else last
+        rest = bytearray(last + b"\r" if rest.endswith(b"\r") else last)
         for line in whole:
             yield line.decode("utf-8", "replace")
     if rest:
