@@ -17,10 +17,10 @@ from proxies.input_files import (
     parse_csv_rows,
     parse_json,
     parse_toml,
-    parse_yaml,
     read_bytes,
     read_text,
 )
+from proxies.yaml_text import parse_yaml
 
 NINES = "9" * (MOST_DIGITS + 1)
 ALIASES = "a0: &a0 [x, x]\n" + "\n".join(f"a{n}: &a{n} [{','.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 9))

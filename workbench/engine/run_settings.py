@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 from proxies.secret_registry import SECRETS
 from workbench.agents.base import AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
+from workbench.engine.record.run_files import MAX_NUMBER
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
 from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, REPLY_FORMS, ReplyForm
@@ -330,6 +331,11 @@ class RunSettings:
         for name in ("depth", "trials", "concurrency", "max_proof_retries"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+            # trials stand in names of files, and a package with more is refused
+            if getattr(self, name) > MAX_NUMBER:
+                raise UsageError(
+                    f"{name.replace('_', '-')} is at most {MAX_NUMBER}, not {getattr(self, name)}"
+                )
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if self.agent.max_leaves < 1:
