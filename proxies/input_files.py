@@ -106,19 +106,19 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
     return value
 
 
-def parse_csv(text: str, what: str) -> list[list[str]]:
+def parse_csv(text: str, what: str, sign: str = ",") -> list[list[str]]:
     """Rows of a CSV text as lists of cells, the header among them; quoted as spreadsheets do it. Raises `InputRefused`."""
-    _check_count(text, what, ",\n\r")
+    _check_count(text, what, f"{sign}\n\r")
     # for the whole process, and the module's own limit would refuse a long report; the text is bounded already
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True, delimiter=sign)
     try:
         return list(reader)
     except csv.Error as error:
         raise InputRefused(f"{what} is no CSV that can be read: row {reader.line_num}, {error}") from None
 
 
-def parse_csv_rows(text: str, what: str) -> list[dict[str, str]]:
+def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]]:
     """Rows of a CSV text by the names of its header, empty lines left out.
 
     Raises
@@ -126,7 +126,7 @@ def parse_csv_rows(text: str, what: str) -> list[dict[str, str]]:
     InputRefused
         Also for a row of another number of cells, or a header that names a column twice.
     """
-    header, *rows = [row for row in parse_csv(text, what) if row] or [[]]
+    header, *rows = [row for row in parse_csv(text, what, sign) if row] or [[]]
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise InputRefused(f"{what} has the column {twice!r:.60} twice")

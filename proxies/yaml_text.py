@@ -1,6 +1,6 @@
 """YAML of files that somebody wrote, as plain data within the bounds of `input_files`; apart from it, for few commands need PyYAML."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import orjson
@@ -35,6 +35,31 @@ def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
         raise InputRefused(f"{what} is no YAML: {' '.join(str(error).split())[:200]}") from None
     except (ValueError, TypeError, OverflowError) as error:  # the 31st of February; a key that is a list
         raise InputRefused(f"{what} is no plain data: {' '.join(str(error).split())[:200]}") from None
+
+
+def line_of(text: str, place: Sequence[str | int]) -> int | None:
+    r"""Return the line, from 1, on which a part of a YAML text begins, or the last part on the way to it that is there.
+
+    >>> line_of("a: 1\nb:\n- c: 2\n- d: 3\n", ("b", 1, "x"))
+    4
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return None
+    line = None
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            named = next(((key, value) for key, value in node.value if key.value == str(part)), None)
+            if named is None:
+                break
+            line, node = named[0].start_mark.line + 1, named[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
 
 
 def _check_events(text: str, *, aliases: bool) -> None:

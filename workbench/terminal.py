@@ -90,8 +90,8 @@ def shown_text(text: str) -> str:
 
 
 def shown_line(text: str) -> str:
-    """Return `shown_text` on one line; statements and names of things are lines."""
-    return text if text.isprintable() else shown_text(" ".join(text.split()))
+    """Return `shown_text` on one line, also of a text that `shown_text` has made already; statements are lines."""
+    return text if text.isprintable() else " ".join(shown_text(text).split())
 
 
 def _is_wide_space(char: str) -> bool:

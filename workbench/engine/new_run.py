@@ -59,7 +59,7 @@ class Agents:
 
 def check_statement(statement: str) -> str:
     """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
-    text = shown_line(" ".join(statement.split()))
+    text = " ".join(shown_line(statement).split())
     if not text:
         raise UsageError("the statement is empty: write a claim that will turn out true or false")
     if len(text) > MAX_STATEMENT:
