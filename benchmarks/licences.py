@@ -15,13 +15,14 @@ KNOWN = {"fredapi": "Apache-2.0", "peewee": "MIT", "axe-playwright-python": "MIT
 
 def licence_of(package: Distribution) -> str:
     """The licence that a package states, in one short line; empty if it states none."""
-    stated = package.metadata.get("License-Expression") or ""
+    facts = package.metadata.json
+    stated = str(facts.get("license_expression") or "")
     kinds = [
         each.rpartition(" :: ")[2]
         for each in package.metadata.get_all("Classifier") or ()
         if each.startswith("License :: ")
     ]
-    text = stated or ", ".join(kinds) or " ".join((package.metadata.get("License") or "").split())
+    text = stated or ", ".join(kinds) or " ".join((str(facts.get("license") or "")).split())
     return KNOWN.get(package.name.lower(), text[:60])
 
 

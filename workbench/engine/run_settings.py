@@ -28,10 +28,7 @@ Isolation = Literal["namespaces", "landlock", "none"]
 #: Steps that wait for a person's word: ``--approve``.
 Approve = Literal["none", "cells", "calls", "pages"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
-
-
-#: Largest number of a trial or attempt, which stand in file names, and of what multiplies them.
-MAX_NUMBER = 9999
+MAX_NUMBER = 9999  # of a trial or attempt, which stand in file names
 
 
 def check_level(level: str) -> str:
@@ -349,12 +346,9 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
-            # trials stand in names of files, and a package with more is refused
-            if getattr(self, name) > MAX_NUMBER:
+            if not 1 <= (value := getattr(self, name)) <= MAX_NUMBER:
                 raise UsageError(
-                    f"{name.replace('_', '-')} is at most {MAX_NUMBER}, not {getattr(self, name)}"
+                    f"{name.replace('_', '-')} must be at least 1 (at most {MAX_NUMBER}), not {value}"
                 )
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")

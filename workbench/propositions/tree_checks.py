@@ -36,7 +36,7 @@ def check_statement(node: NodeId, statement: object) -> str:
     """
     if not isinstance(statement, str) or not statement.strip():
         raise TreeFormatError(f"{node} needs a statement")
-    return shown_line(statement.strip())
+    return shown_line(statement).strip()
 
 
 def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
