@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
+from math import inf
 from typing import Annotated, Any, Literal, get_args
 
 from proxies.secret_registry import SECRETS
@@ -346,10 +347,9 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
-            if not 1 <= (value := getattr(self, name)) <= MAX_NUMBER:
-                raise UsageError(
-                    f"{name.replace('_', '-')} must be at least 1 (at most {MAX_NUMBER}), not {value}"
-                )
+            value, most = getattr(self, name), inf if name == "reply_tokens" else MAX_NUMBER
+            if not 1 <= value <= most:
+                raise UsageError(f"{name.replace('_', '-')} must be at least 1 (most {most:g}), not {value}")
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if unknown_framings := set(self.framings) - set(FRAMINGS):
@@ -504,7 +504,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trials": 3,
         "framings": list(FRAMINGS),
         "grounder": "auto",
-        "agent": {"effort": "auto"},
+        "agent": {"effort": "auto", "tree_critic": True},
     },
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
     "analytica-paper": {

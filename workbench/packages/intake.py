@@ -24,9 +24,9 @@ from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
 from workbench.engine.proof_check import combined_faults, compare_trial
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.run_files import MAX_NUMBER, notebook_name
+from workbench.engine.record.run_files import notebook_name
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import MAX_NUMBER, RunSettings
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
