@@ -22,6 +22,7 @@ from workbench.cli.lazy import UNLISTED, lazy_group
 from workbench.cli.science import SCIENCE
 from workbench.cli.signals import open_closed_streams, signals_interrupt
 from workbench.resources import is_resource_error, resource_line
+from workbench.terminal import write_what_can_be_written
 from workbench.version import __version__
 
 # By panel of `workbench --help`, in its order.
@@ -30,6 +31,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "read": ("workbench.cli.run.claim_choice:read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
+        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say: examples that are read as they stand here, about any dated series."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
@@ -119,6 +121,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
     open_closed_streams()
+    write_what_can_be_written((sys.stdout, sys.stderr))
     with signals_interrupt():
         try:
             _main()
