@@ -1,16 +1,17 @@
 """How often the intervals hold the truth, and how often equal methods are told apart, in worlds where both are known.
 
-``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some two minutes of one core. ``--worlds N``
-draws fewer. A world is a set of events in clusters; outcomes of a cluster share their luck to the degree given.
+``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some three minutes of one core. ``--worlds N``
+draws another number. A world is a set of events in clusters; outcomes of a cluster share their luck to the degree given.
 """
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 import numpy as np
 
+from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, IntArray, logit, sigmoid
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
@@ -226,22 +227,28 @@ def _judge(world: World, rng: np.random.Generator, errors: Errors) -> None:
     errors.difference.add(verdicts["a"].interval, 0.0)
 
 
-def print_tables(worlds: int, say: Callable[[str], None] = print) -> None:
+def print_tables(worlds: int, scenarios: Sequence[Scenario]) -> None:
     """Both tables as Markdown."""
-    measured = {scenario.name: measure(scenario, worlds) for scenario in SCENARIOS}
+    measured = {scenario.name: measure(scenario, worlds) for scenario in scenarios}
     names = list(next(iter(measured.values()))[0])
-    say(f"| exam ({worlds} worlds each; nominal 95 %) | " + " | ".join([*names, "difference"]) + " |")
-    say("| --- " * (len(names) + 2) + "|")
+    print(f"| exam ({worlds} worlds each; nominal 95 %) | " + " | ".join([*names, "difference"]) + " |")
+    print("| --- " * (len(names) + 2) + "|")
     for exam, (table, errors) in measured.items():
-        say(f"| {exam} | " + " | ".join(str(each) for each in [*table.values(), errors.difference]) + " |")
-    say("")
-    say("| exam | equal methods told apart (nominal at most 5 %) | a method that is worse found |")
-    say("| --- | --- | --- |")
+        print(f"| {exam} | " + " | ".join(str(each) for each in [*table.values(), errors.difference]) + " |")
+    print("")
+    print("| exam | equal methods told apart (nominal at most 5 %) | a method that is worse found |")
+    print("| --- | --- | --- |")
     for exam, (_, errors) in measured.items():
-        say(f"| {exam} | {errors.wrong / errors.worlds:.1%} | {errors.found / errors.worlds:.0%} |")
+        print(f"| {exam} | {errors.wrong / errors.worlds:.1%} | {errors.found / errors.worlds:.0%} |")
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--worlds", type=int, default=500)
+    options = parse(parser, worlds=2)
+    print_tables(options.worlds, SCENARIOS[:1] if options.smoke else SCENARIOS)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=1000)
-    print_tables(parser.parse_args().worlds)
+    main()

@@ -209,26 +209,26 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
             "method",
             "n",
             "clusters",
-            *[name for metric in columns for part in parts for name in _names(metric, part)],
+            *[name for metric in columns for part in parts for name in _score_headings(metric, part)],
         ],
         [
             [
                 name,
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
-                *[cell for metric in columns for part in parts for cell in _cells(entry, metric, part)],
+                *[cell for metric in columns for part in parts for cell in _score_cells(entry, metric, part)],
             ]
             for name, entry in entries.items()
         ],
     )
 
 
-def _names(metric: str, part: str) -> list[str]:
+def _score_headings(metric: str, part: str) -> list[str]:
     name = f"{metric} {part}".strip()
     return [name, f"{name} if calibrated"] if metric in BINNED else [name]
 
 
-def _cells(entry: dict[str, Any], metric: str, part: str) -> list[Any]:
+def _score_cells(entry: dict[str, Any], metric: str, part: str) -> list[Any]:
     """The score with its interval; of a calibration error also what a calibrated forecaster would show."""
     score = entry.get(metric, {}).get(part)
     if metric in BINNED:
@@ -250,13 +250,13 @@ def _score_own(
         emit_json(document)
         return
     show_table(
-        ["", "n", "clusters", *[name for metric in columns for name in _names(metric, "")]],
+        ["", "n", "clusters", *[name for metric in columns for name in _score_headings(metric, "")]],
         [
             [
                 label,
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
-                *[cell for metric in columns for cell in _cells(entry, metric, "overall")],
+                *[cell for metric in columns for cell in _score_cells(entry, metric, "overall")],
             ]
             for name, entries in document["methods"].items()
             for label, entry in ((name, entries), *entries.get("by", {}).items())

@@ -137,7 +137,11 @@ def card_of(
     weights = {by: np.empty(len(kind)) for by in (False, True)}
     for part in parts:
         inside = kind == part
-        own = {metric: column for metric, column in losses(inside).items() if _known(estimates, metric, part)}
+        own = {
+            metric: column
+            for metric, column in losses(inside).items()
+            if metric in estimates and estimates[metric][part] is not None
+        }
         sizes = np.bincount(codes_of(question[inside])[0])[codes_of(question[inside])[0]]
         weights[False][inside], weights[True][inside] = 1.0 / inside.sum(), 1.0 / sizes / (1.0 / sizes).sum()
         few = cluster_count(clusters[inside]) < MIN_CLUSTERS
@@ -173,10 +177,6 @@ def card_of(
         mean = _bounds({"abi": (whole["abi"], False)}, weights, everything, clusters, resampling)
         card["abi"]["overall_of_mean_score"] = mean["abi"]
     return card
-
-
-def _known(estimates: Mapping[str, Mapping[str, float | None]], metric: str, part: str) -> bool:
-    return metric in estimates and estimates[metric][part] is not None
 
 
 def _bounds(
