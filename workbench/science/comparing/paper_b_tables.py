@@ -130,11 +130,12 @@ def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, 
     """The known reason for a difference, while the files show what it says: other data differ for reasons of their own."""
     if row == "Cassi" and part in ("market", "overall") and column in ("A", "all"):
         p = values["Cassi"]
-        market = (events.kind == "market") & (events.text("tranche") == "A") & np.isfinite(p)
-        rows = np.flatnonzero(market & (p != 0.5))
+        market = (events.kind == "market") & np.isfinite(p)
+        imputed = market & (events.text("tranche") == "A") & (p == 0.5)
+        rows = np.flatnonzero(market & ~imputed)
         index = _index(p[rows], rows, events)["market"] if len(rows) else None
-        imputed = int((market & (p == 0.5)).sum())
-        if imputed == _CASSI_IMPUTED and index is not None and abs(index - _CASSI_WITHOUT) < 0.005:
+        as_said = index is not None and abs(index - _CASSI_WITHOUT) < 0.005
+        if imputed.sum() == _CASSI_IMPUTED and as_said:
             return CASSI_WHY
     return ""
 
