@@ -192,7 +192,7 @@ class Question:
         if self.kind == "options" and len(self.options) < 2:
             raise QuestionError(f"question {self.id}: a choice needs at least two options")
         if self.propositions and len(self.propositions) != len(self.options):
-            raise QuestionError(f"question {self.id}: every option needs its proposition, or none has one")
+            raise QuestionError(f"question {self.id}: every option needs its claim, or none has one")
         if len(set(self.options)) != len(self.options) or "" in self.options:
             raise QuestionError(f"question {self.id}: an option is empty or stands twice")
         if self.low is not None and self.high is not None and not self.low < self.high:

@@ -38,7 +38,7 @@ class StudyPlan:
         cells = []
         once = complements(self.exam.tasks)
         for name, arm in self.arms.items():
-            asked = [
+            own_events = [
                 event
                 for event in self.exam.events.event_id.tolist()
                 if event not in once or not isinstance(arm, EngineArm) or arm.joint
@@ -46,7 +46,10 @@ class StudyPlan:
             seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
             trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
             cells += [
-                StudyCell(name, event, seed, trial) for seed in seeds for trial in trials for event in asked
+                StudyCell(name, event, seed, trial)
+                for seed in seeds
+                for trial in trials
+                for event in own_events
             ]
         return cells
 

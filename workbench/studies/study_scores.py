@@ -62,8 +62,8 @@ def cost_rows(
         own = settings.get(arm)
         if own is None or not scores["calls"]:
             continue
-        asked = (frame["arm"] == arm) & ~frame["event_id"].isin(list(answered_with))
-        questions = int(frame.loc[asked, "event_id"].nunique())
+        own_rows = (frame["arm"] == arm) & ~frame["event_id"].isin(list(answered_with))
+        questions = int(frame.loc[own_rows, "event_id"].nunique())
         plain = _without_tree(own, settings, arms)
         rows.append(
             {

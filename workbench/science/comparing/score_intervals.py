@@ -187,7 +187,7 @@ def _bounds(
     resampling: Resampling,
 ) -> dict[str, Bounds]:
     """Intervals of the metrics of one part, from losses or (True) from values that are on the printed scale already."""
-    found: dict[str, Bounds] = {}
+    bounds_by_metric: dict[str, Bounds] = {}
     alike = np.ones(int(inside.sum()))
     for pooled in (False, True):
         for by_question in (False, True):
@@ -202,9 +202,9 @@ def _bounds(
                 list(flipped.values()), clusters[inside], weights=own, resampling=resampling
             )
             for metric, bounds in zip(flipped, ends, strict=True):
-                found[metric] = bounds if columns[metric][1] else _printed(metric, bounds)
+                bounds_by_metric[metric] = bounds if columns[metric][1] else _printed(metric, bounds)
             if "accuracy" in names:
-                found["accuracy"] = share_interval(
+                bounds_by_metric["accuracy"] = share_interval(
                     columns["accuracy"][0], clusters[inside], weights=own, level=resampling.level
                 )
-    return found
+    return bounds_by_metric

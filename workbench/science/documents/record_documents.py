@@ -88,10 +88,10 @@ def record_documents(families: Mapping[str, PastTable]) -> dict[str, Document]:
     """
     tests = {name: _tests(table) for name, table in families.items()}
     for rival in dict.fromkeys(rival for each in tests.values() for rival in each):
-        asked = {name: each[rival] for name, each in tests.items() if rival in each}
-        raised = holm({name: test.p for name, test in asked.items()})
-        for name, test in asked.items():
-            tests[name][rival] = replace(test, p_holm=raised[name]).judged(comparisons=len(asked))
+        family = {name: each[rival] for name, each in tests.items() if rival in each}
+        raised = holm({name: test.p for name, test in family.items()})
+        for name, test in family.items():
+            tests[name][rival] = replace(test, p_holm=raised[name]).judged(comparisons=len(family))
     return {name: _document(table, tests[name], looked_at=len(families)) for name, table in families.items()}
 
 
