@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
+    from workbench.agents.findings.check_table import ReplyFinding
     from workbench.search.leak_filter import Verdicts
     from workbench.search.web_calls import DataCaller
 
@@ -159,7 +160,7 @@ class KnownContext:
 class Brief:
     """What an analyzer may know besides the statement: the context of the claim, and which data work in this run.
 
-    ``asks_critic``: the run names a model of its own that is to read new propositions (role ``critic``).
+    ``asks_critic``: a model is to read new propositions: one named for the role ``critic``, or the run's own (``tree_critic``).
     """
 
     context: KnownContext = KnownContext()
@@ -276,6 +277,13 @@ class AgentSettings:
             text="Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.",
         ),
     ] = True
+    tree_critic: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.",
+        ),
+    ] = False
     max_tokens: Annotated[
         int | None,
         Setting(panel="Model", text="Longest reply, in tokens.", option="--max-tokens", resume=True),
@@ -400,11 +408,14 @@ class Grounding:
         What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
     trace : mapping
         Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
+    findings : sequence of ReplyFinding
+        What is wrong with the conclusion although the model stands by it; every screen shows it.
     """
 
     belief: Belief
     evidence: Evidence
     trace: Mapping[str, int] = field(default_factory=dict)
+    findings: Sequence[ReplyFinding] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -501,7 +501,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trials": 3,
         "framings": list(FRAMINGS),
         "grounder": "auto",
-        "agent": {"effort": "auto"},
+        "agent": {"effort": "auto", "tree_critic": True},
     },
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
     "analytica-paper": {

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
-from workbench.audit.data_read import findings, leaves_without_data, no_data_lines
+from workbench.audit.data_read import leaves_without_data
+from workbench.audit.run_findings import run_findings
 from workbench.backtests.kept_records import kept_record
 from workbench.engine.detached import has_record
 from workbench.engine.hindsight import hindsight
@@ -87,10 +88,9 @@ class RunView:
         late = self.state.late_line()
         return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
 
-    @property
-    def no_data_lines(self) -> list[str]:
-        """Warnings that name the leaves which read no data; every screen prints them."""
-        return no_data_lines(self.without_data)
+    def findings(self) -> list[dict[str, str]]:
+        """Return what checks found in the run: ``{node, check, words}``."""
+        return run_findings(self.state, self.without_data)
 
     def time_and_money(self) -> dict[str, Any]:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
@@ -187,7 +187,7 @@ class RunView:
             if phase == self.state.phase
             else sentence("its process ended without a word: ", command("resume", self.run_id), " goes on"),
             "not_verified": self.state.unverified_line(),
-            "findings": findings(self.without_data),
+            "findings": self.findings(),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,
             "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,

@@ -106,16 +106,22 @@ class RoundsAnalyzer:
         for number in range(settings.max_analyzer_rounds):
             before = tree
             criticised = not settings.critic
+            standing: tuple[AnalysisReply, Tree] | None = (
+                None  # what was criticised, and stands unless a better one comes
+            )
 
             # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
             # grows the same one and a refused block leaves nothing behind.
             def read(text: str, before: Tree = before) -> tuple[AnalysisReply, Tree]:
-                nonlocal criticised
+                nonlocal criticised, standing
                 analysis = parse_analysis(text, require_polarity=self.require_polarity)
+                if analysis.end and standing is not None:
+                    return standing
                 grown = analysis, self._grow(before, analysis)
-                faults = [] if criticised else findings(before, analysis.expansions)
+                faults = [] if criticised else findings(before, analysis.expansions, cutoff.last_visible_day)
                 if faults:
                     criticised = True  # once a round: what the model stands by is taken
+                    standing = grown
                     raise RetryWorthwhile(_criticism(faults), grown)
                 return grown
 
@@ -135,6 +141,7 @@ class RoundsAnalyzer:
                     tree, new, number=number, cutoff=cutoff, ask=ask, settings=settings
                 )
                 if faults:
+                    standing = analysis, tree
                     analysis, tree = await self._mended(
                         (analysis, tree), faults, dialogue, read, outline(before), cutoff
                     )
@@ -181,7 +188,7 @@ class RoundsAnalyzer:
         except AgentGaveUp:
             dialogue.cut(length)
             return first
-        return first if second[0].end else second
+        return second
 
     def _grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
         if analysis.end:

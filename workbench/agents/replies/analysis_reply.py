@@ -15,6 +15,7 @@ from workbench.agents.replies.stage_replies import JSON_BLOCK, LONGEST_NOTE, Rep
 from workbench.propositions import NodeId, Polarity
 
 END_OF_ANALYSIS = "<END_OF_ANALYSIS>"
+LONGEST_STATEMENT = 400  # characters; a statement stands in every later prompt of its tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,11 +154,20 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
     named = {new: child for new, (_, child) in zip(allotted, written, strict=True)}
     if empty := [child for child, statement in children.items() if not statement]:
         raise MalformedReply(f"{', '.join(empty)} has no statement")
+    for child, statement in children.items():
+        if fault := _shape_fault(statement):
+            raise MalformedReply(f"the statement of {child} {fault}")
     for new, (_, child) in zip(allotted, written, strict=True):
         if child.polarity is not None:
             polarity_of[new] = child.polarity
     polarities = _polarities(causality, list(children))
-    polarities |= {child: _polarity(child, word) for child, word in polarity_of.items() if child in children}
+    stated = {child: _polarity(child, word) for child, word in polarity_of.items() if child in children}
+    for child, side in stated.items():
+        if polarities.get(child, side) is not side:
+            raise MalformedReply(
+                f"{child} is {side.value} by its polarity and {polarities[child].value} in the causality note; choose one"
+            )
+    polarities |= stated
     missing = [child for child in children if child not in polarities]
     if missing and require_polarity:
         raise MalformedReply(
@@ -172,6 +182,17 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
         resolves_by=_said(named, "resolves_by"),
         reference_class=_said(named, "reference_class"),
     )
+
+
+def _shape_fault(statement: str) -> str:
+    """What keeps a statement from standing in other prompts as one line of its own; "" if nothing does."""
+    if len(statement) > LONGEST_STATEMENT:
+        return f"has {len(statement)} characters; {LONGEST_STATEMENT} at most, one sentence"
+    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", statement):
+        return "must be one line without control characters"
+    if "```" in statement or re.search(r"</?[A-Za-z][^<>]*>|<\|", statement):
+        return "holds tags or fences; write it as one plain sentence"
+    return ""
 
 
 def _said(children: Mapping[NodeId, _ChildShape], name: str) -> dict[NodeId, str]:

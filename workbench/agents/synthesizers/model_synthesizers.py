@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.findings.statement_checks import rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
@@ -237,6 +238,8 @@ class RuleSynthesizer(ABC):
             if stated.p is None:
                 raise MalformedReply("it states no probability, and its rule gives none")
             return Weighed(stated=stated, p=stated.p)
+        if stand_by and (flat := rule_finding(replace(node, rule=stated.rule))) is not None:
+            doubts.append(f"{flat.words[0].upper()}{flat.words[1:]}.")
         # The tolerance is inclusive; 1e-9 keeps rounding out of it.
         if stated.p is not None and abs(stated.p - p) > self.settings.stated_p_tolerance + 1e-9:
             doubts.append(self._disagreement(stated.rule, stated.p, p))

@@ -13,7 +13,7 @@ from workbench.engine.leaves.grounding import LeafGrounding
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError, command, sentence
-from workbench.models.errors import ModelError
+from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
 from workbench.propositions import NodeId
 from workbench.store import events as ev
@@ -146,6 +146,8 @@ class TreeGrounding:
         except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
+        except AccountRefused:
+            raise  # nobody in this run will be answered: it stops once
         except (ModelError, ProxyError, RebuyNeeded) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
             self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))
