@@ -191,7 +191,7 @@ def header(
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
             ("Data", " ".join(no_data_words(document.get("findings") or ()))),
-            ("Checks", " ".join(_other_findings(document.get("findings") or ()))),
+            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -217,7 +217,7 @@ def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
     return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
 
 
-def _other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
+def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
     """Return what else checks found: conclusions, statements, weights."""
     return finding_lines([row for row in findings if row["check"] != DATA_READ])
 
