@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
 from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
@@ -191,6 +192,7 @@ def header(
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
             ("Data", " ".join(no_data_words(document.get("findings") or ()))),
+            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -214,6 +216,11 @@ def header(
 def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the warnings that name the drivers which read no data."""
     return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+
+
+def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return what else checks found: conclusions, statements, weights."""
+    return finding_lines([row for row in findings if row["check"] != DATA_READ])
 
 
 def hypothetical(now: WhatIf, edits: int, *, scenario: str) -> str:
