@@ -174,6 +174,11 @@ def run_lines(
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
         lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    if (prior := view.prior) is not None:
+        root, p = view.tree.root.p, float(prior["prior"])
+        gap = "" if root is None else f" ({point_change(p, root)} from it)"
+        cases = f": {printable(str(prior['cases']))}" if prior["cases"] else ""
+        lines.append(f"before its drivers were seen: {percent(p)}{gap}{cases}")
     if record is not None:
         lines.append(record_line(record))
     return [*lines, *annotation_lines(view)]
