@@ -346,9 +346,8 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
-            value, most = getattr(self, name), MAX_NUMBER if name != "reply_tokens" else 10**9
-            if not 1 <= value <= most:
-                raise UsageError(f"{name.replace('_', '-')} must be at least 1 (most {most}), not {value}")
+            if not 1 <= (value := getattr(self, name)) <= (10**9 if name == "reply_tokens" else MAX_NUMBER):
+                raise UsageError(f"{name.replace('_', '-')} must be from 1 to {MAX_NUMBER}, not {value}")
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if unknown_framings := set(self.framings) - set(FRAMINGS):
