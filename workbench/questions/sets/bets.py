@@ -15,7 +15,7 @@ from workbench.questions.sets.linked import group_of, linked_questions
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.betting import size_bet
-from workbench.science.scoring.market import edge_and_luck
+from workbench.science.scoring.market import edge_and_luck, sum_deviation
 from workbench.science.scoring.portfolio import size_portfolio
 
 LOG_COLUMNS = ("day", "set", "event", "side", "p", "price", "stake", "dollars", "shares", "expected")
@@ -126,7 +126,12 @@ def settled_document(
                 "luck_sd": dollars * float(split.deviation[0]),
             }
         )
-    spread = float(np.sqrt(sum(row["luck_sd"] ** 2 for row in settled)))
+    # Bets on one question, its options and its days among them, share their luck; those on No win where the others lose.
+    question_of = {event.id: event.question for event in questions.events()}
+    spread = sum_deviation(
+        [row["luck_sd"] if row["side"] == "yes" else -row["luck_sd"] for row in settled],
+        [question_of[row["event"]] for row in settled],
+    )
     totals = {name: float(sum(row[name] for row in settled)) for name in ("dollars", "gain", "edge", "luck")}
     return {
         "set": questions.name,
