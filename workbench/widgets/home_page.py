@@ -44,6 +44,7 @@ from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
 from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import rendered
+from workbench.widgets.quantity_pane import QuantityPane
 from workbench.widgets.run_page import Dashboard, dashboard
 
 
@@ -165,6 +166,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
+        environ_here = {**self._environ, "WORKBENCH_HOME": str(home)}
+        self.quantity = QuantityPane(environ_here, cutoff=self.cutoff.value)
         self.line, self.reach = (
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
@@ -206,6 +209,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     "wb-all-runs",
                     beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
                 ),
+                pane("Forecast a series", [self.quantity], "wb-quantity"),
                 pane("Own series and sources", [self.sources], "wb-own-sources"),
             ],
             layout=look(ipywidgets.Layout),
