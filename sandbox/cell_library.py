@@ -17,8 +17,8 @@ from proxies.atomic import replace_file
 from proxies.hashing import PREFIX, canonical_json, sha256_of
 from sandbox.errors import JournalBroken
 
-#: Entry points of this group return the library of kernels that a person opens.
-GROUP = "analyst_sandbox.cell_library"
+#: The entry point that returns the library of kernels that a person opens: group and name.
+_GROUP, _NAME = "analyst_sandbox.cell_library", "forecaster"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MODULE = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*){0,9}")
@@ -87,11 +87,11 @@ class CellLibrary:
 
 
 def installed_library() -> CellLibrary | None:
-    """Return the library that an installed package gives to kernels of a person's own; None where none does.
+    """Return the library that the workbench gives to kernels of a person's own; None where it is not installed.
 
     Cells of proofs are then run anywhere: in a new notebook, or in one that was copied away from its run.
     """
-    for point in entry_points(group=GROUP):
+    for point in entry_points(group=_GROUP, name=_NAME):
         library: CellLibrary = point.load()()
         return library
     return None

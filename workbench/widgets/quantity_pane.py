@@ -31,9 +31,9 @@ class QuantityPane(ipywidgets.VBox):  # type: ignore[misc]
 
     def __init__(self, environ: Mapping[str, str], *, cutoff: str = "now") -> None:
         self._environ = environ
-        self.series = field("series: a name, or a reference such as yahoo:AAPL", "wb-find")
-        self.day = field("day to forecast, YYYY-MM-DD")
-        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
+        self.series = field("series: VIX, Bitcoin, yahoo:AAPL")
+        self.day = field("day, YYYY-MM-DD")
+        self.cutoff = field("its cutoff: date or now", "wb-cutoff")
         self.cutoff.value = cutoff
         self.statistic = choice(list(_STATISTICS), "what is forecast of it")
         self.forecast = action("Forecast", self.ask, tooltip="quantiles, with how such forecasts did before")
