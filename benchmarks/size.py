@@ -11,6 +11,7 @@ rounds; with another checkout (which has its .venv) the two take turns, and the 
 import argparse
 import ast
 import os
+import re
 import resource
 import statistics
 import subprocess
@@ -241,7 +242,7 @@ def faces(root: Path, counted: tuple[int, int, int]) -> None:
         for package in PACKAGES
         for path in sources(root, package)
         for node in ast.parse(path.read_text(encoding="utf-8")).body
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("_")
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and re.match("_[^_]", node.name)
     )
     repeated = sum(count > 2 for count in names.values())
     documents = sum(path.stat().st_size for path in (root / "docs").rglob("*.md"))

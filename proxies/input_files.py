@@ -13,7 +13,7 @@ import os
 import stat
 import tomllib
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -110,19 +110,19 @@ def parse_toml(text: str, what: str) -> dict[str, Any]:
     return value
 
 
-def parse_csv(text: str, what: str) -> list[list[str]]:
+def parse_csv(text: str, what: str, sign: str = ",") -> list[list[str]]:
     """Rows of a CSV text as lists of cells, the header among them; quoted as spreadsheets do it. Raises `InputRefused`."""
-    _check_count(text, what, ",\n\r")
+    _check_count(text, what, f"{sign}\n\r")
     # for the whole process, and the module's own limit would refuse a long report; the text is bounded already
     csv.field_size_limit(2**31 - 1)
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True, delimiter=sign)
     try:
         return list(reader)
     except csv.Error as error:
         raise InputRefused(f"{what} is no CSV that can be read: row {reader.line_num}, {error}") from None
 
 
-def parse_csv_rows(text: str, what: str) -> list[dict[str, str]]:
+def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]]:
     """Rows of a CSV text by the names of its header, empty lines left out.
 
     Raises
@@ -130,7 +130,7 @@ def parse_csv_rows(text: str, what: str) -> list[dict[str, str]]:
     InputRefused
         Also for a row of another number of cells, or a header that names a column twice.
     """
-    header, *rows = [row for row in parse_csv(text, what) if row] or [[]]
+    header, *rows = [row for row in parse_csv(text, what, sign) if row] or [[]]
     if len(set(header)) < len(header):
         twice = next(name for name in header if header.count(name) > 1)
         raise InputRefused(f"{what} has the column {twice!r:.60} twice")
@@ -163,6 +163,31 @@ def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
         raise InputRefused(f"{what} is no YAML: {_one_line(error)}") from None
     except (ValueError, TypeError, OverflowError) as error:  # the 31st of February; a key that is a list
         raise InputRefused(f"{what} is no plain data: {_one_line(error)}") from None
+
+
+def line_of(text: str, place: Sequence[str | int]) -> int | None:
+    r"""Return the line, from 1, on which a part of a YAML text begins, or the last part on the way to it that is there.
+
+    >>> line_of("a: 1\nb:\n- c: 2\n- d: 3\n", ("b", 1, "x"))
+    4
+    """
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError:
+        return None
+    line = None
+    for part in place:
+        if isinstance(node, yaml.MappingNode):
+            named = next(((key, value) for key, value in node.value if key.value == str(part)), None)
+            if named is None:
+                break
+            line, node = named[0].start_mark.line + 1, named[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
+            node = node.value[part]
+            line = node.start_mark.line + 1
+        else:
+            break
+    return line
 
 
 def _check_events(text: str, *, aliases: bool) -> None:

@@ -22,6 +22,7 @@ HEAVY = {
     **dict.fromkeys(("selectolax", "tinycss2", "Stemmer"), "only where a page or the catalogue is read"),
     **dict.fromkeys(("httpx", "curl_cffi"), "0.1 s; only where something is fetched"),
     **dict.fromkeys(("duckdb", "sqlglot", "sqlalchemy", "openpyxl", "pyarrow"), "0.05 to 0.5 s; only where data of one's own are read"),
+    **dict.fromkeys(("authlib",), "optional; only for a service that changes a key for a token"),
     **dict.fromkeys(("cryptography",), "0.05 s; only where something is signed"),
     **dict.fromkeys(("yaml", "dotenv", "typer", "rich", "orjson", "pydantic", "pydantic_core"), "0.02 to 0.1 s each, which a quick command feels"),
 }  # fmt: skip

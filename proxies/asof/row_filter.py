@@ -136,7 +136,8 @@ class RowFilter:
                     self._undated.append(stayed)
                 stayed += reason is None
         fields = self._endpoint.fields.keys()
-        if set(map(type, out)) <= {dict} and set().union(*out) <= fields and self._holds_values(out):
+        # all rows, for what was counted of them (`flat`) is true of objects alone
+        if set(map(type, rows)) <= {dict} and set().union(*out) <= fields and self._holds_values(out):
             return out
         return [guards.inside(guards.listed_only(row, self._endpoint), self._shape) for row in out]
 

@@ -38,6 +38,8 @@ class Stamp:
         With grain ``day``: when on that day it is known, in ``close_zone``; None: at the day's end.
     plus_days : int
         Days that pass on top before it is known.
+    pattern : str
+        How it is written, as strptime has it; in the place of ``form``.
     """
 
     form: str = "iso"
@@ -46,6 +48,7 @@ class Stamp:
     close: tuple[int, int] | None = None
     close_zone: ZoneInfo = NEW_YORK
     plus_days: int = 0
+    pattern: str = ""
 
 
 def read(value: Any, stamp: Stamp) -> date | datetime | None:
@@ -63,6 +66,8 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
         return _year_end(value)
     if not isinstance(value, str):
         return None
+    if stamp.pattern:
+        return _by_pattern(value, stamp)
     if stamp.form == "month":
         match = _MONTH.match(value)
         return month_end(int(match[1]), int(match[2])) if match else None
@@ -73,6 +78,16 @@ def read(value: Any, stamp: Stamp) -> date | datetime | None:
         match = _COMPACT.match(value)
         return parse_day(f"{match[1]}-{match[2]}-{match[3]}") if match else None
     return parse_day(value) or parse_instant(value, stamp.zone)
+
+
+def _by_pattern(value: str, stamp: Stamp) -> date | datetime | None:
+    try:
+        moment = datetime.strptime(value.strip(), stamp.pattern)  # noqa: DTZ007 - its zone follows below
+    except ValueError:
+        return None
+    if not any(sign in stamp.pattern for sign in ("%H", "%I", "%X", "%c")):
+        return moment.date()
+    return (moment if moment.tzinfo else moment.replace(tzinfo=stamp.zone)).astimezone(UTC)
 
 
 def known_from(value: Any, stamp: Stamp) -> datetime | None:

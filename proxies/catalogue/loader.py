@@ -28,7 +28,8 @@ from proxies.catalogue.schema import (
 )
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
-from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, read_text
+from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
 
 _ADAPTER = TypeAdapter(SourceRow)
@@ -72,6 +73,7 @@ class Endpoint:
     page: Page
     codec: str
     as_of: AsOf
+    answer: str = "json"
     doors: tuple[str, ...] = ()
 
     @property
@@ -227,6 +229,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
         recount=row.recount,
         page=row.page,
         codec=row.codec,
+        answer=row.answer,
         doors=row.doors,
         as_of=row.as_of,
     )
@@ -271,7 +274,7 @@ def load_sources(
     endpoints: list[Endpoint] = []
     sources: dict[str, SourceInfo] = {}
     for item, document in zip(texts, compiled_documents(texts, compiled), strict=True):
-        row = _source_row(item.name, document)
+        row = _source_row(item, document)
         if item.source and row.source != item.source:
             raise CatalogueError(f"{item.name}: the source is named {row.source!r}, not {item.source!r}")
         if row.source in sources or (row.source == OWN and item.source != OWN):
@@ -279,6 +282,8 @@ def load_sources(
                 f"{item.name}: there is a source named {row.source!r} already: choose another name"
             )
         variables = {other.key.variable: other.name for other in sources.values() if other.key}
+        if row.key:
+            _check_key(item, row)
         if row.key and row.key.variable in variables:
             # a key must not travel to another vendor's host
             raise CatalogueError(
@@ -296,7 +301,13 @@ def load_sources(
             agent=row.agent,
             none=row.none,
         )
-        endpoints += [_endpoint(endpoint, source) for endpoint in row.endpoints]
+        for number, endpoint in enumerate(row.endpoints):
+            try:
+                endpoints.append(_endpoint(endpoint, source))
+            except CatalogueError as error:
+                raise CatalogueError(
+                    f"{item.name}{_line_named(item, 'endpoints', number, 'as_of')}: {error}"
+                ) from None
     _check_one_policy(endpoints)
     return Catalogue(endpoints, withheld)
 
@@ -323,11 +334,36 @@ def _check_one_policy(endpoints: Sequence[Endpoint]) -> None:
             )
 
 
-def _source_row(name: str, document: Any) -> SourceRow:
+def _line_named(item: CatalogueText, *place: str | int) -> str:
+    """Return where a part of a text stands, for a person who mends it: " line 12", or as much of the way as there is."""
+    line = None if item.shipped else line_of(item.text, place)
+    return f" line {line}" if line else ""
+
+
+def _check_key(item: CatalogueText, row: SourceRow) -> None:
+    """Refuse a key that is somebody else's, or that cannot be sent as it says."""
+    key = row.key
+    if key is None or item.shipped:
+        return
+    place = f"{item.name}{_line_named(item, 'key')}"
+    if is_model_key(key.variable):
+        raise CatalogueError(
+            f"{place}: {key.variable} is the key of a provider of models, which no source gets"
+        )
+    if key.place in ("query", "header") and not key.name:
+        raise CatalogueError(f"{place}: a key in the {key.place} needs its name there")
+    if (key.place == "oauth2") != bool(key.token):
+        raise CatalogueError(f"{place}: oauth2 and the path that gives a token go together")
+    if key.token_host and key.token_host not in row.hosts:
+        raise CatalogueError(f"{place}: the source has no host {key.token_host!r}")
+
+
+def _source_row(item: CatalogueText, document: Any) -> SourceRow:
     try:
         return _ADAPTER.validate_python(document)
     except ValidationError as error:
         first = error.errors()[0]
+        name = item.name + _line_named(item, *first["loc"])
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "missing" and place.endswith(".as_of"):
             path = first["input"].get("path") if isinstance(first["input"], dict) else None
@@ -361,6 +397,30 @@ def load_catalogue(
     CatalogueError
         A text does not load. One bad text refuses all: an endpoint that has vanished would read like data that never were.
     """
+    texts = _given_texts()
+    for path in sorted(user_folder.glob("*.yaml")) if user_folder else ():
+        try:
+            texts.append(CatalogueText(name=str(path), text=read_text(path, most=MOST_YAML_BYTES)))
+        except InputRefused as error:
+            raise CatalogueError(str(error)) from None
+    if own.text:
+        texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
+    return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))
+
+
+def catalogue_with(item: CatalogueText) -> Catalogue:
+    """The shipped catalogue and what packages add, with one more text; `add` asks it whether a file of the user's fits.
+
+    Raises
+    ------
+    CatalogueError
+        It does not, with the line where it can be told.
+    """
+    return load_sources([*_given_texts(), item])
+
+
+def _given_texts() -> list[CatalogueText]:
+    """The texts that ship with the package, and those of installed packages."""
     shipped = sorted(
         (item for item in resources.files("proxies.catalogue").iterdir() if item.name.endswith(".yaml")),
         key=lambda item: item.name,
@@ -372,11 +432,4 @@ def load_catalogue(
         CatalogueText(name=f"the package source {name}", text=plugin.yaml, source=name)
         for name, plugin in sorted(installed_plugins().items())
     ]
-    for path in sorted(user_folder.glob("*.yaml")) if user_folder else ():
-        try:
-            texts.append(CatalogueText(name=str(path), text=read_text(path, most=MOST_YAML_BYTES)))
-        except InputRefused as error:
-            raise CatalogueError(str(error)) from None
-    if own.text:
-        texts.append(CatalogueText(name="the sources of your own", text=own.text, source=OWN))
-    return load_sources(texts, compiled=compiled, withheld=dict(own.withheld))
+    return texts

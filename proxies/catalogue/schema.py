@@ -74,6 +74,8 @@ class Param:
     shown: bool = False
     low: int | None = None
     high: int | None = None
+    # how a day is written in the request, where not as 2024-01-31: as strptime has it
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +92,8 @@ class StampRow:
     grain: str = "instant"
     close: str = ""
     plus_days: int = 0
+    # how it is written, as strptime has it, where no ``form`` says it: '%d.%m.%Y'
+    pattern: str = ""
     # a row without any stamp stays; elsewhere it goes, since what cannot be dated is not known
     soft: bool = False
 
@@ -191,7 +195,8 @@ class AsOf:
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     policy: PolicyName
-    residual: Residual
+    # what the shipped rows say each for itself; of a row that does not say it, nobody knows better
+    residual: Residual = "high"
     guards: tuple[GuardName, ...] = ()
     stamp: StampRow | None = None
     window: Window | None = None
@@ -266,19 +271,28 @@ class EndpointRow:
     page: Page = field(default_factory=Page)
     host: str = ""
     codec: str = ""
+    # how the upstream writes its answers; a CSV has one row per line, under the names of its header
+    answer: Literal["json", "csv"] = "json"
     # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
     doors: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Key:
-    """Where a source's key comes from and where it goes."""
+    """Where a source's key comes from and where it goes.
+
+    ``basic``: the variable holds ``user:password``. ``oauth2``: it holds ``client:secret``, for which ``token`` (a path at the
+    source's first host, or at ``token_host``) gives a token (client credentials), sent as Bearer until it ends.
+    """
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     variable: str
-    place: Literal["query", "header"]
-    name: str
+    place: Literal["query", "header", "basic", "oauth2"]
+    name: str = ""
     prefix: str = ""
+    token: str = ""
+    token_host: str = ""
+    scope: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

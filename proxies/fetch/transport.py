@@ -5,6 +5,7 @@ exceptions hold the address without it.
 """
 
 import asyncio
+import base64
 import functools
 import ssl
 import time
@@ -18,6 +19,7 @@ import httpx
 from proxies.catalogue.schema import EndpointLimits, Key
 from proxies.errors import QuotaExhausted, SourceRejected, SourceUnavailable
 from proxies.fetch.pacing import Pace, backoff, retry_after
+from proxies.secret_registry import SECRETS
 from proxies.settings import Retry
 
 #: Bytes of an answer, as sent and as unpacked.
@@ -68,8 +70,12 @@ class UnusableResponse(TransportError):
 class _Keyed(httpx.AsyncBaseTransport):
     """Adds the key below httpx's client, which logs requests and copies them into its exceptions: neither has the key."""
 
-    def __init__(self, inner: httpx.AsyncBaseTransport, key: Key | None, secret: str) -> None:
-        self._inner, self._key, self._secret = inner, key, secret
+    def __init__(
+        self, inner: httpx.AsyncBaseTransport, key: Key | None, secret: str, token_url: str = ""
+    ) -> None:
+        self._inner, self._key, self._secret, self._token_url = inner, key, secret, token_url
+        self._token: Any = None
+        self._lock = asyncio.Lock()
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request with its key."""
@@ -77,7 +83,11 @@ class _Keyed(httpx.AsyncBaseTransport):
             return await self._inner.handle_async_request(request)
         headers = request.headers.copy()
         url = request.url
-        if self._key.place == "header":
+        if self._key.place == "basic":
+            headers["authorization"] = f"Basic {base64.b64encode(self._secret.encode()).decode()}"
+        elif self._key.place == "oauth2":
+            headers["authorization"] = f"Bearer {await self._bearer()}"
+        elif self._key.place == "header":
             headers[self._key.name] = self._key.prefix + self._secret
         else:
             url = url.copy_merge_params({self._key.name: self._secret})
@@ -85,6 +95,44 @@ class _Keyed(httpx.AsyncBaseTransport):
             request.method, url, headers=headers, stream=request.stream, extensions=request.extensions
         )
         return await self._inner.handle_async_request(keyed)
+
+    async def _bearer(self) -> str:
+        """The token that the key gives (client credentials): one for all calls, until a minute before it ends.
+
+        Raises
+        ------
+        UnusableResponse
+            The service gives none. Nothing of its reply is shown: it may hold the key.
+        """
+        # optional; only for services that change a key for a token
+        try:
+            from authlib.oauth2.auth import ClientAuth
+            from authlib.oauth2.rfc6749 import OAuth2Token
+            from authlib.oauth2.rfc6749.parameters import prepare_token_request
+        except ImportError:
+            raise UnusableResponse("OAuth2 needs authlib: pip install 'analyst-workbench[own]'") from None
+
+        assert self._key is not None
+        async with self._lock:
+            if self._token is None or self._token.is_expired():
+                name, _, secret = self._secret.partition(":")
+                form = prepare_token_request("client_credentials", scope=self._key.scope or None)
+                _, headers, body = ClientAuth(name, secret).prepare("POST", self._token_url, {}, form)
+                headers["content-type"] = "application/x-www-form-urlencoded"
+                # through the inner transport, below the client that logs
+                reply = await self._inner.handle_async_request(
+                    httpx.Request("POST", self._token_url, headers=headers, content=body.encode())
+                )
+                try:
+                    await reply.aread()
+                    token = OAuth2Token.from_dict(reply.json())
+                    SECRETS.add(str(token["access_token"]))
+                except (ValueError, KeyError, TypeError):
+                    raise UnusableResponse("no token came for the key") from None
+                finally:
+                    await reply.aclose()
+                self._token = token
+            return str(self._token["access_token"])
 
     async def aclose(self) -> None:
         """Close the inner transport."""
@@ -100,8 +148,8 @@ def _tls() -> ssl.SSLContext:
 class HttpxTransport:
     """The transport of every source but Yahoo: one pooled httpx client, opened at the first call."""
 
-    def __init__(self, *, key: Key | None, secret: str, agent: str) -> None:
-        self._key, self._secret, self._agent = key, secret, agent
+    def __init__(self, *, key: Key | None, secret: str, agent: str, token_url: str = "") -> None:
+        self._key, self._secret, self._agent, self._token_url = key, secret, agent, token_url
         self._client: httpx.AsyncClient | None = None
 
     async def exchange(self, request: HttpRequest, timeout: float) -> HttpResponse:
@@ -142,7 +190,7 @@ class HttpxTransport:
                     verify=roots, limits=httpx.Limits(max_connections=32, max_keepalive_connections=16)
                 )
                 self._client = httpx.AsyncClient(
-                    transport=_Keyed(inner, self._key, self._secret),
+                    transport=_Keyed(inner, self._key, self._secret, self._token_url),
                     # one coding is enough, and of this one `unpacked` knows how to stop in time
                     headers={"user-agent": self._agent, "accept-encoding": "gzip"},
                     follow_redirects=False,  # _Keyed would add the key to every hop, whatever its host

@@ -7,12 +7,24 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 from urllib.parse import quote, urlsplit
+from zoneinfo import ZoneInfo
 
+import orjson
+
+from proxies.asof.clock import parse_day, parse_instant
 from proxies.asof.rows import get, steps_of
 from proxies.catalogue.loader import Endpoint, SourceInfo
 from proxies.catalogue.schema import NoneReply
-from proxies.errors import MissingKey, ProxyError, SchemaDrift, SourceRejected, no_answer
+from proxies.errors import (
+    MissingKey,
+    ParameterInvalid,
+    ProxyError,
+    SchemaDrift,
+    SourceRejected,
+    no_answer,
+)
 from proxies.fetch.cache import RawAnswer
+from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import (
     HttpRequest,
     HttpResponse,
@@ -21,12 +33,19 @@ from proxies.fetch.transport import (
     Transport,
 )
 from proxies.fetch.worker import LARGE
+from proxies.input_files import InputRefused, parse_csv_rows
 from proxies.json_text import read_json
 from proxies.ledger import UNREAD
 from proxies.secret_registry import SECRETS
 from proxies.settings import ProxySettings
 from proxies.vendors.codecs import CODECS
 
+UTC = ZoneInfo("UTC")
+#: Pages of a list with cursors.
+_MOST_PAGES = 100
+# a longer row of digits is a name, and would lose its last ones
+_NUMBER = re.compile(r"[+-]?\d{1,15}(?:\.\d+)?(?:[eE][+-]?\d{1,3})?")
+_COMMA_NUMBER = re.compile(r"[+-]?\d{1,15},\d+")
 AGENT = "analyst-workbench/0.1 (research client; {})"
 
 
@@ -69,8 +88,30 @@ class HttpSource:
             The upstream failed, or says that there is no such thing.
         """
         self.require_key()
+        if params.get(WHOLE):
+            return RawAnswer(body=await self._whole(endpoint, params), fetched_at=self._settings.now())
         _, body = await self.exchange(endpoint, self.http_request(endpoint, params), unread=LARGE)
         return RawAnswer(body=body, fetched_at=self._settings.now())
+
+    async def _whole(self, endpoint: Endpoint, params: Mapping[str, Any]) -> bytes:
+        """All pages of a list with the vendor's cursors, or as many as give the rows that are wanted, as one answer."""
+        page, wanted = endpoint.page, params[WHOLE]
+        (head, *_) = (step for step in steps_of(endpoint.rows or "") if step.kind == "key")
+        plain = {name: value for name, value in params.items() if name not in (WHOLE, page.param, page.size)}
+        size = page.most or endpoint.params[page.size].default
+        rows: list[Any] = []
+        cursor: Any = None
+        for _ in range(_MOST_PAGES):
+            sent = {**plain, page.size: size} | ({page.param: cursor} if cursor else {})
+            payload, _body = await self.exchange(endpoint, self.http_request(endpoint, sent))
+            part = payload.get(head.names[0]) if isinstance(payload, dict) else None
+            rows += part if isinstance(part, list) else []
+            cursor = get(payload, page.cursor) if isinstance(payload, dict) else None
+            if not cursor or not part or (wanted is not True and len(rows) >= int(wanted) + size):
+                return orjson.dumps({head.names[0]: rows})
+        raise ParameterInvalid(
+            f"{endpoint.path} has more than {_MOST_PAGES} pages there: ask for a shorter window"
+        )
 
     def require_key(self) -> None:
         """Raise MissingKey if the source needs a key and none is set."""
@@ -85,6 +126,8 @@ class HttpSource:
         A good answer of ``unread`` bytes and more is no complaint; it comes as UNREAD, for reading would hold the loop.
         """
         response = await self._without_key(await self._transport.send(request))
+        if endpoint.answer == "csv" and 200 <= response.status < 300:
+            response = replace(response, body=await asyncio.to_thread(_rows_of_csv, self.name, response.body))
         if len(response.body) >= unread and 200 <= response.status < 300:
             return UNREAD, response.body
         payload, broken = _parse(response.body)
@@ -121,8 +164,16 @@ class HttpSource:
         return HttpxTransport(
             key=self.info.key,
             secret=self._secret,
+            token_url=self._token_url(),
             agent=self.info.agent or AGENT.format(self._settings.contact or "contact: set by the operator"),
         )
+
+    def _token_url(self) -> str:
+        """Where the key is changed for a token (OAuth2), "" for keys that are sent as they are."""
+        key = self.info.key
+        if key is None or not key.token:
+            return ""
+        return f"{self.base(key.token_host or next(iter(self.info.hosts)))}/{key.token.strip('/')}"
 
     def http_request(self, endpoint: Endpoint, params: Mapping[str, Any]) -> HttpRequest:
         """The HTTP request of a call, without its key."""
@@ -138,6 +189,8 @@ class HttpSource:
         body: dict[str, Any] = {}
         for name, value in params.items():
             param = endpoint.params.get(name)
+            if param and param.written:
+                value = _day_as_sent(value, param.written)
             place = param.place if param else ("json" if endpoint.method == "POST" else "query")
             # a second address may have no place for it: Kalshi's archive takes an event's ticker in the query
             if place == "path" and "{" + name + "}" in url:
@@ -232,6 +285,36 @@ class HttpSource:
     async def aclose(self) -> None:
         """Close the connections."""
         await self._transport.transport.aclose()
+
+
+def _day_as_sent(value: Any, pattern: str) -> str:
+    """A day or an instant as a service wants it; everywhere else it stands as ISO, in which it is compared with the cutoff."""
+    moment = parse_instant(str(value), UTC)
+    day = parse_day(str(value))
+    if day is not None:
+        return day.strftime(pattern)
+    if moment is None:
+        raise ParameterInvalid(f"{value!r:.40} is no day or instant")
+    return str(int(moment.timestamp())) if pattern == "%s" else moment.strftime(pattern)
+
+
+def _rows_of_csv(source: str, body: bytes) -> bytes:
+    """A CSV as the JSON rows that the policies read: numbers as numbers, empty cells as null."""
+    text = body.decode("utf-8-sig", "replace")
+    header = text.partition("\n")[0]
+    sign = max(",;\t|", key=header.count)
+    try:
+        rows = parse_csv_rows(text, "the answer", sign)
+    except InputRefused as error:
+        raise SchemaDrift(f"{source}: {error}") from None
+    return orjson.dumps([{name: _number_or_text(cell, sign) for name, cell in row.items()} for row in rows])
+
+
+def _number_or_text(cell: str, sign: str) -> Any:
+    text = cell.strip()
+    if sign != "," and _COMMA_NUMBER.fullmatch(text):
+        text = text.replace(",", ".")
+    return float(text) if _NUMBER.fullmatch(text) else text or None
 
 
 def _query_text(value: Any) -> str:

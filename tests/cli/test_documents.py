@@ -47,6 +47,7 @@ VERBS: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
         lambda: wb.open_run(RUN).noise(level=0.2, seed=4, draws=20),
     ),
     "audit": (("audit", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).audit()),
+    "transcript": (("transcript", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).transcript()),
     "coherence": (("coherence", RUN, SMALL_RUN), lambda: wb.coherence(RUN, SMALL_RUN)),
     "decide": (("decide", RUN, "--threshold", "0.6"), lambda: wb.decide(RUN, threshold=0.6)),
     "apis": (("apis", "embedded"), lambda: wb.apis("embedded")),

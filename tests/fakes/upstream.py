@@ -36,6 +36,12 @@ class Sent:
 Handler = Callable[[Seen], Sent]
 
 
+def _body_of(raw: bytes, kind: str) -> Any:
+    if not raw:
+        return None
+    return dict(parse_qsl(raw.decode())) if "form-urlencoded" in kind else json.loads(raw)
+
+
 class Upstream:
     """Serves a handler on 127.0.0.1 in a thread; ``faults`` are answered first, one per request."""
 
@@ -92,7 +98,7 @@ class Upstream:
             parts.path,
             dict(parse_qsl(parts.query, keep_blank_values=True)),
             {k.lower(): v for k, v in request.headers.items()},
-            json.loads(raw) if raw else None,
+            _body_of(raw, request.headers.get("content-type") or ""),
         )
         self.seen.append(seen)
         sent = self.faults.popleft() if self.faults else self.handler(seen)

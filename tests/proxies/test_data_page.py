@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import list_requests
 from proxies.catalogue import load_catalogue
 
 TESTS = Path(__file__).resolve().parents[1]
@@ -23,6 +24,7 @@ PLAIN = (
     "| error |",
     "| source |",
     "| series |",
+    "| list |",
     "| questions |",
     "| held out |",
     "| tuned on |",
@@ -134,3 +136,8 @@ def test_the_table_of_sources_is_that_of_the_catalogue() -> None:
 def test_the_first_line_counts_endpoints_and_sources() -> None:
     counted = [e for e in load_catalogue() if e.source.hosts]
     assert f"{len(counted)} endpoints of seventeen sources" in PAGE.read_text(encoding="utf-8")
+
+
+@pytest.mark.long
+async def test_the_page_counts_requests_as_the_benchmark_does() -> None:
+    assert await list_requests.table() in PAGE.read_text(encoding="utf-8")

@@ -95,7 +95,7 @@ def claims(draw: st.DrawFn) -> Claim:
     fields: dict[str, Any] = {
         "compare": {"start": START, "strict": draw(st.booleans())},
         "level": {"level": level, "strict": draw(st.booleans())},
-        "range": {"level": level, "upper": level + 1, "strict": False},
+        "range": {"level": level, "upper": round(level + 1, 2), "strict": False},
         "change": {"start": START, "level": min(level, 99) * (1 if side == "above" else -1), "strict": False},
         "touch": {"level": level, "strict": False, "never": draw(st.booleans())},
         "relative": {"start": START, "other": draw(st.sampled_from([o for o in OTHERS if o != series]))},

@@ -1,7 +1,6 @@
 """A cell that misuses the output channel: what it sends costs the owner of its session neither memory, time nor evidence."""
 
 import asyncio
-import gc
 import json
 import os
 import signal
@@ -28,6 +27,7 @@ from sandbox.kernels.outputs import output_from_message
 from sandbox.record.cell_results import cell_result
 from sandbox.record.journal import Journal, result_to_json
 from sandbox.record.verify import compare_notebook
+from tests.fakes.processor_time import longest_turn_seconds, processor_seconds
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.floods import FLOODS, RAW, RAW_FLOODS, SHOW
 
@@ -145,7 +145,8 @@ async def test_raw_frames_cost_the_manager_no_memory_and_the_neighbour_no_time(
     # what is not yet read when the flood ends is read within the cell's time, and a busy machine takes its share of that
     session = await open_session(limits=Limits(cell_seconds=150))
     parts, expected = RAW_FLOODS[flood]
-    with most_memory() as peak, longest_turn() as longest:
+
+    async def take() -> None:
         running = asyncio.create_task(session.execute(RAW.format(parts=parts)))
         answers = 0
         while not running.done():
@@ -153,12 +154,15 @@ async def test_raw_frames_cost_the_manager_no_memory_and_the_neighbour_no_time(
             answers += 1
             await asyncio.sleep(0.2)
         result = await running
-    assert 0 < longest[0] < HELD, longest
-    assert peak[0] < 150 << 20 and answers > 1
-    assert result.status == expected, result.text()
-    if expected == "died":
-        assert "the kernel was ended" in result.error.evalue or "SIGPIPE" in result.error.evalue
-    assert (await session.execute("6 * 7")).text() == "42"
+        assert answers > 1
+        assert result.status == expected, result.text()
+        if expected == "died":
+            assert "the kernel was ended" in result.error.evalue or "SIGPIPE" in result.error.evalue
+        assert (await session.execute("6 * 7")).text() == "42"
+
+    with most_memory() as peak:
+        assert await longest_turn_seconds(take, below=HELD) < HELD
+    assert peak[0] < 150 << 20
 
 
 @pytest.mark.parametrize("gone", ["s.shutdown(socket.SHUT_RDWR)", "os.dup2(os.open('/dev/null', 2), fd)"])
@@ -239,12 +243,13 @@ async def test_only_what_the_kernel_signed_is_a_message():
     ],
 )
 async def test_a_message_with_too_many_values_is_not_decoded(content: bytes, readable: bool):
-    began = time.process_time()
-    decoded = await decode_message(framed("display_data", content), KEY)
-    assert decoded is not None and (decoded.content is not None) == readable
-    if readable:
-        assert decoded.content == orjson.loads(content)
-    assert time.process_time() - began < 5
+    async def decode() -> None:
+        decoded = await decode_message(framed("display_data", content), KEY)
+        assert decoded is not None and (decoded.content is not None) == readable
+        if readable:
+            assert decoded.content == orjson.loads(content)
+
+    assert await longest_turn_seconds(decode, below=5) < 5
 
 
 HOSTILE = {
@@ -281,58 +286,41 @@ def shaped(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 HELD = 3 * 0.050
 
 
-@contextmanager
-def longest_turn() -> Iterator[list[float]]:
-    """Processor time of the loop's own thread in its longest turn, as the list's only item."""
-    real, longest = asyncio.Handle._run, [0.0]
-
-    def run(handle: asyncio.Handle) -> None:
-        began = time.thread_time()
-        real(handle)
-        longest[0] = max(longest[0], time.thread_time() - began)
-
-    gc.collect()  # what other tests left is not the message's
-    with mock.patch.object(asyncio.Handle, "_run", run):
-        yield longest
-
-
 @pytest.mark.parametrize("content", HOSTILE.values(), ids=HOSTILE)
 async def test_the_loop_is_never_held_long_by_a_message(content: bytes):
     """50 ms, and three times that on a busy machine."""
     frames = framed("display_data", content)
-    with longest_turn() as longest:
-        await asyncio.sleep(0)
+
+    async def take() -> None:
         decoded = await decode_message(frames, KEY)
         assert decoded is not None
         for kind, message in shaped(decoded.content or {}):
             await asyncio.sleep(0)
             CellRun(request="r", max_shown=1 << 20, max_cut=10 << 20).add(kind, message)
             await asyncio.sleep(0)
-    assert 0 < longest[0] < HELD, longest
+
+    assert await longest_turn_seconds(take, below=HELD) < HELD
 
 
 async def test_long_messages_are_decoded_beside_the_loop():
     content = HOSTILE["long numbers"]
     frames = framed("display_data", content)
-    began = time.thread_time()
-    orjson.loads(content)
-    whole = time.thread_time() - began
-    with longest_turn() as longest:
-        await asyncio.sleep(0)
+    whole = processor_seconds(lambda: orjson.loads(content), below=0)
+
+    async def decode() -> None:
         decoded = await decode_message(frames, KEY)
-        await asyncio.sleep(0)
-    assert decoded is not None and decoded.content is not None
-    assert longest[0] < whole / 2
+        assert decoded is not None and decoded.content is not None
+
+    assert await longest_turn_seconds(decode, below=whole / 2) < whole / 2
 
 
 async def test_a_loop_that_is_held_would_be_seen():
-    with longest_turn() as longest:
-        await asyncio.sleep(0)
+    async def hold() -> None:
         until = time.thread_time() + 2 * HELD
         while time.thread_time() < until:
             pass
-        await asyncio.sleep(0)
-    assert longest[0] > HELD
+
+    assert await longest_turn_seconds(hold, below=HELD) > HELD
 
 
 class FakeKernel:

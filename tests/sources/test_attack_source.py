@@ -8,7 +8,10 @@ import duckdb
 import pandas as pd
 import pytest
 
-from tests.sources.test_add_source import added, csv
+from proxies.catalogue.schema import Residual, exceeds, least_residual
+from proxies.settings import ProxySettings
+from proxies.vendors.own.own_manifest import own_folder
+from tests.sources.test_add_source import added, asked, csv
 from workbench.sources.own_store import source_named
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_check import check_source
@@ -119,3 +122,44 @@ async def test_a_window_of_many_rows_is_read_without_reading_all(tmp_path: Path)
     ).fetchall()
     assert groups >= 3
     assert manifest.grain == "instant" and manifest.added_at <= datetime.now(UTC)
+
+
+#: How rows are dated, and what the same file says once it was written anew without a day that tells.
+DATED: dict[str, dict[str, Any]] = {
+    "lag": {"lag": "1d"},
+    "known": {"known": "out"},
+    "vintage": {"vintage": "out"},
+    "static": {"static": True},
+}
+ANEW: dict[str, Any] = {
+    "restated": lambda frame: frame.assign(v=frame.v.where(frame.index > 3, frame.v + 100)),
+    "removed": lambda frame: frame.drop(index=[1, 2]),
+    "added": lambda frame: pd.concat([frame, frame.tail(1).assign(day=DAYS[-1] + pd.Timedelta(1, unit="D"))]),
+}
+
+
+@pytest.mark.parametrize("dated", DATED)
+async def test_an_own_source_lists_just_the_undated_changes_that_show(dated: str, tmp_path: Path) -> None:
+    """A row that is added without a day shows where every row counts always; elsewhere it bears a day that the cutoff holds back."""
+    frame = table(out=DAYS + pd.Timedelta(2, unit="D"))
+    told, paths = {}, {}
+    for change, anew in {"": lambda frame: frame, **ANEW}.items():
+        home = tmp_path / (change or "before")
+        home.mkdir()
+        await added(home, "orders", anew(frame), date="day", value="v", **DATED[dated])
+        told[change] = (await asked(home, "2018-01-20", {})).encoded()
+        paths = ProxySettings(own_folder=own_folder(home), reader="person").catalogue()
+    assert b"2018-01-15" in told[""]
+    assert set(paths.resolve("own/orders/rows").as_of.open_to) == {
+        change for change in ANEW if told[change] != told[""]
+    }
+
+
+@pytest.mark.parametrize("residual", ["none", "low", "medium", "high"])
+async def test_the_owners_word_on_the_residual_risk_bounds_what_a_source_is_open_to(
+    residual: Residual, tmp_path: Path
+) -> None:
+    await added(tmp_path, "orders", table(), date="day", lag="1d", residual=residual)
+    as_of = ProxySettings(own_folder=own_folder(tmp_path)).catalogue().resolve("own/orders/rows").as_of
+    assert as_of.residual == residual and not exceeds(least_residual(as_of.open_to), residual)
+    assert bool(as_of.open_to) == (residual != "none")

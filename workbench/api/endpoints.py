@@ -15,7 +15,8 @@ from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
 from workbench.sources.document_files import open_documents
 from workbench.sources.own_store import store_source
-from workbench.sources.source_origin import open_source
+from workbench.sources.services import is_service, read_service, store_service
+from workbench.sources.source_origin import is_query_file, open_source
 from workbench.views import data_documents
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def add_source(
     name : str
         ``own:NAME`` in claims, ``own/NAME/rows`` in calls.
     where : path, address of a database, or DataFrame
+        A path of a YAML states a service (docs/own-data.md) or a query of a database.
     query, sheet : str
         One SELECT for a database; a sheet of an Excel file.
     **said
@@ -102,6 +104,10 @@ def add_source(
         What is wrong with the request, the file or its rows, in one line; nothing was added.
     """
     home = home_from(os.environ)
+    if isinstance(where, str | Path) and is_service(where) and not is_query_file(Path(where)):
+        service = read_service(Path(where), name)
+        store_service(home, service)
+        return service.preview(os.environ)
     if said.get("releases"):
         said["releases"] = Path(said["releases"])
     new = run_blocking(open_source(home, name, where, said, environ=os.environ, sheet=sheet, query=query))

@@ -26,6 +26,7 @@ from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views import check_documents, tree_questions
 from workbench.views.run_view import RunView, view
+from workbench.views.transcript import transcript
 from workbench.views.wording import run_lines
 from workbench.whatif.edit_request import WhatIfRequest
 from workbench.whatif.run_edits import edits_on, what_if
@@ -232,6 +233,11 @@ class Analysis:
         """Return the checks of the run against its own records; ``passed`` is True if all hold."""
         with closing(self._home_store()) as store:
             return check_documents.audit(store, self.run_id)
+
+    def transcript(self, node: str | None = None, *, search: str = "") -> dict[str, Any]:
+        """Return every model call of the run, or of one node, as sent and answered; with ``search`` those that hold all its words."""
+        with closing(self._home_store()) as store:
+            return transcript(store, load_state(store, self.run_id), node, search=search)
 
     def verify(self, node: str | None = None, *, isolation: str | None = None) -> dict[str, Any]:
         """Compare proofs with their records and with a re-run, offline, and return what differs.

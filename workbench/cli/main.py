@@ -30,6 +30,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "read": ("workbench.cli.run.claim_choice:read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
+        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say: examples that are read as they stand here, about any dated series."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
@@ -53,6 +54,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Trust": {
         "evidence": ("workbench.cli.answers.evidence:evidence", "Show what a driver rests on: which cell printed each number of its report, and what each cell asked and got."),
+        "transcript": ("workbench.cli.answers.model_calls:print_transcript", "Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time."),
         "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
         "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
         "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, notes, tags, sign-offs, and how the claim turned out."),

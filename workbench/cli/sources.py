@@ -12,11 +12,22 @@ from workbench.cli.common import JSON_OPTION, WANTING, command, confirm, echo, e
 from workbench.sources.document_files import open_documents
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, remove_source, source_named, store_source
+from workbench.sources.service_check import attack_service, check_service
+from workbench.sources.services import (
+    Service,
+    is_service,
+    read_service,
+    remove_service,
+    service_named,
+    services,
+    store_service,
+)
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_check import check_source
-from workbench.sources.source_origin import open_source
+from workbench.sources.source_origin import is_query_file, open_source
 
 NAME_ARGUMENT = typer.Argument(help="The source's name.")
+NAME_OR_FILE = typer.Argument(help="The source's name, or a service's YAML before it is added.")
 source = typer.Typer(
     no_args_is_help=True,
     help="Data of your own: files, tables and queries, dated by a policy that you name.\n\nThey are copied and asked like every source (docs/own-data.md).",
@@ -28,7 +39,7 @@ source = typer.Typer(
 def add(
     name: Annotated[str, typer.Argument(help="What to call it: own:NAME in claims.")],
     where: Annotated[
-        str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database.")
+        str, typer.Argument(metavar="FILE|DSN", help="CSV, Parquet, Excel, Feather; a database; a YAML.")
     ],
     date: Annotated[str, typer.Option(help="Column that says what a row is about.", hidden=True)] = "",
     value: Annotated[str, typer.Option(help="Column that claims mean.", hidden=True)] = "",
@@ -62,8 +73,11 @@ def add(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Copy a file or the rows of a query into the data folder, and show first what cutoffs would see of it."""
+    """Copy a file, the rows of a query or a service's YAML into the data folder, and show first what cutoffs would see of it."""
     store = open_store()
+    if is_service(where) and not is_query_file(Path(where)):
+        _add_service(read_service(Path(where), name), yes=yes, as_json=as_json)
+        return
     said = {
         "date": date, "value": value, "known": known, "vintage": vintage, "lag": lag, "releases": releases, "static": static,
         "unit": unit, "share": share, "by": by, "residual": residual, "zone": zone, "date_format": date_format,
@@ -72,6 +86,36 @@ def add(
         open_source(store.home, name, where, said, environ=os.environ, sheet=sheet, query=query)
     )
     _store_confirmed(new, yes=yes, as_json=as_json)
+
+
+def _add_service(service: Service, *, yes: bool, as_json: bool) -> None:
+    """Show whose key goes where and how rows are dated, ask, and copy the file."""
+    preview = service.preview(os.environ)
+    if not as_json:
+        for line in service_lines(preview):
+            say(line)
+    confirm("add it?", yes=yes)
+    store_service(open_store().home, service)
+    if as_json:
+        emit_json(preview)
+        return
+    echo(f"{service.name}  {', '.join(each.path for each in service.endpoints)}")
+
+
+def service_lines(preview: dict[str, Any]) -> list[str]:
+    """Return what a person reads of a service before they confirm."""
+    key = preview["key"]
+    lines = [f"{preview['name']}: {preview['title']}", f"asks {', '.join(preview['hosts'])}"]
+    if key:
+        state = "set" if key["set"] else "not set"
+        lines.append(
+            f"the key in {key['variable']} ({state}) goes there, and nowhere else ({key['sent_as']})"
+        )
+    lines += [
+        f"{each['path']}: {each['policy']}{' by ' + each['dated_by'] if each['dated_by'] else ''}, residual risk {each['residual']}"
+        for each in preview["endpoints"]
+    ]
+    return [*lines, *preview["notes"]]
 
 
 @source.command("add-documents")
@@ -137,16 +181,21 @@ def preview_lines(preview: dict[str, Any]) -> list[str]:
 @command
 def list_() -> None:
     """List your sources."""
-    emit_lines(list_sources(open_store().home))
+    home = open_store().home
+    for name in services(home):
+        service = service_named(home, name)
+        assert service is not None
+        echo(f"{name}  a service: {', '.join(each.path for each in service.endpoints)}")
+    emit_lines(list_sources(home), others=bool(services(home)))
 
 
-def emit_lines(rows: list[dict[str, Any]]) -> None:
+def emit_lines(rows: list[dict[str, Any]], *, others: bool = False) -> None:
     """Print a line per source."""
     for row in rows:
         echo(
             f"own:{row['name']}  {row['rows']} {row['counted']}, {row['first']} to {row['last']}, {row['frequency']}; {row['policy']}; share {row['share']}"
         )
-    if not rows:
+    if not rows and not others:
         say("no source yet: `workbench source add NAME FILE --date COLUMN --lag 3d`")
 
 
@@ -155,6 +204,9 @@ def emit_lines(rows: list[dict[str, Any]]) -> None:
 def show(name: Annotated[str, NAME_ARGUMENT]) -> None:
     """Print all that is known of a source, as JSON."""
     store = open_store()
+    if service := service_named(store.home, name):
+        emit_json(service.preview(os.environ))
+        return
     source_named(store.home, name)
     emit_json(next(row for row in list_sources(store.home) if row["name"] == name))
 
@@ -167,6 +219,11 @@ def remove(
 ) -> None:
     """Remove a source from new runs; versions that stored runs read stay until those are removed."""
     store = open_store()
+    if name in services(store.home):
+        confirm(f"remove {name}?", yes=yes)
+        remove_service(store.home, name)
+        echo(f"removed {name}; what runs got from it stays with them")
+        return
     source_named(store.home, name)
     confirm(f"remove {name}?", yes=yes)
     gone, users = remove_source(store, name, datetime.now(UTC))
@@ -176,16 +233,21 @@ def remove(
 
 @source.command("check")
 @command
-def check(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def check(name: Annotated[str, NAME_OR_FILE], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Hold a source to its policy: dates, releases, totals that count the future. Exit 6 if something is wrong."""
-    _print_findings(asyncio.run(check_source(open_store().home, name)), as_json)
+    home = open_store().home
+    service = service_named(home, name)
+    findings = check_service(service, os.environ) if service else check_source(home, name)
+    _print_findings(asyncio.run(findings), as_json)
 
 
 @source.command("attack")
 @command
-def attack(name: Annotated[str, NAME_ARGUMENT], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+def attack(name: Annotated[str, NAME_OR_FILE], as_json: Annotated[bool, JSON_OPTION] = False) -> None:
     """Ask a copy with later rows, revisions and new names as of past cutoffs, and say what shows. Exit 6 if something leaks."""
-    _print_findings(asyncio.run(attack_source(open_store().home, name)), as_json)
+    home = open_store().home
+    service = service_named(home, name)
+    _print_findings(asyncio.run(attack_service(service) if service else attack_source(home, name)), as_json)
 
 
 def _print_findings(document: dict[str, Any], as_json: bool) -> None:

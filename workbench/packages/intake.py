@@ -39,6 +39,7 @@ from workbench.store.transfer import copy_foreign_run
 from workbench.synthesis import tree_from_json
 from workbench.terminal import printable
 from workbench.views.run_view import view
+from workbench.views.transcript import call_heading, call_parts, transcript
 
 #: Nesting of any JSON in a package; a recursive reader (``json``, nbformat) gives up at about a thousand.
 _MAX_DEPTH = 200
@@ -251,7 +252,7 @@ def _ledgers(store: Store, run_id: str) -> list[IntakeFault]:
 
 def _missing(store: Store, digest: str, use: BodyUse) -> list[IntakeFault]:
     try:
-        store.body(digest)
+        _json(store.body(digest), "a message")
     except StoreCorrupt as error:
         return [_altered(str(error), node=use.node, trial=use.trial or None)]
     return []
@@ -338,6 +339,9 @@ def _draw(store: Store, state: RunState, findings: Sequence[IntakeFault]) -> Non
     audit_run(store, state.run_id)
     if not findings:  # with an answer missing from the ledger there is no table of data
         report_html(store, state)
+        for call in transcript(store, state)["calls"]:
+            call_heading(call)
+            call_parts(call)
 
 
 def _json(data: str | bytes, what: str, *, kind: Callable[..., Any] | type = dict) -> Any:

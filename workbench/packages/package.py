@@ -111,29 +111,43 @@ def export_run(
     normalise: Normaliser = "scale",
     sign: bool = False,
     environ: Mapping[str, str] | None = None,
+    with_transcript: bool = False,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
 
     ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
     nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
     package; never without being asked, since it says who they are. ``environ`` is where ``pdf`` looks for a browser.
+    ``with_transcript`` puts every model call into an appendix of the note.
 
     Raises ``UsageError`` for an unknown format, without a key to sign with, or a browser to print with, ``NotRepresentable``
     where the tree does not fit it.
     """
     if sign and to != "zip":
         raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
+    if with_transcript and to not in NOTE_FORMATS:
+        raise UsageError(f"a transcript stands in a note (.{', .'.join(NOTE_FORMATS)}), not in {to}")
     state = load_state(store, run_id)
-    if to in ("zip", "ipynb") and (names := unshared_in(store, run_id)):
+    # What cells printed stands in the requests after them.
+    if (to in ("zip", "ipynb") or with_transcript) and (names := unshared_in(store, run_id)):
         raise UsageError(
             f"the run read own data that is not shared with packages ({', '.join(names)}): add it again with ",
             Option("share", "packages"),
-            ", or export the note",
+            ", or export the note without its transcript",
         )
     if to in _TEXT_FORMATS:
-        data, notes = _exported(store, state, to, misfit, normalise, environ)
+        data, notes = _exported(store, state, to, misfit, normalise, environ, with_transcript=with_transcript)
         return SECRETS.clean(data.decode()).encode(), notes
-    return _exported(store, state, to, misfit, normalise, environ, signing_key() if sign else None)
+    return _exported(
+        store,
+        state,
+        to,
+        misfit,
+        normalise,
+        environ,
+        signing_key() if sign else None,
+        with_transcript=with_transcript,
+    )
 
 
 def _exported(
@@ -144,9 +158,11 @@ def _exported(
     normalise: Normaliser,
     environ: Mapping[str, str] | None,
     key: "Ed25519PrivateKey | None" = None,
+    *,
+    with_transcript: bool = False,
 ) -> tuple[bytes, tuple[str, ...]]:
     if to in NOTE_FORMATS:
-        return _note(note_of(store, state), to, environ or {}), ()
+        return _note(note_of(store, state, with_transcript=with_transcript), to, environ or {}), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
     if to == "zip":

@@ -26,6 +26,7 @@ from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
 from workbench.views.run_view import view_of
 from workbench.views.trail import Trail, TrailCell, evidence_trail
+from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.views.wording import (
     edit_words,
     equation_with_values,
@@ -189,6 +190,8 @@ class Note:
     manifest_id: str
     facts: list[tuple[str, str]]
     figures: list[tuple[str, str]]
+    #: Every model call, where it was asked for: its heading, and its parts by the name of who said each.
+    transcript: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
 
     @property
     def mark(self) -> str:
@@ -202,8 +205,8 @@ class Note:
         return f"{percent(self.p)}{beside}"
 
 
-def note_of(store: Store, state: RunState) -> Note:
-    """Return the note of a run as its log and ledgers stand now."""
+def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> Note:
+    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted."""
     tree = state.tree
     drivers, reachable, band, tornado = _drivers(store, state)
     shown_leaves = _leaves_by_effect(tree, drivers)
@@ -265,7 +268,15 @@ def note_of(store: Store, state: RunState) -> Note:
             trials=leaf_trials(state),
             by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
         ),
+        transcript=_transcript(store, state) if with_transcript else [],
     )
+
+
+def _transcript(store: Store, state: RunState) -> list[tuple[str, list[tuple[str, str]]]]:
+    return [
+        (call_heading(call), [(name, brief(text, _LONGEST_REPORT)) for name, text in call_parts(call)])
+        for call in transcript(store, state)["calls"]
+    ]
 
 
 def _points(before: float, after: float) -> str:

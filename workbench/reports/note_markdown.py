@@ -103,6 +103,14 @@ def note_markdown(note: Note) -> str:
     facts = [("manifest id", note.manifest_id), *note.facts]
     lines += ["## What it rests on", "", *_table(("", ""), facts)]
     lines += ["## Every number in full", "", *_table(("of", "with all digits"), note.figures)]
+    if note.transcript:
+        lines += ["## Appendix: every model call", ""]
+    for heading, parts in note.transcript:
+        lines += [f"### {words(heading)}", ""]
+        for name, text in parts:
+            # Indented by four: a block that shows what it holds, whatever marks and fences stand in it.
+            shown = [f"    {line}".rstrip() for line in printable(text).split("\n")]
+            lines += [f"*{words(name)}*", "", *shown, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

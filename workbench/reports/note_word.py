@@ -59,6 +59,13 @@ def note_docx(note: Note) -> bytes:
     _table(document, (), [("manifest id", note.manifest_id), *note.facts], (4.0, 13.0))
     document.add_heading("Every number in full", 1)
     _table(document, ("of", "with all digits"), note.figures, (4.0, 13.0))
+    if note.transcript:
+        document.add_heading("Appendix: every model call", 1)
+    for heading, parts in note.transcript:
+        document.add_heading(_xml_text(heading), 2)
+        for name, text in parts:
+            _soft(document, name)
+            document.add_paragraph("\n".join(map(_xml_text, text.split("\n"))))
     target = io.BytesIO()
     document.save(target)
     return target.getvalue()

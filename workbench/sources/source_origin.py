@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, parse_yaml, read_text
 from proxies.vendors.own.own_manifest import own_folder, own_sources
 from workbench.errors import Option, UsageError
 from workbench.sources.excel_files import read_excel
@@ -16,6 +18,35 @@ from workbench.sources.table_files import EXCEL, read_table
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def is_query_file(path: Path) -> bool:
+    """Whether a YAML file states a query of a database: everything that ``source add`` would be told, in a file."""
+    return path.suffix.lower() in (".yaml", ".yml") and path.is_file() and "query" in _yaml_of(path)
+
+
+def _yaml_of(path: Path) -> dict[str, Any]:
+    try:
+        document = parse_yaml(read_text(path, most=MOST_YAML_BYTES), path.name)
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
+    return document if isinstance(document, dict) else {}
+
+
+def _query_file(path: Path, said: Mapping[str, Any]) -> tuple[str, str, dict[str, Any]]:
+    """Return the address, the query and the options of a query's file; options of the command line win."""
+    document = _yaml_of(path)
+    known = {field.name for field in fields(SourceRequest)} - {"name"}
+    unknown = sorted({*document} - known - {"address", "query"})
+    if unknown:
+        line = line_of(read_text(path), (unknown[0],))
+        raise UsageError(f"{path.name} line {line}: there is no {unknown[0]!r:.40} here; known are address, query, {', '.join(sorted(known))}")  # fmt: skip
+    if not all(isinstance(document.get(name), str) for name in ("address", "query")):
+        raise UsageError(f"{path.name}: address and query are needed, each a text")
+    options = {name: value for name, value in document.items() if name not in ("address", "query")}
+    if options.get("releases"):
+        options["releases"] = Path(options["releases"])
+    return str(document["address"]), str(document["query"]), options | {k: v for k, v in said.items() if v}
 
 
 async def open_source(
@@ -43,6 +74,8 @@ async def open_source(
     IsolationUnavailable
         An Excel file, and nothing can be sealed here.
     """
+    if isinstance(where, str | Path) and is_query_file(Path(where)):
+        where, query, said = _query_file(Path(where), said)
     before = own_sources(own_folder(home)).get(name)
     if before is not None and before.kind != "rows":
         raise UsageError(f"{name} holds documents: give the rows another name")

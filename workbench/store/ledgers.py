@@ -6,17 +6,31 @@ request that changed (another prompt version, an edited tree) is simply asked: i
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
 
 from proxies.ledger import Address, Answer, LedgerRow
-from workbench.models.base import ModelReply, ModelRequest, reply_from_json, reply_to_json, to_json
+from workbench.models.base import ModelReply, ModelRequest, Usage, reply_from_json, reply_to_json, to_json
 from workbench.store.database import Store, utc_now
 from workbench.store.database_schema import insert_row
 
 _AUDIT = "audit"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerCall:
+    """One model call as it stands in the ledger: its request as sent, without the messages, whose hashes stand apart, and its reply."""
+
+    address: Address
+    at_utc: str
+    request_hash: str
+    request: dict[str, Any]
+    messages: tuple[str, ...]
+    reply: ModelReply
+
+
 _SAME_ADDRESS = (
     "run_id = ? AND node = ? AND trial = ? AND attempt = ? AND stage = ? AND step = ? AND retry = ?"
 )
@@ -31,6 +45,18 @@ def _address_key(address: Address) -> tuple[object, ...]:
         address.stage,
         address.step,
         address.retry,
+    )
+
+
+def _address_of(row: Any) -> Address:
+    return Address(
+        run=row["run_id"],
+        node=row["node"],
+        trial=row["trial"],
+        attempt=row["attempt"],
+        stage=row["stage"],
+        step=row["step"],
+        retry=row["retry"],
     )
 
 
@@ -190,6 +216,41 @@ class ModelLedger:
             )
             for row in rows
         ]
+
+    def calls(self, run_id: str, node: str | None = None) -> Iterator[LedgerCall]:
+        """Yield every call of a run, or of one node, in the order of their replies; a transcript is made of them.
+
+        Raises ``StoreCorrupt`` for an altered body.
+        """
+        where, values = (
+            ("run_id = ?", (run_id,)) if node is None else ("run_id = ? AND node = ?", (run_id, node))
+        )
+        for row in self._store.query(f"SELECT * FROM model_calls WHERE {where} ORDER BY id", values):
+            request = orjson.loads(self._store.body(row["request"]))
+            yield LedgerCall(
+                address=_address_of(row),
+                at_utc=row["at_utc"],
+                request_hash=row["request_hash"],
+                messages=tuple(request.pop("messages")),
+                request=request,
+                # What is counted, by the table's own types: a stranger's body may say anything.
+                reply=replace(
+                    reply_from_json(orjson.loads(self._store.body(row["reply"]))),
+                    model=row["model"],
+                    usage=Usage(
+                        input_tokens=row["input_tokens"],
+                        output_tokens=row["output_tokens"],
+                        cached_tokens=row["cached_tokens"],
+                    ),
+                    cost_usd=row["cost_usd"],
+                    seconds=row["seconds"],
+                ),
+            )
+
+    def message(self, digest: str) -> dict[str, Any]:
+        """Return one message of a request by its hash; raises ``StoreCorrupt`` for an altered body."""
+        message: dict[str, Any] = orjson.loads(self._store.body(digest))
+        return message
 
     def following(self, address: Address) -> list[ModelReply]:
         """Return the replies of an attempt from the first at this address on; empty where none is there.
@@ -418,15 +479,7 @@ class ApiLedger:
             audit = meta.pop(_AUDIT, {})
             answer = Answer(body=self._store.body(row["answer"]), meta=meta)
         return LedgerRow(
-            address=Address(
-                run=row["run_id"],
-                node=row["node"],
-                trial=row["trial"],
-                attempt=row["attempt"],
-                stage=row["stage"],
-                step=row["step"],
-                retry=row["retry"],
-            ),
+            address=_address_of(row),
             at_utc=row["at_utc"],
             path=row["path"],
             asked=orjson.loads(row["asked"]),

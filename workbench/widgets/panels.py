@@ -28,6 +28,7 @@ from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.views.run_overview import age
+from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
 from workbench.widgets.page_terms import line_on_page
 
@@ -395,6 +396,16 @@ def asked_again(result: "WhatIfResult", before: float | None) -> str:
 def notes(rows: Sequence["Remark"], tags: Sequence[str]) -> str:
     """Return the analyst's notes, the oldest first, under the run's tags."""
     return rendered("notes", rows=rows, tags=tags)
+
+
+def model_calls(document: Mapping[str, Any]) -> str:
+    """Return a transcript (`workbench.views.transcript`) as HTML: each call behind its heading, every text escaped."""
+    return rendered(
+        "transcript",
+        line=transcript_line(document),
+        calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
+        lost=[unanswered_line(row) for row in document["unanswered"]],
+    )
 
 
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:

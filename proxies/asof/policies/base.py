@@ -146,7 +146,13 @@ def stamp_of(row: StampRow, grain: str) -> Stamp:
         hour, _, minute = clock.partition(":")
         close, close_zone = (int(hour), int(minute)), ZoneInfo(name or row.zone)
     return Stamp(
-        form=row.form, zone=zone, grain=grain, close=close, close_zone=close_zone, plus_days=row.plus_days
+        form=row.form,
+        zone=zone,
+        grain=grain,
+        close=close,
+        close_zone=close_zone,
+        plus_days=row.plus_days,
+        pattern=row.pattern,
     )
 
 
@@ -160,7 +166,14 @@ def stamp_for(request: ApiRequest, row: StampRow) -> Stamp:
         grain = str(request.params.get(grain[6:]) or "1day")
     if row.close.startswith("market:"):
         end = day_end(str(request.params.get(row.close[7:]) or ""))
-        return Stamp(form=row.form, zone=end.zone, grain=grain, close=end.close, close_zone=end.zone)
+        return Stamp(
+            form=row.form,
+            zone=end.zone,
+            grain=grain,
+            close=end.close,
+            close_zone=end.zone,
+            pattern=row.pattern,
+        )
     return stamp_of(row, grain)
 
 
@@ -229,7 +242,11 @@ class StampJudge(Judge):
     def _judge_texts(self, texts: Set[str]) -> None:
         """The verdicts on many texts: days are known in order, so one search finds the last known day for all of them."""
         # the search reads about 18 stamps (the days of 600 years, halved each time): too many for a short list
-        last = _last_day(self._stamp, self._cutoff) if self._stamp.form == "iso" and len(texts) > 50 else None
+        last = (
+            _last_day(self._stamp, self._cutoff)
+            if self._stamp.form == "iso" and not self._stamp.pattern and len(texts) > 50
+            else None
+        )
         for text in texts:
             day = parse_day(text) if last else None
             if last and day and _FIRST_DAY <= day <= _FINAL_DAY:

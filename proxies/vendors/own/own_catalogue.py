@@ -12,6 +12,8 @@ from proxies.vendors.own.own_manifest import KNOWN, MOST_ROWS, OwnManifest, Read
 _KNOWN_BY: dict[str, Any] = {"known_by": {"type": "instant", "about": "as known at an earlier instant"}}
 #: Results of one search, and pages of one answer.
 MOST_RESULTS, MOST_PAGES = 50, 200
+#: What can change in own data without a day that tells, by the residual risk that their owner said: a file is written anew.
+_OPEN_TO: dict[str, tuple[str, ...]] = {"none": (), "low": ("removed",)}
 
 #: The one source of all own data in the catalogue; no file of endpoints may take this name.
 OWN = "own"
@@ -81,7 +83,11 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
         params["column"] |= {"example": item.value, "shown": True}
     if item.by:
         params["by"] = {"about": f"one value of {item.by}"}
-    as_of: dict[str, Any] = {"policy": "static", "residual": item.residual}
+    as_of: dict[str, Any] = {
+        "policy": "static",
+        "residual": item.residual,
+        "open_to": _open_to(item, "added"),
+    }
     if item.policy.kind != "static":
         params |= _KNOWN_BY
         as_of = _as_published(item)
@@ -142,10 +148,15 @@ def document_endpoints(item: OwnManifest) -> list[dict[str, Any]]:
     return [search | shared, pages | shared]
 
 
+def _open_to(item: OwnManifest, *more: str) -> list[str]:
+    return list(_OPEN_TO.get(item.residual, ("restated", "removed", *more)))
+
+
 def _as_published(item: OwnManifest) -> dict[str, Any]:
     return {
         "policy": "publication_date",
         "residual": item.residual,
+        "open_to": _open_to(item),
         "stamp": {"field": KNOWN, "zone": "UTC", "grain": "end"},
         "window": {"end": ["known_by"], "unit": "instant"},
         "drop": [KNOWN],

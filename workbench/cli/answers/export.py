@@ -137,6 +137,10 @@ def export(
             help="For zip: write the note (.html, .pdf, .docx, .md) to this file, beside the package."
         ),
     ] = None,
+    with_transcript: Annotated[
+        bool,
+        typer.Option("--transcript", help="For a note: every model call in an appendix (`transcript`)."),
+    ] = False,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
     to = format_of(output, to)
@@ -153,6 +157,7 @@ def export(
         normalise=check_normaliser(normalise),
         sign=sign,
         environ=os.environ,
+        with_transcript=with_transcript,
     )
     # before anything is written: without a browser there is no PDF
     beside = None if note is None else note_beside(store, run_id, to, note, os.environ)

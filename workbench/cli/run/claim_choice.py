@@ -1,6 +1,8 @@
 """How a claim was read, on the command line: ``read``, and the choice that ``analyze`` offers."""
 
 from dataclasses import replace
+from itertools import groupby
+from operator import itemgetter
 from typing import Annotated, Any
 
 import typer
@@ -11,6 +13,7 @@ from workbench.cli.run.approve import at_terminal
 from workbench.engine.run_settings import RunSettings
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, reading_document
+from workbench.offline.claim_examples import EXAMPLE_CUTOFF, claim_examples
 from workbench.questions.readings.choice import READING, ReadClaim, UnclearClaim, choice_of, day_of
 from workbench.questions.readings.read import read as read_text
 from workbench.questions.readings.slots import Readings
@@ -88,3 +91,19 @@ def read(
         echo("\n".join(reading_lines(document)))
     if document["best"] is None or not document["coverage"]["treatable"]:
         raise typer.Exit(USAGE)
+
+
+@command
+def claims(as_json: Annotated[bool, JSON_OPTION] = False) -> None:
+    """List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."""
+    rows = claim_examples()
+    if as_json:
+        emit_json({"cutoff": EXAMPLE_CUTOFF, "claims": rows})
+        return
+    for about, group in groupby(rows, key=itemgetter("about")):
+        echo(f"{about}")
+        for row in group:
+            echo(f"  {row['text']}" + ("" if row["answered"] == "any model" else "  [a language model]"))
+            for number, each in enumerate(row["readings"], start=1):
+                echo(f"      {f'{number}) ' if len(row['readings']) > 1 else ''}{each}")
+    say("`workbench read TEXT` says how yours is read; a claim of several readings is asked about.")

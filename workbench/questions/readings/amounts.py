@@ -12,6 +12,7 @@ _SMALL = {
         ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
     )
 } | {word: 10 * value for value, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)}  # fmt: skip
+_SMALL["parity"] = 1  # of two currencies
 _BIG = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _SHORT = {"k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "bn": 10**9, "b": 10**9, "tn": 10**12, **_BIG}
 
@@ -19,9 +20,9 @@ _WORD = "|".join(sorted((*_SMALL, *_BIG), key=len, reverse=True))
 _NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
-    rf"(?:(?<![\w.])(?P<number>{_NUMBER})(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b|\b(?P<half>half|a quarter|three quarters|[a-z]+ tenths)(?: an?| of an?)?(?= (?:percent|point|of its|from|or more|R)))"
+    rf"(?:\b(?P<half>half|a third|two thirds|a quarter|three quarters|[a-z]+ tenths)(?: an?| of an?)?(?= (?:percent(?:age)?|point|of its|from|or more|R))|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
     r"(?P<andhalf> and a half)?(?: ?(?P<short>k|mn?|mln|bn|b|tn|thousand|million|billion|trillion)\b)?"
-    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|cents?|pips?|vols?|[$€£])(?![\w]))?"
+    r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|[$€£])(?![\w]))?"
     r"(?: ?(?:[$]?/|an? |per )(?:barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
 _CHANGES = {"double": 100.0, "halve": -50.0, "triple": 200.0, "quadruple": 300.0}
@@ -82,6 +83,8 @@ def _value_of(match: re.Match[str]) -> float | None:
         value += 0.5
     if (match["unit"] or "").startswith("pip"):
         value /= 10_000
+    if (match["unit"] or "") in ("c", "cent", "cents"):
+        value /= 100
     return value * _SHORT.get(match["short"] or "", 1)
 
 
@@ -89,14 +92,20 @@ def _part_of_one(text: str, *, whole: bool) -> float | None:
     """A part in words; without a unit it is one of the whole, in percent."""
     tenths = _SMALL.get(text.partition(" ")[0]) if text.endswith("tenths") else None
     part = (
-        {"half": 0.5, "a quarter": 0.25, "three quarters": 0.75}.get(text) if tenths is None else tenths / 10
+        {"half": 0.5, "a third": 1 / 3, "two thirds": 2 / 3, "a quarter": 0.25, "three quarters": 0.75}.get(
+            text
+        )
+        if tenths is None
+        else tenths / 10
     )
     return part if part is None or not whole else 100 * part
 
 
 def _from_digits(text: str) -> float:
     text = text.replace("'", "").replace(" ", "")
-    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", text):
+    if re.fullmatch(r"\d{1,3}(?:\.000)+", text):  # nobody writes three decimals to say that there are none
+        text = text.replace(".", "")
+    elif re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", text):
         text = text.replace(".", "").replace(",", ".")
     elif re.fullmatch(r"\d+,\d{1,2}|0,\d+", text):
         text = text.replace(",", ".")

@@ -27,6 +27,7 @@ DAY_FIRST, NEXT_WEEKDAY = "day first", "next weekday"
 Choices = Mapping[str, int]
 
 _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
+_M_OR_DIGIT = "(?P<m>" + "|".join(MONTHS) + r")(?:\b\.?|(?=\d))"
 _UNIT = r"(?P<unit>trading day|business day|session|day|d|week|month|quarter|half year|year|yr|half)s?"
 _YEAR = r"(?P<y>(?:19|20)\d\d|'\d\d)"
 _SEASON = r"(?P<rank>first|second|third|fourth|last|final|1st|2nd|3rd|4th)"
@@ -145,7 +146,12 @@ def _durations(plain: str, today: date, take: _Take) -> str:
         ),
         plain,
     )  # fmt: skip
-    return plain
+    # "up on the week": since the close of the week before
+    return re.sub(
+        r"\b(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b",
+        lambda m: take(m, kind="since", end=period_of(today, m["unit"]).before),
+        plain,
+    )
 
 
 _MEETING = (
@@ -175,7 +181,7 @@ def _events(plain: str, today: date, take: _Take) -> str:
         return take(match, kind="next_release", end=month.last)
 
     plain = re.sub(
-        rf"\b(?:at|on|by|after|in|following)? ?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
+        rf"\b(?:(?:at|on|by|after|in|following) )?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
     )  # fmt: skip
     plain = re.sub(
         rf"\b(?:at|on|by|after|in|following) (?:the |its )?{_M}(?: \d{{4}})? (?:{_MEETING}|meeting)\b", meeting, plain
@@ -333,6 +339,16 @@ def _end_of_unit(match: re.Match[str], today: date, choices: Choices, unsettled:
     return period_of(today, unit).last
 
 
+def _season(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    first = {"winter": 12, "spring": 3, "summer": 6}.get(match["season"] or "fall", 9)
+    seasons = (
+        Period(first=date(year, first, 1), last=months_of(year + (first == 12), (first + 1) % 12 + 1).last)
+        for year in range(today.year - 1, today.year + 2)
+    )
+    season = next(each for each in seasons if each.last >= today)
+    return season, f"the season is read as {season.first} to {season.last}"
+
+
 def _over(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return period_of(today, match["unit"] or "year").last
 
@@ -352,7 +368,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"\b(\d{4})[-/](\d{1,2})[-/](\d{1,2})\b", _iso),
         (r"(?<![\d.,$])(?<!\d )(?P<a>\d{1,2})(?P<sign>[/.-])(?P<b>\d{1,2})(?:(?P=sign)(?P<y>(?:20)?\d\d))?(?![\d%/.,])\b(?! ?(?:%|percent|points?|bps?|k\b))", _slashed),
         (rf"\b(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:[ -]of)?[ -]{_M}(?:[ ,-]+{_YEAR}\b)?", _day_month),
-        (rf"\b{_M}[ -]?(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?![,.]?\d)(?:,? {_YEAR}\b)?", _day_month),
+        (rf"\b{_M_OR_DIGIT}[ -]?(?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?![,.]?\d)(?:,? {_YEAR}\b)?", _day_month),
         (rf"\b(?P<name>{HOLIDAYS})\b(?: day)?(?: (?:of )?(?P<y>(?:19|20)\d\d))?", _holiday),
         (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s (?:close|bell))?", _weekday),
         (r"\btomorrow\b|\btoday\b|\btonight\b", _near),
@@ -362,6 +378,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<y>(?:19|20)\d\d) (?:is|runs) (?:out|over)\b", _year_turn),
         (r"\b(?:the )?(?:last|final) (?:three|3) months of (?:the )?(?P<unit>year)\b", _last_quarter),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
+        (r"\b(?:the|this|next|the coming|coming) (?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)|(?:(?<=this )|(?<=in the )|(?<=over the ))(?P<fall>fall)\b", _season),
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
         (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
         (r"\bend of (?P<unit>year|month|quarter|week)\b", _end_of_unit),
@@ -375,9 +392,9 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (rf"\b(?!may )(?!mar )(?!march )(?:the month of )?{_M},?(?: (?:of )?{_YEAR}\b)?", _month),
         (rf"(?:(?<=in )|(?<=by )|(?<=of )|(?<=before )|(?<=until )|(?<=through )|(?<=during )|(?<=since )|(?<=for )|(?<=next )|(?<=end )|(?<=from )|(?<=to )|(?<=than ))(?P<m>may|march|mar)\b,?(?: {_YEAR}\b)?", _month),
         (r"\b(?P<m>may|march|mar) (?:of )?(?P<y>(?:19|20)\d\d)\b", _month),
-        (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _this_or_next),
-        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:high|low))", _this_or_next),
-        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
+        (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
+        (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
+        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=mid )|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
         (r"^(?P<y>(?:19|20)\d\d)(?= (?:closes?|ends?|will|higher|lower|is))", _year),
     )
 )  # fmt: skip
@@ -404,6 +421,12 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
         edges.append(_Day(match.span(), day, None, notes))
         return "D" * len(match[0])
 
+    # "by the first day of spring, March 20": what is named there is the day that follows
+    plain = re.sub(
+        r"(?<![a-z])(?P<word>by|before|until|at|on|come|ahead of) (?:the )?[a-z]+(?: [a-z]+){0,4}(?:, ?| \()(?=D)",
+        lambda m: m["word"].ljust(len(m[0])),
+        plain,
+    )
     # "on election day, November 4th": the second says which day the first is.
     plain = re.sub(r"D+(,? ?\(?)(?=D)(?!DD*D-)", lambda m: "z" * 0 + " " * len(m[0]) if m[1] else m[0], plain)
     day_pattern = r"(?P<p>[DP]+)"
@@ -414,12 +437,13 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
 
     def span(match: re.Match[str]) -> str:
         first, last = value(match, "a"), value(match, "b")
-        since = first.day
+        since = first.period.before if first.period else first.day
         return take(match, kind="during", start=since, end=last.day, notes=first.notes + last.notes)
 
     two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]+)"
     plain = re.sub(two.format(" ?- ?"), span, plain)
-    plain = re.sub(r"\b(?:from|between) " + two.format(r" ?(?:to|and|until|through|till|-) "), span, plain)
+    joined = r" ?(?:to|and|until|through|till|-) "
+    plain = re.sub(r"\b(?:from|between) " + two.format(joined).replace("D+", "[DP]+", 1), span, plain)
 
     def base(match: re.Match[str]) -> str:
         matched = value(match, "q" if match.groupdict().get("q") else "p")
@@ -437,11 +461,11 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
         )
 
     words = (
-        r"at any (?:point|time) (?:before|during|in|by|until)|at some point (?:in|during|before|by)|(?:any ?time|sometime|(?:at least )?once) (?:before|during|in|by|through|until)|"
+        r"at any (?:point|time) (?:before|during|in|by|until)|at some point (?:in|during|before|by)|(?:any ?time|some ?time|(?:at least )?once) (?:before|during|in|by|through|until)|"
         r"by the time|all through|by or before|on or before|no later than|not later than|prior to|ahead of|before|by|through to|through|until|till|up to|up until|"
         r"within|during|throughout|over the course of|over|in the course of|in|for|on|as of|at|come|this|all|all of|for all of"
     )
-    plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* ?(?<= ){day_pattern}(?:'s close)?", with_word, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* *(?<= ){day_pattern}(?:'s close)?", with_word, plain)  # fmt: skip
 
     def closing(match: re.Match[str]) -> str:
         matched = value(match, "p")

@@ -57,6 +57,13 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     notes: list[str] = [f"{typed!r} is read as {word!r}" for typed, word in text.mended]
     plain = text.plain.rstrip(".?! ")
     frame = _FRAME.match(plain)
+    plain = re.sub(
+        r"\b(?:when|as|once|by the time) trading (?:ends|closes|is over)\b",
+        lambda match: "R" * len(match[0]),
+        plain,
+    )
+    # two in a row, of which no relation has the count: a word that nobody knows stands in the way
+    plain = re.sub(r"\bback[- ]to[- ]back\b", lambda match: "z" * len(match[0]), plain)
     masked = ("R" * (frame.end() - 1) + " " + plain[frame.end() :]) if frame else plain
     masked, steps = count_of_steps(masked)
     masked, counts = special_counts(masked)
@@ -188,7 +195,13 @@ def _names_written(
 ) -> tuple[str, tuple[SeriesName, ...], tuple[tuple[int, int], ...]]:
     names: list[SeriesName] = []
     places: list[tuple[int, int]] = []
-    for index, each in enumerate(mentions(masked)):
+    mentioned = mentions(masked)
+    if len(mentioned) > 2:
+        # "The Brent-WTI spread": the word is what the two are to each other.
+        mentioned = tuple(
+            each for each in mentioned if masked[each.start : each.end] not in ("spread", "the spread")
+        )
+    for index, each in enumerate(mentioned):
         candidates = reachable(each.candidates, sources)
         written = masked[each.start : each.end]
         chosen = candidates[0]

@@ -33,7 +33,7 @@ KNOWN_WORDS = words(
     stock share bonds funds euros pound sterling drawdown correction quarterly monthly weekly daily annual
     annually straight consecutive moving all-time history recent peak outright ended ending closing rising
     gaining climbing losing beating topping hitting reaching breaking crossing staying trading finishing
-    settling reserve consensus inauguration situation employment unchanged
+    settling reserve consensus inauguration trough troughs gauge bucks situation employment unchanged
     """
 )
 #: Shorthand of those who type fast.

@@ -1,5 +1,6 @@
 """``read``: what a claim as a person types it may say; every screen shows it before anything starts."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
@@ -16,6 +17,8 @@ from workbench.questions.readings.slots import Readings, SlotReading
 
 #: Where series come from; a source that is added here is asked for names that a text may mean.
 SOURCES = ("embedded",)
+#: "72,50": the grammar of whole sentences would read 7250.
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
 #: Readings that are offered at most.
 MOST = 4
 
@@ -46,6 +49,8 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     plain = plain_text(text)
     first = draft(plain, cutoff, sources, {})
     try:
+        if _DECIMAL_COMMA.search(text):
+            raise ClaimRefused("the grammar of whole sentences takes a comma for one of thousands")
         claim = read_claim(text)
     except ClaimRefused:
         return _joined_drafts(

@@ -22,7 +22,7 @@ _DOWN = (
     r"falls?|falling|fallen|drops?|dropping|declines?|declining|decreases?|decreasing|loses?|losing|lose|slides?|sliding|slumps?|plunges?|plunging|"
     r"tumbles?|sinks?|sheds?|dips?|dipping|crash(?:es)?|crashing|collapses?|sells? off|narrows?|tightens?|shrinks?|gives? back|lost|loses|depreciates?|goes? down|"
     r"goes lower|go lower|moves? down|moves? lower|heads? lower|going down|weakens?|retreats?|ticks? down|(?:is|are|be|being|was)? ?down|slips?|"
-    r"(?:have|has|having) a down (?:day|week|month|quarter|year)|drop of|fall of|decline of|loss of|cuts?|lowers|slashes|pulls? back"
+    r"(?:have|has|having) a down (?:day|week|month|quarter|year)|drop of|fall of|decline of|loss of|(?:slows?|eases?|cools?)(?= to )|cuts?|lowers|slashes|pulls? back"
 )
 _REACH = (
     r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|attains?|attaining|gets? (?:to|up to|down to|as (?:high|low) as)|"
@@ -38,7 +38,7 @@ _BELOW = r"(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) t
 _AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer|worse) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
 _AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|greater) than|not (?:above|more than|higher than|over)|<=|=<|(?:a )?maximum of|less than or equal to|up to"
 _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
-_SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
+_SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
 
 _YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|from a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
 _MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly|month to month)\)?"
@@ -140,11 +140,11 @@ def special_counts(text: str) -> tuple[str, dict[str, int]]:
     elif match:
         part.text = text
     part.take(r"(?:(?<=high )|(?<=low ))for the year")
-    match = part.take(r"(?:its |the |their )?(?:moving average|long-term average)")
+    match = part.take(r"(?:its |the |their )?(?<!week )(?:moving average|long-term average)")
     if match and "average" not in counts:
         counts["average"] = 0
     match = part.take(
-        rf"(?:a |an |its )?(?:new |fresh )?{number}[- ](?:year|month|week|day)(?= (?:high|low))", "X"
+        rf"(?:a |an |its )?(?:new |fresh )?{number}[- ]?(?:year|month|week|day)(?= (?:high|low))", "X"
     )
     if match:
         counts["extreme"] = int(match[1])
@@ -189,7 +189,7 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
         more = (match["more"] or "").startswith("more")
         return part.text, {"times": value(match["n"]) + more, "of": value(match["m"]), "step": match["step"]}
     match = part.take(
-        rf"(?:{at_least}(?P<n>{number})(?P<row1> (?:consecutive|straight|successive))? (?:different |separate |trading )?{step}(?P<more2> or more)?{row}(?! (?:from|high|low|hence|ahead|out|later|average|moving))(?<!next)\b(?: (?:in|of|during)(?= (?:the|its) (?:next|W)))?)"
+        rf"(?:{at_least}(?P<n>{number})(?: or more)?(?P<row1> (?:consecutive|straight|successive))? (?:different |separate |trading )?{step}(?P<more2> or more)?{row}(?! (?:from|high|low|hence|ahead|out|later|average|moving))(?<!next)\b(?: (?:in|of|during)(?= (?:the|its) (?:next|W)))?)"
     )
     if match and not re.search(r"(?:next|within|in|over|coming|following|past|last|the) $", plain[: match.start("n")]) and (match["more"] or match["row1"] or match["row"] or re.match("(?:on|for)", match[0])):  # fmt: skip
         more = (match["more"] or "").startswith("more")
@@ -225,9 +225,10 @@ def relations(
         sometime = True
     else:
         sometime = False
+    part.word("at least one(?= A)")
     throughout = part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
     negated = len([1 for _ in range(2) if part.word(_NEG)]) == 1
-    each_step = part.word(r"in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)")  # fmt: skip
+    each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)")  # fmt: skip
 
     def level(index: int = 0) -> Amount | None:
         return amounts[index] if len(amounts) > index else None
@@ -253,15 +254,17 @@ def relations(
                 replace(base, name="beats", comparison="above", level=level(), closing=_compared(part)),
             )
 
+    if kind == "count":
+        part.word("at an annual (?:pace|rate)(?: of)?")
     said = _growth(part)
     volatility = part.word(r"(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<))|(?<=S )(?:vol|volatility)")  # fmt: skip
     mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
     high = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
-    ) if not part.has(r"new|record|all[- ]time|ath|X|from (?:its |the |a )?(?:peak|high|top)|A (?:below|under|off)") else None  # fmt: skip
+        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
+    ) if not part.has(r"new|fresh|ytd|record|all[- ]time|ath|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:peak|high|top)|A (?:below|under|off)") else None  # fmt: skip
     low = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |monthly )?(?:lowest|minimum|min|trough|low|lows|bottoms?)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
-    ) if high is None and not part.has(r"new|record|all[- ]time|X|from (?:its |the |a )?(?:low|trough|bottom)|A above") else None  # fmt: skip
+        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |monthly )?(?:lowest|minimum|min|trough|low|lows|bottoms?)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
+    ) if high is None and not part.has(r"new|fresh|ytd|record|all[- ]time|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:low|trough|bottom)|A above") else None  # fmt: skip
 
     if counts.get("average"):
         crossed = part.word(f"{_CROSS}") is not None
@@ -273,7 +276,7 @@ def relations(
         return part.text, (replace(base, name=name, comparison=compared, level=level(), lag=counts["average"], closing=closing, way=way),) if compared else ()  # fmt: skip
 
     extreme = part.word(
-        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high)?"
+        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high)?"
     )
     if extreme:
         lowest = "low" in extreme[0]
@@ -282,14 +285,14 @@ def relations(
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
     peak = part.word(
-        r"(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|top|ath|low|lows|trough|bottom))(?: so far| close)?|peak[- ]to[- ]trough(?: (?:decline|fall|drawdown))?(?: in| of)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
+        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
     ) if high is None and low is None else None  # fmt: skip
     if peak:
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
         amount = level()
         if amount is None and standard is not None:
             amount = Amount(value=standard, unit="%", span=peak.span())
-        rises = re.search("low|trough|bottom", peak[0]) is not None
+        rises = re.search("low|trough|bottom", peak[0]) is not None and "peak" not in peak[0]
         way = _way_moved(part)
         compared = _comparison(part)
         closing = part.word(_END) is not None
@@ -301,12 +304,12 @@ def relations(
         way = _way_moved(part)
         stay = part.word(_STAY)
         closing = part.word(_END) is not None
-        compared = _comparison(part) or _word_way(part) or way
+        compared = _comparison(part) or {"up": "above", "down": "below"}.get(_word_way(part) or way, "")
         part.word("straight|consecutive|in a row")
         matched = replace(base, name="streak" if counts.get("row") else "count", statistic="steps", comparison=compared, level=level(), times=counts["times"], closing=closing, never=negated and not stay)  # fmt: skip
         return part.text, (matched,) if compared else ()
 
-    first = part.word(r"(?:is |be )?(?:first|before)(?= (?:(?:it |hitting |reaching |touching |falling to |rising to |it (?:hits|reaches|touches|falls to|drops to) )?\$?A))") if len(amounts) > 1 else None  # fmt: skip
+    first = part.word(r"(?:is |be )?(?:first|before)(?: it| they)?(?: (?:hit(?:s|ting)?|reach(?:es|ing)?|touch(?:es|ing)?|(?:fall(?:s|ing)?|drop(?:s|ping)?|ris(?:es|ing)|climb(?:s|ing)?) to|trades? at))?(?= A)") if len(amounts) > 1 else None  # fmt: skip
     between = _between(part)
     stay = part.word(_STAY)
     reach = part.word(_REACH)
@@ -318,7 +321,7 @@ def relations(
         part.has(r"(?<![\w'])(?:crash(?:es)?|crashing|collapses?|plunges?|tanks?)(?![\w'])") and not amounts
     )
     way = _way_moved(part)
-    _moves_to = part.take(r"(?:(?<![\w'])(?:back |out |up |down )*(?:to|through|past|into|toward|towards|at)(?= (?:\$|the |a )?(?:A|between|above|below|under|over|at )))")  # fmt: skip
+    _moves_to = part.take(r"(?:(?<![\w'])(?:back |out |up |down )*(?:to|through|past|into|toward|towards|at)(?= (?:\$|the |a )?(?:A|between|above|below|under|over|less than|more than|at )))")  # fmt: skip
     by = part.take(r"(?:(?<![\w'])by(?= (?:at least |more than |over |R+ )?A))")
     closing = part.word(_END) is not None
     compared = _comparison(part)
@@ -343,6 +346,8 @@ def relations(
             low_end = replace(low_end, value=low_end.value * 1000)
         name = "stay" if stay or throughout else "mean" if mean else "level"
         return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
+    if mean:
+        part.word("(?:per|a|each) month")
     if each_step and (reach or not moved):
         sometime = True
     elif each_step:
@@ -407,7 +412,7 @@ def relations(
     if moves_by and moved:
         sides = {"at_least": "at_least", "at_most": "at_most", "below": "below"}
         return part.text, (replace(matched, name="change", comparison=sides.get(compared, "above") if compared else "at_least"),)  # fmt: skip
-    if amount.signed and not compared and amount.unit in ("%", "bp", "pp"):
+    if amount.signed and compared in ("", "at_least") and amount.unit in ("%", "bp", "pp"):
         return part.text, (replace(matched, name="change", comparison="at_least", way="up" if amount.value > 0 else "down", level=replace(amount, value=abs(amount.value))),)  # fmt: skip
     if stay or throughout:
         if not compared:
@@ -471,7 +476,7 @@ def _word_way(part: _Text) -> Way:
 def _between(part: _Text) -> bool:
     return (
         part.take(
-            r"(?:(?:(?:with)?in (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or|n|&) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
+            r"(?:(?:(?<![a-z])(?:with)?in(?:side)? (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or|n|&) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
         )
         is not None
     )

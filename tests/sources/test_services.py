@@ -1,0 +1,265 @@
+"""A service of one's own in one YAML: added, asked, checked and attacked; what is wrong in it is named with its line."""
+
+import base64
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+
+from proxies.broker import ProxySettings, open_broker
+from proxies.catalogue import load_catalogue
+from proxies.errors import SourceRejected
+from tests.command_line import run_cli
+from tests.fakes.upstream import Seen, Sent, Upstream
+from tests.proxies.conftest import asker
+from workbench.errors import UsageError
+from workbench.sources.service_check import attack_service, check_service
+from workbench.sources.services import Service, read_service, services, store_service
+from workbench.sources.source_origin import open_source
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "services"
+DESK = """source: desk
+title: The desk's own prices
+about: Prices of our own desk.
+hosts: {api: http://127.0.0.1:1}
+upstream: DESK
+key: {variable: DESK_LOGIN, place: basic}
+endpoints:
+- path: desk/prices
+  call: GET prices
+  about: One row per month.
+  params: {symbol: {required: true, example: X}}
+  rows: 'rows[]'
+  fields: {month: about, published: from when it was known, price: ''}
+  as_of:
+    policy: filter_rows
+    stamp: {field: published, grain: day}
+"""
+MONTHS = [
+    {"month": f"2018-{n:02d}-01", "published": f"2018-{n + 1:02d}-12", "price": float(n * n % 7 + n)}
+    for n in range(1, 11)
+]
+
+
+@pytest.fixture(autouse=True)
+def read_anew() -> Any:
+    yield
+    load_catalogue.cache_clear()
+
+
+def service(tmp_path: Path, text: str, name: str = "desk.yaml") -> Service:
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    return read_service(tmp_path / name)
+
+
+def environ(upstream: Upstream, **more: str) -> dict[str, str]:
+    return {"WORKBENCH_UPSTREAM_DESK": upstream.url, "DESK_LOGIN": "ann:pass-word-1", **more}
+
+
+def findings(document: dict[str, Any], kind: str) -> str:
+    return " | ".join(f"{x['words']} -> {x['mend']}" for x in document["findings"] if x["kind"] == kind)
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*.yaml")), ids=lambda path: path.name)
+def test_an_example_has_fewer_than_forty_lines(path: Path) -> None:
+    assert len(path.read_text().splitlines()) < 40
+
+
+# -- an internal store: OAuth2, cursors, days of its own, knowledge time as a parameter ------------------------------
+
+
+class Store:
+    """Orders by month with revisions, told as of a day; two pages of five; a token per client."""
+
+    def __init__(self) -> None:
+        self.tokens = 0
+
+    def __call__(self, seen: Seen) -> Sent:
+        if seen.path == "/oauth/token":
+            assert (
+                seen.headers["authorization"] == "Basic " + base64.b64encode(b"me:s3cret-of-store").decode()
+            )
+            assert seen.body == {"grant_type": "client_credentials", "scope": "read"}
+            self.tokens += 1
+            return Sent({"access_token": "token-of-an-hour", "token_type": "bearer", "expires_in": 3600})
+        if seen.headers.get("authorization") != "Bearer token-of-an-hour":
+            return Sent({"error": "who?"}, status=401)
+        day, month, year = map(int, seen.query["known_on"].split("."))
+        rows = [
+            {"month": f"2018-{n:02d}-01", "orders": n + 100 * revised, "booked": booked.strftime("%d.%m.%Y")}
+            for n in range(1, 11)
+            for revised, booked in ((0, date(2018, n + 1, 5)), (1, date(2018, n + 1, 25)))
+            if booked <= date(year, month, day)
+        ]
+        begin = int(seen.query.get("cursor") or 0)
+        more = {"next": str(begin + 5)} if len(rows) > begin + 5 else {}
+        return Sent({"items": rows[begin : begin + 5], **more})
+
+
+async def test_the_store_is_asked_with_a_token_page_by_page_as_it_knew(tmp_path: Path) -> None:
+    pytest.importorskip("authlib")
+    store_service(tmp_path, read_service(EXAMPLES / "store.yaml"))
+    store = Store()
+    with Upstream(store) as upstream:
+        settings = ProxySettings.from_environment(
+            {"WORKBENCH_UPSTREAM_STORE": upstream.url, "STORE_CLIENT": "me:s3cret-of-store"},
+            catalogue_folder=tmp_path / "catalogue",
+        )
+        broker = open_broker(settings)
+        early = await asker(broker, "2018-06-10")("store/orders", shop="berlin")
+        late = await asker(broker, "2018-06-26")("store/orders", shop="berlin")
+        await broker.aclose()
+    assert [row["orders"] for row in early.data["items"]] == [1, 101, 2, 102, 3, 103, 4, 104, 5]
+    assert late.data["items"][-1] == {"month": "2018-05-01", "orders": 105, "booked": "25.06.2018"}
+    assert store.tokens == 1
+    asked = [seen.query["known_on"] for seen in upstream.seen if seen.path == "/v2/orders"]
+    assert {"09.06.2018", "25.06.2018"} >= set(asked) and len(asked) >= 4
+
+
+async def test_a_client_that_is_refused_is_one_line_without_the_secret(tmp_path: Path) -> None:
+    pytest.importorskip("authlib")
+    store_service(tmp_path, read_service(EXAMPLES / "store.yaml"))
+    with Upstream(
+        lambda seen: Sent({"error": "invalid_client", "got": "s3cret-of-store"}, status=401)
+    ) as upstream:
+        settings = ProxySettings.from_environment(
+            {"WORKBENCH_UPSTREAM_STORE": upstream.url, "STORE_CLIENT": "me:s3cret-of-store"},
+            catalogue_folder=tmp_path / "catalogue",
+        )
+        broker = open_broker(settings)
+        with pytest.raises(SourceRejected) as caught:
+            await asker(broker, "2018-06-10")("store/orders", shop="berlin")
+        await broker.aclose()
+    assert "s3cret" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+# -- EDGAR, and a warehouse ------------------------------------------------------------------------------------------
+
+
+async def test_filings_are_found_as_of_the_cutoff(tmp_path: Path) -> None:
+    store_service(tmp_path, read_service(EXAMPLES / "filings.yaml"))
+    hits = [
+        {"_id": n, "_source": {"adsh": f"a{n}", "form": "10-K", "file_date": f"2018-0{n}-15"}} for n in (5, 7)
+    ]
+    with Upstream(lambda seen: Sent({"hits": {"total": {"value": 2}, "hits": hits}})) as upstream:
+        settings = ProxySettings.from_environment(
+            {"WORKBENCH_UPSTREAM_FILINGS": upstream.url}, catalogue_folder=tmp_path / "catalogue"
+        )
+        broker = open_broker(settings)
+        answer = await asker(broker, "2018-06-30")("filings/search", q='"supply chain"', startdt="2018-01-01")
+        await broker.aclose()
+    assert "a5" in json.dumps(answer.data) and "a7" not in json.dumps(answer.data)
+    assert "total" not in json.dumps(answer.data) and upstream.seen[0].query["enddt"] == "2018-06-29"
+
+
+async def test_a_query_in_a_file_is_a_source_with_its_vintages(tmp_path: Path) -> None:
+    with duckdb.connect(str(tmp_path / "warehouse.duckdb")) as base:
+        base.execute("CREATE SCHEMA facts")
+        base.execute("CREATE TABLE facts.revenue (month DATE, booked DATE, amount DOUBLE, region VARCHAR)")
+        base.execute(
+            "INSERT INTO facts.revenue VALUES ('2018-01-01','2018-02-10',5,'EMEA'), ('2018-01-01','2018-05-10',7,'EMEA'),"
+            " ('2018-02-01','2018-03-10',6,'EMEA'), ('2018-02-01','2018-03-10',99,'APAC')"
+        )
+    text = (EXAMPLES / "warehouse.yaml").read_text()
+    address = "'postgresql://analyst:$WAREHOUSE_PASSWORD@warehouse.example.org/sales'"
+    assert address in text
+    path = tmp_path / "revenue.yaml"
+    path.write_text(text.replace(address, f"'{tmp_path / 'warehouse.duckdb'}'"))
+    new = await open_source(tmp_path, "revenue", path, {}, environ={})
+    assert (new.manifest.value, new.manifest.unit, new.manifest.policy.kind) == ("revenue", "EUR", "vintage")
+    assert new.rows["revenue"].tolist() == [5, 7, 6]
+    path.write_text(path.read_text() + "colour: red\n")
+    with pytest.raises(UsageError, match=r"revenue\.yaml line 11: there is no 'colour' here"):
+        await open_source(tmp_path, "revenue", path, {}, environ={})
+
+
+# -- CSV and a name with a password ----------------------------------------------------------------------------------
+
+
+async def test_a_csv_answer_has_rows_and_its_days_hold_the_cutoff(tmp_path: Path) -> None:
+    text = DESK.replace("  rows: 'rows[]'\n", "  answer: csv\n  rows: '[]'\n").replace(
+        "stamp: {field: published, grain: day}", "stamp: {field: published, pattern: '%d/%m/%y', grain: day}"
+    )
+    store_service(tmp_path, service(tmp_path, text))
+    body = "\ufeffmonth;published;price\n2018-01-01;12/02/18;1,5\n2018-02-01;12/03/18;\n2018-06-01;12/07/18;9,25\n"
+    with Upstream(lambda seen: Sent(body.encode())) as upstream:
+        broker = open_broker(
+            ProxySettings.from_environment(environ(upstream), catalogue_folder=tmp_path / "catalogue")
+        )
+        answer = await asker(broker, "2018-06-30")("desk/prices", symbol="X")
+        await broker.aclose()
+    assert [row["price"] for row in answer.data] == [1.5, None]
+    sent = base64.b64encode(b"ann:pass-word-1").decode()
+    assert upstream.seen[0].headers["authorization"] == f"Basic {sent}"
+
+
+# -- check and attack ------------------------------------------------------------------------------------------------
+
+
+async def checked(tmp_path: Path, text: str, answer: Any) -> dict[str, Any]:
+    with Upstream(lambda seen: Sent(answer)) as upstream:
+        return await check_service(service(tmp_path, text), environ(upstream))
+
+
+async def test_a_right_file_is_left_alone(tmp_path: Path) -> None:
+    document = await checked(tmp_path, DESK, {"rows": MONTHS})
+    assert document["summary"] == "desk: nothing leaks" and not findings(document, "wrong")
+    assert findings(await attack_service(service(tmp_path, DESK)), "leaks") == ""
+
+
+async def test_the_wrong_date_column_is_caught_with_its_line(tmp_path: Path) -> None:
+    wrong = DESK.replace("stamp: {field: published", "stamp: {field: month")
+    found = findings(await checked(tmp_path, wrong, {"rows": MONTHS}), "leaks")
+    assert "published says 2018-02-12" in found and "desk.yaml line 16" in found
+    assert wrong.splitlines()[15].strip().startswith("stamp: {field: month")
+
+
+async def test_a_total_that_counts_the_future_is_caught_with_its_line(tmp_path: Path) -> None:
+    wrong = DESK.replace("  rows: 'rows[]'\n", "  rows: 'rows[]'\n  envelope: [total]\n")
+    found = findings(await checked(tmp_path, wrong, {"rows": MONTHS, "total": len(MONTHS)}), "leaks")
+    assert "total is the number of all rows" in found and "desk.yaml line 13: leave total out" in found
+    attacked = findings(await attack_service(service(tmp_path, wrong)), "leaks")
+    assert "later rows show" in attacked and "desk.yaml line 13" in attacked
+
+
+async def test_rows_that_are_called_static_are_caught_with_their_line(tmp_path: Path) -> None:
+    wrong = DESK.replace(
+        "    policy: filter_rows\n    stamp: {field: published, grain: day}\n", "    policy: static\n"
+    )
+    assert "published says" in findings(await checked(tmp_path, wrong, {"rows": MONTHS}), "leaks")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("  as_of:\n    policy: filter_rows\n    stamp: {field: published, grain: day}\n", "",
+         "desk.yaml line 8: the endpoint 'desk/prices' states no as_of"),
+        ("    stamp: {field: published, grain: day}\n", "", "desk.yaml line 14: desk/prices: policy filter_rows needs stamp"),
+        ("policy: filter_rows", "policy: filter_row", "desk.yaml line 15"),
+        ("DESK_LOGIN", "ANTHROPIC_API_KEY", "desk.yaml line 6: ANTHROPIC_API_KEY is the key of a provider of models"),
+        ("DESK_LOGIN", "FRED_API_KEY", "FRED_API_KEY is the key of fred"),
+        ("place: basic", "place: oauth2", "desk.yaml line 6: oauth2 and the path"),
+        ("source: desk", "source: own", "desk.yaml: the source is named 'own', not 'desk'"),
+    ],
+)  # fmt: skip
+def test_a_file_that_does_not_fit_adds_nothing(tmp_path: Path, old: str, new: str, words: str) -> None:
+    assert old in DESK
+    path = tmp_path / "desk.yaml"
+    path.write_text(DESK.replace(old, new))
+    done = run_cli(tmp_path, "source", "add", "desk", str(path), "--yes")
+    assert done.returncode == 2 and words in done.stderr and len(done.stderr.strip().splitlines()) == 1
+    assert services(tmp_path / "home") == {}
+
+
+def test_the_command_line_shows_key_and_hosts_and_takes_it_back(tmp_path: Path) -> None:
+    (tmp_path / "desk.yaml").write_text(DESK)
+    added = run_cli(tmp_path, "source", "add", "desk", "desk.yaml", "--yes")
+    assert added.returncode == 0 and "DESK_LOGIN (not set)" in added.stderr and "127.0.0.1" in added.stderr
+    assert "desk/prices" in run_cli(tmp_path, "source", "list").stdout
+    assert "desk/prices" in run_cli(tmp_path, "apis", "desk prices").stdout
+    assert run_cli(tmp_path, "source", "attack", "desk").returncode == 0
+    assert run_cli(tmp_path, "source", "remove", "desk", "--yes").returncode == 0
+    assert services(tmp_path / "home") == {}

@@ -1,0 +1,157 @@
+"""A service of the user's own: a YAML of endpoints, read, shown, and copied into the data folder's catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from proxies.atomic import private_folder, replace_file
+from proxies.catalogue.loader import CatalogueText, Endpoint, SourceInfo, catalogue_with, load_catalogue
+from proxies.errors import CatalogueError
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, read_text
+from proxies.vendors.own.own_manifest import NAME, own_folder, own_sources
+from proxies.vendors.vendor_registry import check_codecs
+from workbench.errors import UsageError, command
+
+SUFFIXES = (".yaml", ".yml")
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """A service as its file states it; ``path`` is the file's name, for messages."""
+
+    path: str
+    text: str
+    info: SourceInfo
+    endpoints: tuple[Endpoint, ...]
+
+    @property
+    def name(self) -> str:
+        """The source's name, with which its paths begin."""
+        return self.info.name
+
+    def line(self, endpoint: Endpoint, *place: str | int) -> str:
+        """Return where a part of an endpoint stands: ``house.yaml line 12``."""
+        number = next(i for i, each in enumerate(self.endpoints) if each.path == endpoint.path)
+        return f"{self.path} line {line_of(self.text, ('endpoints', number, *place))}"
+
+    def preview(self, environ: Mapping[str, str]) -> dict[str, Any]:
+        """Return what a person confirms: where its calls go, whose key goes with them, and how each endpoint is dated."""
+        key = self.info.key
+        return {
+            "name": self.name,
+            "title": self.info.title,
+            "hosts": list(self.info.hosts.values()),
+            "key": None
+            if key is None
+            else {"variable": key.variable, "set": bool(environ.get(key.variable)), "sent_as": key.place},
+            "endpoints": [
+                {
+                    "path": each.path,
+                    "policy": each.as_of.policy,
+                    "dated_by": each.as_of.stamp.field if each.as_of.stamp else None,
+                    "residual": each.as_of.residual,
+                }
+                for each in self.endpoints
+            ],
+            "notes": [
+                f"{key.variable} goes to {host} without encryption: anybody on the way can read it"
+                for host in self.info.hosts.values()
+                if key is not None
+                and urlsplit(host).scheme == "http"
+                and urlsplit(host).hostname not in _LOOPBACK
+            ],
+        }
+
+
+def is_service(where: object) -> bool:
+    """Whether a source is described by a YAML file."""
+    return isinstance(where, str | Path) and str(where).lower().endswith(SUFFIXES)
+
+
+def read_service(path: Path, name: str = "") -> Service:
+    """Return the service that a file states; nothing is asked of it and nothing is stored.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read, does not have the form, or does not say when its rows became known: with the line.
+    """
+    try:
+        text = read_text(path.expanduser(), most=MOST_YAML_BYTES)
+        catalogue = catalogue_with(CatalogueText(name=path.name, text=text, source=name))
+        check_codecs(catalogue)
+    except (CatalogueError, InputRefused) as error:
+        raise UsageError(str(error)) from None
+    info = catalogue.sources()[-1]
+    endpoints = tuple(each for each in catalogue if each.source.name == info.name)
+    return Service(path=path.name, text=text, info=info, endpoints=endpoints)
+
+
+def store_service(home: Path, service: Service) -> Path:
+    """Copy a service's file into the data folder's catalogue and return where it lies; runs and kernels read it from then on.
+
+    Raises
+    ------
+    UsageError
+        Its name cannot be one, or is that of other data of the user's.
+    """
+    if not NAME.fullmatch(service.name):
+        raise UsageError(
+            f"{service.name!r:.60} is no name of a source: small letters, digits, - and _, at most 40, a letter first"
+        )
+    if service.name in own_sources(own_folder(home)):
+        raise UsageError(f"there is a source named {service.name} already: choose another name")
+    folder = service_folder(home)
+    private_folder(folder)
+    path = folder / f"{service.name}.yaml"
+    before = path.read_bytes() if path.is_file() else None
+    replace_file(path, service.text.encode(), private=True)
+    load_catalogue.cache_clear()
+    try:
+        load_catalogue(folder)
+    except CatalogueError as error:  # another file of the folder has its name or its key
+        if before is None:
+            path.unlink()
+        else:
+            replace_file(path, before, private=True)
+        load_catalogue.cache_clear()
+        raise UsageError(f"nothing was added: {error}") from None
+    return path
+
+
+def service_folder(home: Path) -> Path:
+    """Return where a data folder holds the services of its owner."""
+    return home / "catalogue"
+
+
+def services(home: Path) -> dict[str, Path]:
+    """Return the files of a data folder's services by name."""
+    return {path.stem: path for path in sorted(service_folder(home).glob("*.yaml"))}
+
+
+def service_named(home: Path, name: str) -> Service | None:
+    """Return a service that was added, or the one that a YAML file states; None where the name is of neither."""
+    if is_service(name):
+        return read_service(Path(name))
+    path = services(home).get(name)
+    return None if path is None else read_service(path)
+
+
+def remove_service(home: Path, name: str) -> None:
+    """Remove a service; what runs got from it stays with them.
+
+    Raises
+    ------
+    UsageError
+        There is none of this name.
+    """
+    path = services(home).get(name)
+    if path is None:
+        raise UsageError(f"there is no service {name!r:.60} (", command("source list"), ")")
+    path.unlink()
+    load_catalogue.cache_clear()
