@@ -49,10 +49,8 @@ class QuantityPane(ipywidgets.VBox):  # type: ignore[misc]
         series, extremes = self.series.value.strip(), _STATISTICS[self.statistic.value]
         cutoff = self.cutoff.value.strip() or "now"
         try:
-            day = date.fromisoformat(self.day.value.strip())
+            day = date.fromisoformat(self.day.value.strip() if series else "")
         except ValueError:
-            day = None
-        if not series or day is None:
             self._refuse("name a series and a day, such as VIX and 2018-12-31")
             return
 
