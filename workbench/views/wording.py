@@ -23,6 +23,7 @@ from workbench.propositions.edits import (
     Unpin,
 )
 from workbench.terminal import printable
+from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
@@ -132,11 +133,13 @@ def run_lines(
     """
     marked = {node: "read no data" for node in view.without_data}
     record = view.record()
+    first = printable(answer_sentence(view.tree, view.base_rate), keep="")
     if record is not None:  # on the first line: who reads no further learns how far to trust the answer
-        marked[ROOT] = record["line"]
+        first += f" Record: {record['line']}"
     elif waiting:
-        marked[ROOT] = "no record yet of how such forecasts did before: it follows below"
-    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
+        first += " Record: being measured, it follows below"
+    tree = tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked)
+    lines = [first, "", *tree, ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
             sentence(
