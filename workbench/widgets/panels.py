@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
 from workbench.formatting import figure, meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
@@ -29,6 +30,7 @@ from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
@@ -191,6 +193,7 @@ def header(
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
             ("Data", " ".join(no_data_words(document.get("findings") or ()))),
+            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -214,6 +217,11 @@ def header(
 def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
     """Return the warnings that name the drivers which read no data."""
     return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+
+
+def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return what else checks found: conclusions, statements, weights."""
+    return finding_lines([row for row in findings if row["check"] != DATA_READ])
 
 
 def hypothetical(now: WhatIf, edits: int, *, scenario: str) -> str:
@@ -468,6 +476,11 @@ def model_calls(document: Mapping[str, Any]) -> str:
         calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
         lost=[unanswered_line(row) for row in document["unanswered"]],
     )
+
+
+def exam_panel(document: Mapping[str, Any]) -> str:
+    """Return a model's exam (``workbench models exam``) as HTML: its sentence and its numbers."""
+    return rendered("model_exam", sentence=document["sentence"], lines=exam_lines(document))
 
 
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:
