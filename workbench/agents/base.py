@@ -161,11 +161,13 @@ class Brief:
     """What an analyzer may know besides the statement: the context of the claim, and which data work in this run.
 
     ``asks_critic``: a model is to read new propositions: one named for the role ``critic``, or the run's own (``tree_critic``).
+    ``combines``: whether its rule follows what the analyzer says of how children work together.
     """
 
     context: KnownContext = KnownContext()
     overview: str = ""
     asks_critic: bool = False
+    combines: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +299,20 @@ class AgentSettings:
             resume=True,
         ),
     ] = None
+    combine_per_node: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
+        ),
+    ] = True
+    root_prior: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.",
+        ),
+    ] = False
     rule_seed: Annotated[
         int,
         Setting(

@@ -13,7 +13,7 @@ import numpy as np
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError, command
-from workbench.science.comparing.score_intervals import PLAIN, Resampling
+from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from workbench.propositions import tree_checks as checks
 from workbench.propositions.errors import (
@@ -64,7 +64,9 @@ class Tree:
         for proposition in propositions:
             if proposition.id in nodes:
                 raise DuplicateId(f"{proposition.id} is in the tree twice")
-            checks.check_statement(proposition.id, proposition.statement)
+            statement = checks.check_statement(proposition.id, proposition.statement)
+            if not proposition.statement.isprintable():
+                proposition = replace(proposition, statement=statement)
             if len(proposition.children) > 1:
                 # Whatever order rows come in, ids() must be in natural order: in_order's two ways give the same only then.
                 ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))
@@ -342,7 +344,13 @@ class Tree:
         return Tree([*others, top, *rest])
 
     def annotate(
-        self, node: NodeId, *, analysis: str = "", resolves_by: str = "", reference_class: str = ""
+        self,
+        node: NodeId,
+        *,
+        analysis: str = "",
+        resolves_by: str = "",
+        reference_class: str = "",
+        combine: Literal["", "all", "any"] = "",
     ) -> Tree:
         """The tree with the analyzer's words on a node; what is empty stays as it was."""
         old = self[node]
@@ -352,6 +360,7 @@ class Tree:
                 analysis=analysis or old.analysis,
                 resolves_by=resolves_by or old.resolves_by,
                 reference_class=reference_class or old.reference_class,
+                combine=combine or old.combine,
             )
         )
 

@@ -19,7 +19,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import root_base_rate, root_prior
 
 if TYPE_CHECKING:
     from workbench.audit.badges import Badge
@@ -67,6 +67,11 @@ class RunView:
     def base_rate(self) -> float | None:
         """The root's base rate known at the cutoff, where its grounding reports one; else None."""
         return root_base_rate(self.tree)
+
+    @property
+    def prior(self) -> dict[str, Any] | None:
+        """What was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), where the run asked; else None."""
+        return root_prior(self.tree)
 
     @property
     def home(self) -> Path:
@@ -171,6 +176,7 @@ class RunView:
                 "key_factor": root.belief.key_factor if root.belief else None,
             },
             "base_rate": self.base_rate,
+            "prior": self.prior,
             "record": self.record(),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
             "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],

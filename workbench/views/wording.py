@@ -174,6 +174,11 @@ def run_lines(
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
         lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    if (prior := view.prior) is not None:
+        root, p = view.tree.root.p, float(prior["prior"])
+        gap = "" if root is None else f" ({point_change(p, root)} from it)"
+        cases = f": {printable(str(prior['cases']))}" if prior["cases"] else ""
+        lines.append(f"before its drivers were seen: {percent(p)}{gap}{cases}")
     if record is not None:
         lines.append(record_line(record))
     return [*lines, *annotation_lines(view)]
@@ -239,6 +244,9 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
     parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
     parts += [f"open: {', '.join(left)}"] if left else []
+    if row["mended"]:
+        what = "a record" if row["mended"] == 1 else f"{row['mended']} records"
+        parts.append(f"covers {what} as written, which screens show without control characters")
     parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event
     later = dict.fromkeys(kind.partition(".")[0] for kind in row["later"])

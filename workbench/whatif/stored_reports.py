@@ -1,6 +1,7 @@
 """The records for programs in a report, lines that are one JSON object: the base rate in one of them, and the text without them."""
 
 import json
+from typing import Any
 
 import orjson
 
@@ -30,6 +31,20 @@ def report_base_rate(proposition: Proposition) -> float | None:
                 continue
             if isinstance(value, int | float) and 0 <= value <= 1:
                 return float(value)
+    return None
+
+
+def root_prior(tree: Tree) -> dict[str, Any] | None:
+    """Return what was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), else None.
+
+    It is the last line of the root's report that is a record of this form (``agents.synthesizers.root_prior``).
+    """
+    belief = tree.root.belief
+    for line in reversed((belief.report if belief else "").splitlines()):
+        if line.startswith('{"prior": ') and _is_object(line):
+            record = json.loads(line)
+            if isinstance(record["prior"], int | float) and 0 <= record["prior"] <= 1:
+                return {name: record.get(name) for name in ("prior", "n", "cases")}
     return None
 
 

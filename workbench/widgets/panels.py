@@ -30,6 +30,7 @@ from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
@@ -191,7 +192,7 @@ def header(
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
             ("Data", " ".join(no_data_words(document.get("findings") or ()))),
-            ("Checks", " ".join(_other_findings(document.get("findings") or ()))),
+            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -217,7 +218,7 @@ def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
     return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
 
 
-def _other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
+def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
     """Return what else checks found: conclusions, statements, weights."""
     return finding_lines([row for row in findings if row["check"] != DATA_READ])
 
@@ -474,6 +475,11 @@ def model_calls(document: Mapping[str, Any]) -> str:
         calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
         lost=[unanswered_line(row) for row in document["unanswered"]],
     )
+
+
+def exam_panel(document: Mapping[str, Any]) -> str:
+    """Return a model's exam (``workbench models exam``) as HTML: its sentence and its numbers."""
+    return rendered("model_exam", sentence=document["sentence"], lines=exam_lines(document))
 
 
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:

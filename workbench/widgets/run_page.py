@@ -330,7 +330,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """What a reader has to keep in mind about the answer, most serious first."""
         document = self.document
         lines = [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
-        lines += panels.no_data_words(document.get("findings") or ())
+        rows = document.get("findings") or ()
+        lines += [*panels.no_data_words(rows), *panels.other_findings(rows)]
         if self._band is None and self.run.tree.root.p is not None:
             lines.append(f"No band: {self._no_band or 'one forecast per driver'}.")
         return [line for line in lines if line]

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -22,7 +22,8 @@ LONGEST_STATEMENT = 400  # characters; a statement stands in every later prompt 
 class Expansion:
     """Children to put below one parent, the note on how they bear on it, and each one's polarity.
 
-    ``resolves_by`` and ``reference_class`` say of a child what settles it and which cases are comparable, where the reply does.
+    ``resolves_by`` and ``reference_class`` say of a child what settles it and which cases are comparable, where the reply does; ``combine``
+    says of the group whether all of it is needed, or any suffices.
     """
 
     parent: NodeId
@@ -31,6 +32,7 @@ class Expansion:
     causality: str
     resolves_by: Mapping[NodeId, str] = field(default_factory=dict)
     reference_class: Mapping[NodeId, str] = field(default_factory=dict)
+    combine: Literal["", "all", "any"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +61,7 @@ class _GroupShape(ReplyShape):
     children: dict[str, str | _ChildShape] | list[_ChildShape] = Field(min_length=1)
     causality: str = ""
     polarity: dict[str, str] = Field(default_factory=dict)
+    combine: str | None = None
 
 
 def parse_analysis(text: str, *, require_polarity: bool = True) -> AnalysisReply:
@@ -181,7 +184,16 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
         causality=causality,
         resolves_by=_said(named, "resolves_by"),
         reference_class=_said(named, "reference_class"),
+        combine=_combination(shape.combine or ""),
     )
+
+
+def _combination(word: str) -> Literal["", "all", "any"]:
+    """How the children of a group work together; what is no such word is additive, which is what nothing said means."""
+    plain = re.sub(r"[^a-z]+", " ", word.lower()).split()
+    if plain[:1] in (["all"], ["and"], ["conjunction"]):
+        return "all"
+    return "any" if plain[:1] in (["any"], ["or"], ["either"]) else ""
 
 
 def _shape_fault(statement: str) -> str:

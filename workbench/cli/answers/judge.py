@@ -1,12 +1,12 @@
 """``judge``, ``leaks``, ``grounders`` and ``redteam``: what other models and the records say of a finished run."""
 
 import asyncio
-import csv
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv_rows, read_text
 from workbench.agents.judges import DIMENSIONS
 from workbench.annotations.case_against import price_of_case, red_team, with_model
 from workbench.annotations.entries import keep_case
@@ -273,10 +273,9 @@ def grounders(
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
     """Return a person's scores by leaf from a CSV file; raises ``UsageError`` that names the line."""
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"--against {path}: the file cannot be read ({type(error).__name__})") from None
+        rows = parse_csv_rows(read_text(path, most=MOST_TEXT_BYTES), str(path))
+    except InputRefused as error:
+        raise UsageError(f"--against: {error}") from None
     scores: dict[str, dict[str, float]] = {}
     for number, row in enumerate(rows, 2):
         try:
@@ -301,8 +300,8 @@ def _show_memory(document: dict[str, Any], *, as_json: bool) -> None:
         f"{document['late']} of {document['leaves']} drivers hold a later fact of the model's own = {document['rate']:.1%} "
         f"(Wilson {low:.1%} to {high:.1%}"
     )
-    if (drawn := document["bootstrap_over_runs"]) is not None:
-        line += f", drawing runs {drawn[0]:.1%} to {drawn[1]:.1%}"
+    if (drawn := document["over_runs"]) is not None:
+        line += f", over runs {drawn[0]:.1%} to {drawn[1]:.1%}"
     echo(f"{line}); by rule, which sees only what names a day")
     for row in document["sentences"]:
         whose = "own" if row["own"] else "shown to it"
@@ -316,8 +315,8 @@ def _rate_line(kind: str, rate: dict[str, Any]) -> str:
     line = (
         f"{kind}: {rate['leaks']} leaks in {rate['n']} = {rate['rate']:.1%} (Wilson {low:.1%} to {high:.1%}"
     )
-    if rate["bootstrap_over_runs"] is not None:
-        line += f", drawing runs {rate['bootstrap_over_runs'][0]:.1%} to {rate['bootstrap_over_runs'][1]:.1%}"
+    if rate["over_runs"] is not None:
+        line += f", over runs {rate['over_runs'][0]:.1%} to {rate['over_runs'][1]:.1%}"
     return f"{line}); {rate['unsure']} unsure"
 
 
