@@ -1,7 +1,5 @@
 """Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -9,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proxies.input_files import InputRefused, parse_csv
 from workbench.errors import Option, UsageError, command
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
@@ -34,7 +33,10 @@ def read_log(text: str, *, name: str) -> list[Trade]:
     >>> [trade["dollars"] for trade in read_log(",".join(LOG_COLUMNS) + chr(10) + row, name="log.csv")]
     [100.0]
     """
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = parse_csv(text, name)
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
     if not rows or tuple(rows[0]) != LOG_COLUMNS:
         raise UsageError(
             f"{name} is no paper-trade log of ",
