@@ -60,7 +60,7 @@ def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
                     "before": before.tree[old].p,
                     "after": after.tree[new].p,
                     "total": shares.get(new, 0.0),
-                    "spread": _spread(after, new),
+                    "spread": _trial_spread(after, new),
                 }
                 for old, new in pairs
             },
@@ -129,7 +129,7 @@ def _averages(names: Sequence[str], value: _MixedRoot) -> dict[str, float]:
     }
 
 
-def _spread(run: RunView, node: NodeId) -> float | None:
+def _trial_spread(run: RunView, node: NodeId) -> float | None:
     values = [trial.belief.p for trial in run.state.trials_of(node) if trial.belief is not None]
     if len(values) < 2:
         return None
