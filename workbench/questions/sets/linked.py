@@ -233,11 +233,11 @@ def _least_assuming(yes: FloatArray, holds: FloatArray, worlds: FloatArray) -> F
     targets = rows @ worlds
     shares = np.zeros(len(rows))
 
-    def fitted(at: FloatArray) -> tuple[FloatArray, float]:
-        heights = at @ rows
+    def fitted(multipliers: FloatArray) -> tuple[FloatArray, float]:
+        heights = multipliers @ rows
         top = heights.max()
         weights = np.exp(heights - top)
-        return weights / weights.sum(), float(np.log(weights.sum()) + top - at @ targets)
+        return weights / weights.sum(), float(np.log(weights.sum()) + top - multipliers @ targets)
 
     weights, loss = fitted(shares)
     # A world whose chance is to be 0 loses a power of e a step: 60 are enough, and 20 where there is none.
