@@ -17,7 +17,9 @@ def doctor(
     live: Annotated[
         bool,
         typer.Option(
-            "--live", help="Also ask every source for one example, with your keys: one call of each plan."
+            "--live",
+            help="Also ask every source for one example, with your keys: one call of each plan.",
+            hidden=True,
         ),
     ] = False,
     check: Annotated[

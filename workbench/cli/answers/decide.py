@@ -97,7 +97,9 @@ def decide(
     ] = None,
     forecasts: Annotated[
         Path | None,
-        typer.Option("--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet."),
+        typer.Option(
+            "--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet.", hidden=True
+        ),
     ] = None,
     method: Annotated[str, typer.Option("--method", help="Whose forecasts.", hidden=True)] = "",
     pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)] = "logit-mean",

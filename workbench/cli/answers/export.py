@@ -140,7 +140,9 @@ def export(
     ] = None,
     with_transcript: Annotated[
         bool,
-        typer.Option("--transcript", help="For a note: every model call in an appendix (`transcript`)."),
+        typer.Option(
+            "--transcript", help="For a note: every model call in an appendix (`transcript`).", hidden=True
+        ),
     ] = False,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""
