@@ -205,7 +205,9 @@ class Engine:
         brief = Brief(
             context=state.settings.context.as_of(state.parsed_cutoff()),
             overview=guide.overview,
-            asks_critic="critic" in state.settings.models or state.settings.agent.tree_critic,
+            # the analyst that ships with the workbench has no answer for a critic
+            asks_critic="critic" in state.settings.models
+            or (state.settings.agent.tree_critic and not state.settings.stays_here),
             combines=state.settings.agent.combine_per_node and getattr(agents.synthesizer, "per_node", False),
         )
         if state.stopped is not None or state.seq > state.started_seq:
