@@ -16,7 +16,7 @@ from tests.fakes.leaf import make_leaf_task
 from tests.fakes.openai_server import PLAN, OpenAIServer, Policy, understand
 from tests.fakes.provider_rules import body_of
 from tests.fakes.sandbox import FakeSession, printed, raised
-from workbench.agents.base import Grounding, GroundingFailure
+from workbench.agents.base import FRAMINGS, Grounding, GroundingFailure
 from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.models.base import ModelReply, ModelRequest, NodeRef, ToolCall
 from workbench.propositions import Tree
@@ -220,6 +220,7 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "proof": ("conclude", "P1.2"),
         "proof_at_the_step_limit": ("conclude", "P1.2"),
         "proof_with_mishaps": ("conclude", "P1.2"),
+        **{f"proof_{framing}": ("conclude", "P1.2") for framing in FRAMINGS},
         "linear": ("linear", "P1"),
         "second_look": ("linear", "P1"),
         "vanilla": ("vanilla", "P1"),

@@ -125,7 +125,7 @@ async def test_bounds_are_settings() -> None:
         "linear", linear(wide, 0.6), abs_intercept_max=0.2, stated_p_tolerance=0.1
     )
     assert belief.p == pytest.approx(0.55)
-    assert "It is small: at most 0.2," in calls[0].last_user
+    assert "from 0 to 0.2, and 0 unless" in calls[0].last_user
     assert "differs by more than 0.1 from" in calls[0].last_user
 
 
@@ -270,4 +270,4 @@ async def test_noisy_or_computes_the_value_and_follows_the_polarities() -> None:
     reasons = [call.last_user.splitlines()[0] for call in calls[1:]]
     assert "P1.2 is stated as Negative but stands as a cause" in reasons[0]
     assert "no coefficient for P1.2" in reasons[1]
-    assert reasons[2] == "This is how your numbers were read:"
+    assert reasons[2] == "Your numbers were read as"

@@ -73,8 +73,17 @@ def test_every_role_is_forecast_at_its_own_price() -> None:
     assert mixed.cost_usd is not None and dear.cost_usd is not None and cheap.cost_usd is not None
     assert abs(mixed.cost_usd - (dear.cost_usd + cheap.cost_usd)) < 1e-12
     assert mixed.input_tokens == dear.input_tokens + cheap.input_tokens
-    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 11,000) at $10, 2 x (6 x 900 + 0.7 x 500 + 700) at $40, 6,000 at $1, 700 at $4.
-    assert abs(mixed.cost_usd - (117_200 * 1e-5 + 12_900 * 4e-5 + 0.006 + 0.0028)) < 1e-9
+    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 11,000) at $10, 2 x 7.7 replies of 1,000 at $40, 6,000 at $1, 1,000 at $4.
+    assert abs(mixed.cost_usd - (117_200 * 1e-5 + 15_400 * 4e-5 + 0.006 + 0.004)) < 1e-9
+    # With a price of its own for what comes out of the cache, 85 % of a leaf's input has that price.
+    cached = forecast_cost("openai/x", leaves=2, inner=0, prices={"openai/x": [10.0, 40.0, 1.0]})
+    assert cached.cost_usd is not None
+    assert abs(cached.cost_usd - (117_200 * (0.15e-5 + 0.85e-6) + 15_400 * 4e-5)) < 1e-9
+    # Replies of half the length, and the calls of a grounder whose definition says how many they are.
+    short = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, reply_tokens=500)
+    assert short.output_tokens == 7_700
+    once = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, grounder="belief", calls_per_leaf=1)
+    assert (once.model_calls, once.input_tokens, once.output_tokens) == (2, 19_600, 2_000)
     # One price that nobody knows makes the sum unknown; a role that is free leaves the other's price.
     assert forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles=roles).cost_usd is None
     free = forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles={"grounder": "offline/analyst"})

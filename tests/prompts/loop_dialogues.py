@@ -41,6 +41,14 @@ async def merged_belief() -> list[ModelRequest]:
     return [request for request in await belief_loop() if request.stage == "compact"]
 
 
+async def paper_belief() -> list[ModelRequest]:
+    """A belief that begins at one half, as in paper B's arms of a study."""
+    answer = {"probability": 0.6, "reasoning": "r", "key_factor": "k", **believing(0.6)}
+    options = {"start": "even", "errors": None, "tools": ["search"]}
+    script = {"act": [calls(("search", {"words": "minutes", **believing(0.5)})), calls(("submit", answer))]}
+    return await _asked(script, BeliefGrounder(options=options, open_web=lambda task: MemoryWeb()))
+
+
 async def search_to_the_limit() -> list[ModelRequest]:
     """A search that is asked for its answer at the limit of its steps."""
     answer = {"probability": 0.6, "reasoning": "r [S1.1]", "key_factor": "k"}

@@ -6,6 +6,7 @@ After a wanted change raise the ``version`` of the prompt file and run once with
 import json
 import os
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from tests.fakes.sandbox import printed, raised
 from tests.prompts import loop_dialogues
 from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
-from workbench.agents.base import AgentSettings, Brief
+from workbench.agents.base import FRAMINGS, AgentSettings, Brief, Grounding
 from workbench.agents.context_maker import ContextMaker
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
@@ -56,6 +57,11 @@ def shown(request: ModelRequest) -> str:
         calls = "".join(f"\n[calls {call.name} {json.dumps(call.arguments)}]" for call in turn.tool_calls)
         parts.append(f"===== {turn.role}{pictures} =====\n{turn.content}{calls}\n")
     return "\n".join(parts)
+
+
+def block_of(reply: str) -> str:
+    """A reply without what stands before its block."""
+    return reply[reply.index("```json") :]
 
 
 async def analysis() -> ScriptedAsker:
@@ -116,6 +122,23 @@ async def long_proof() -> ScriptedAsker:
     ask = ScriptedAsker(cells(("python", "closes[-1]")), conclusion(0.6, "P1.2"))
     await NotebookGrounder().ground(leaf_task(ask, fake_session(printed("2718.37")), max_proof_steps=1))
     return ask
+
+
+def framed(framing: str) -> Callable[[], Awaitable[ScriptedAsker]]:
+    """A proof as one of several trials, whose conclusion comes once with a slip and then as a block alone."""
+
+    async def run() -> ScriptedAsker:
+        ask = ScriptedAsker(
+            cells(("python", "closes[-1]")),
+            conclusion(0.6, "P1.2").replace("0.6", "6.0"),
+            block_of(conclusion(0.6, "P1.2")),
+        )
+        task = leaf_task(ask, fake_session(printed("2718.37")), max_proof_steps=1)
+        grounding = await NotebookGrounder().ground(replace(task, framing=framing))
+        assert isinstance(grounding, Grounding) and grounding.belief.report.startswith("Report on")
+        return ask
+
+    return run
 
 
 def synthesis(agent: type[synthesizers.RuleSynthesizer]) -> Callable[[], Awaitable[ScriptedAsker]]:
@@ -231,6 +254,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "proof": proof,
     "proof_at_the_step_limit": long_proof,
     "proof_with_mishaps": proof_with_mishaps,
+    **{f"proof_{framing}": framed(framing) for framing in FRAMINGS},
     "linear": synthesis(synthesizers.LinearSynthesizer),
     "routing": routing,
     "judge": asked_about_finished_work(
@@ -262,6 +286,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
 LOOPS: dict[str, Callable[[], Awaitable[list[ModelRequest]]]] = {
     "belief_loop": loop_dialogues.belief_loop,
     "merged_belief": loop_dialogues.merged_belief,
+    "paper_belief": loop_dialogues.paper_belief,
     "search_to_the_limit": loop_dialogues.search_to_the_limit,
     "research_lead": loop_dialogues.research_lead,
     "research_part": loop_dialogues.research_part,

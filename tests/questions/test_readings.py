@@ -119,6 +119,17 @@ def test_what_the_grammar_accepts_is_the_same_claim() -> None:
         assert best is not None and best.claim == claim and best.statement == claim.statement, text
 
 
+def test_what_the_grammar_accepted_before_there_were_readings_is_the_same_claim() -> None:
+    """Law: runs without a stored reading resolve by the claim of their time (every statement that commit 2ca7749 accepts in its own files, and claims made of those)."""
+    lines = (verdicts.HERE / "accepted.tsv").read_text(encoding="utf-8").splitlines()[1:]
+    assert len(lines) > 500
+    for line in lines:
+        text, _, statement = line.partition("\t")
+        best = read(text, JUNE).best
+        assert read_claim(text).statement == statement, text
+        assert best is not None and best.claim is not None and best.statement == statement, text
+
+
 def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
     """Law: the sentence that is shown is the claim that is treated and stored."""
     for each in (*halves()["own"], *halves()["blind"]):

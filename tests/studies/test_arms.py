@@ -16,9 +16,11 @@ from tests.fakes.openai_server import OpenAIServer, Policy
 from tests.studies.test_study_files import events_file
 from workbench.errors import BudgetStop
 from workbench.store import ModelLedger, Store
+from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.run_arms import RUN_KINDS, run_arm
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
-from workbench.studies.study_file import study_of
+from workbench.studies.study_file import ArmSpec, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_state import load_study
@@ -174,3 +176,20 @@ def test_an_arm_whose_grounder_is_not_installed_says_so(
         return
     with pytest.raises(StudyError, match="needs the grounder 'belief', which is not installed here"):
         study(store, tmp_path, [arm(server, "belief")])
+
+
+@pytest.mark.parametrize(
+    ("kind", "calls"),
+    [("statistical", 0), ("belief-no-tools", 1), ("belief-batch", 2), ("zero-shot", 1), ("belief", 7)],
+)
+def test_an_arm_is_priced_by_what_its_definition_asks(kind: str, calls: int) -> None:
+    spec = ArmSpec(name="a", kind=kind, settings={"model": "openai/x", "prices": {"openai/x": [1.0, 2.0]}})
+    price = run_arm(spec, ArmContext(folder=Path())).price()
+    assert price.calls == calls and (price.usd == 0) == (calls == 0)
+
+
+def test_ablations_of_paper_b_have_its_limits_and_no_stop_of_ours() -> None:
+    for kind in (kind for kind in RUN_KINDS if kind.startswith("belief")):
+        spec = ArmSpec(name="a", kind=kind, settings={"model": "openai/x"})
+        options = run_arm(spec, ArmContext(folder=Path())).base.options["grounder"]
+        assert (options["errors"], options["clamp"], options["start"]) == (None, [0.05, 0.95], "even"), kind

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from workbench.errors import UsageError
 from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES
 from workbench.propositions.edits import RemoveNode
 from workbench.questions.grammar import CAN_DO
+from workbench.sources.own_store import remove_source
 from workbench.store import Store
 from workbench.views.run_view import load_run
 from workbench.widgets import dashboard
@@ -181,3 +183,21 @@ def test_a_run_goes_on_when_its_page_is_closed_and_is_stopped_from_another(page:
     with closing(Store(home)) as store:
         assert not stop_run(store, run_id)
     assert os.path.exists(home / "runs" / run_id / "run.log")
+
+
+def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Path, tmp_path: Path) -> None:
+    (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n2018-03-01,7\n")
+    form = page.new_source
+    form.name.value, form.where.value, form.date.value = "sales", str(tmp_path / "sales.csv"), "month"
+    form.look_at.click()
+    assert form.add.disabled and 'role="alert"' in form.line.value  # no lag is said
+    form.said.value = "10d"
+    form.look_at.click()
+    assert not form.add.disabled and "3 rows, 2018-01-01 to 2018-03-01" in form.line.value
+    assert not (home / "sources" / "sales").exists()
+    form.said.value = "11d"
+    assert form.add.disabled  # what is added is what was shown
+    form.look_at.click()
+    form.add.click()
+    assert "own:sales" in form.line.value and "own/sales/rows" in page.sources.value
+    remove_source(Store(home), "sales", datetime.now(UTC))

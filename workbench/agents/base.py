@@ -44,6 +44,9 @@ class ProofSession(Protocol):
         ...
 
 
+#: Ways of looking at a proposition that trials may be given in turn; each is a prompt, ``framing_NAME``.
+FRAMINGS = ("outside", "no_first", "yes_first")
+
 #: Longest text of a claim's context, in characters: it stands in the requests of every leaf.
 MAX_CONTEXT = 6000
 
@@ -281,7 +284,7 @@ class AgentSettings:
         str | None,
         Setting(
             panel="Model",
-            text="How hard a reasoning model thinks: low, medium, high, or what it takes.",
+            text="How hard a reasoning model thinks: low, medium, high, or what it takes; auto is medium where the model is known to reason.",
             option="--effort",
             resume=True,
         ),
@@ -364,6 +367,8 @@ class LeafTask:
         What the analyzer proposed for this leaf: what settles it, which cases are comparable. A proposal, not a fact.
     gave_up : sequence of (step, retry)
         Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
+    framing : str
+        How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
     verdicts : Verdicts or None
         What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     """
@@ -379,6 +384,7 @@ class LeafTask:
     resolves_by: str = ""
     reference_class: str = ""
     gave_up: Sequence[tuple[int, int]] = ()
+    framing: str = ""
     verdicts: Verdicts | None = None
 
 

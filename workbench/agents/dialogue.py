@@ -29,6 +29,7 @@ from workbench.agents.errors import (
     ReplyTruncated,
     RetryWorthwhile,
 )
+from workbench.agents.replies.reply_prose import continued, prose_before, with_prose
 from workbench.errors import Option, sentence
 from workbench.models.base import (
     Asker,
@@ -87,6 +88,7 @@ class _Exchange:
     schema: ReplySchema | None
     choice: str
     whole: bool = False
+    keeps_prose: bool = False
     retry: int = 0
     faults: int = 0
     interrupts: int = 0
@@ -141,6 +143,7 @@ class Dialogue:
         self._ask = ask
         #: Fills a prompt of the run that the dialogue belongs to.
         self.render: Callable[..., Prompt] = prompts_of(ask).render
+        self._has = prompts_of(ask).has
         self._settings = settings
         self._tools = tools
         self._extra_share = extra_share
@@ -151,6 +154,8 @@ class Dialogue:
         self._window: int | None = None
         self._without_schema = False
         self._with_free_choice = False
+        # What the last reply said in front of its block, for one that is asked for the block alone.
+        self._prose = ""
         # Short forms of long user turns, by their position; taken when room is needed.
         self._short: dict[int, str] = {}
         self._answered: set[str] = set()
@@ -169,6 +174,7 @@ class Dialogue:
         schema: ReplySchema | None = None,
         choice: str = "auto",
         whole: bool = False,
+        keeps_prose: bool = False,
     ) -> T:
         """Ask, and ask again until ``parse`` accepts the reply; return what it made of it.
 
@@ -189,6 +195,9 @@ class Dialogue:
             "none" where the dialogue ends here: tools stay on offer, since a provider's cache begins with them, but are not answered.
         whole : bool
             Whether a reply that is cut off is asked for anew instead of continued, because evidence reads it again from one record.
+        keeps_prose : bool
+            Whether a second reply may be the block alone: ``parse`` then reads it behind the prose of the reply before, also of the
+            exchange before (`with_prose`).
 
         Raises
         ------
@@ -211,6 +220,7 @@ class Dialogue:
             schema=schema,
             choice=choice,
             whole=whole,
+            keeps_prose=keeps_prose and self._has("retry_block"),
             retry=self._first_retry.get(self._step, 0),
             max_tokens=self._settings.max_tokens,
         )
@@ -301,6 +311,9 @@ class Dialogue:
             try:
                 text = self._text_of(reply, state)
                 if text is not None:
+                    if state.keeps_prose:
+                        text = with_prose(self._prose, text)
+                        self._prose = prose_before(text) or self._prose
                     value = parse(text)
                     self._step += 1
                     self._usable += 1
@@ -316,7 +329,7 @@ class Dialogue:
                     return cast(T, worth.value)
                 state.faults += 1
                 state.partial = None
-                criticism = self._said("retry", state, reason=_sentence(worth.reason))
+                criticism = self._said(self._correction(state), state, reason=_sentence(worth.reason))
                 self.messages.append(Message(role="user", content=criticism))
                 state.retry += 1
             except MalformedReply as malformed:
@@ -487,7 +500,7 @@ class Dialogue:
             return f"{reply.text}\n{cells}"
         if state.partial is None:
             return reply.text
-        return _joined(state.partial, reply.text)
+        return continued(state.partial, reply.text)
 
     def _serve(self, reply: ModelReply, *, left: int, closed: bool) -> None:
         # Every call gets its answer, even if the reply is refused below: providers take no dialogue with an open tool call.
@@ -531,11 +544,15 @@ class Dialogue:
         state.repeats = state.repeats + 1 if same else 0
         if state.repeats > 1:
             raise AgentGaveUp(state.stage, f"{malformed.reason} (the same reply three times)")
-        name = "again_same" if same else "retry"
+        name = "again_same" if same else self._correction(state)
         self.messages.append(
             Message(role="user", content=self._said(name, state, reason=_sentence(malformed.reason)))
         )
         state.retry += 1
+
+    def _correction(self, state: _Exchange) -> str:
+        """Which prompt asks for a corrected reply: the block alone where the prose in front of it is kept."""
+        return "retry_block" if state.keeps_prose and self._prose else "retry"
 
     def _said(self, name: str, state: _Exchange, **more: str) -> str:
         return self.render(
@@ -554,13 +571,6 @@ class Dialogue:
             raise cause
         state.faults += 1
         self._extra += 1
-
-
-def _joined(partial: str, rest: str) -> str:
-    """A reply and its continuation; a model that began anew instead of going on is taken at its second word."""
-    rest = without_thoughts(rest)
-    opening = partial.strip()[:40]
-    return rest if len(opening) >= 20 and rest.strip().startswith(opening) else partial + rest.lstrip("\n")
 
 
 def _said_in(reply: ModelReply) -> str:

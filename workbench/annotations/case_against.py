@@ -1,5 +1,6 @@
 """The strongest case against a run's answer and its effect as a what-if. The run itself is not changed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -112,8 +113,19 @@ def critic_model(state: RunState) -> str:
     return state.settings.models.get("critic", state.settings.model)
 
 
-def with_model(state: RunState, model: str | None, api_base: str | None) -> RunState:
-    """Return the state with another model in every role, for this question only; as it is where none is named."""
+def with_model(
+    state: RunState,
+    model: str | None,
+    api_base: str | None,
+    prices: Mapping[str, list[float]] | None = None,
+) -> RunState:
+    """Return the state with another model in every role, for this question only; as it is where none is named.
+
+    ``prices`` are what its tokens cost where LiteLLM's list does not say.
+    """
+    if prices:
+        state = state.copy()
+        state.settings = replace(state.settings, prices={**state.settings.prices, **prices})
     if model is None and api_base is None:
         return state
     changed = state.copy()

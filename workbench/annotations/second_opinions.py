@@ -158,15 +158,20 @@ def late_by_rule(text: str, cutoff: Cutoff) -> bool:
 
 
 async def audit_leaks(
-    store: Store, state: RunState, gateway: ModelGateway, judge: str
+    store: Store,
+    state: RunState,
+    gateway: ModelGateway,
+    judge: str,
+    *,
+    kinds: Sequence[str] = ("result", "reasoning"),
 ) -> list[dict[str, Any]]:
-    """Have the judge read every kept text, put the findings on record, and return them.
+    """Have the judge read every kept text of these kinds, put the findings on record, and return them.
 
     A batch without a usable reply counts as unsure: what nobody could read is not clean.
     """
     require_grounded(state)
     cutoff = state.parsed_cutoff()
-    texts = kept_texts(state, ApiLedger(store).rows(state.run_id))
+    texts = [each for each in kept_texts(state, ApiLedger(store).rows(state.run_id)) if each.kind in kinds]
     if not texts:
         raise UsageError(f"run {state.run_id} kept no text: there is nothing to read")
     attempt = _fresh_attempt(store, state)

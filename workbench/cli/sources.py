@@ -25,6 +25,7 @@ from workbench.sources.services import (
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_check import check_source
 from workbench.sources.source_origin import is_query_file, open_source
+from workbench.views.data_documents import preview_lines
 
 NAME_ARGUMENT = typer.Argument(help="The source's name.")
 NAME_OR_FILE = typer.Argument(help="The source's name, or a service's YAML before it is added.")
@@ -151,30 +152,6 @@ def _store_confirmed(new: NewSource, *, yes: bool, as_json: bool) -> None:
     echo(
         f"own:{stored.name}  {stored.rows} {stored.counted}, {stored.first} to {stored.last}  ({stored.path})"
     )
-
-
-def preview_lines(preview: dict[str, Any]) -> list[str]:
-    """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
-    lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
-    lines.append(
-        f"{preview['rows']} {preview['counted']}, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
-    )
-    for seen in preview["cutoffs"]:
-        last = f"the newest is {seen['last']}" + ("" if seen["value"] is None else f" ({seen['value']})")
-        lines.append(
-            f"cutoff {seen['cutoff']}: {seen['rows']} {preview['counted']}{', ' + last if seen['last'] else ''}"
-        )
-    shared = {
-        "none": "nobody but you sees it; no language model",
-        "models": "the language model of your own runs sees it; it goes into no package",
-        "packages": "the language model of your runs sees it, and packages hold what was read of it",
-    }
-    lines += [
-        f"share {preview['share']}: {shared[preview['share']]}",
-        f"residual risk {preview['residual']}",
-        *preview["notes"],
-    ]
-    return lines
 
 
 @source.command("list")

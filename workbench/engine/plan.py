@@ -170,6 +170,7 @@ def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
         prices=state.settings.prices,
         roles=state.settings.models,
         grounder=state.settings.grounder,
+        reply_tokens=state.settings.reply_tokens,
     )
 
 

@@ -5,10 +5,11 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Annotated, Any, Literal, get_args
 
 from proxies.secret_registry import SECRETS
-from workbench.agents.base import AgentSettings, ClaimContext
+from workbench.agents.base import FRAMINGS, AgentSettings, ClaimContext
 from workbench.engine.leaves.aggregation import Aggregation
 from workbench.errors import UsageError
 from workbench.models.base import MODEL_ROLES
+from workbench.models.costs import REPLY_TOKENS
 from workbench.models.model_options import OFFLINE, ONE_TRY, RATES, REPLY_FORMS, ReplyForm
 from workbench.plug_points import (
     ANALYZERS,
@@ -87,7 +88,7 @@ class RunSettings:
         str,
         Setting(
             panel="Tree",
-            text="Named set of defaults: product, analytica-paper, blf-paper, prophet-paper.",
+            text="Named set of defaults: product, best, analytica-paper, blf-paper, prophet-paper.",
             option="--preset",
             in_file="any",
         ),
@@ -114,6 +115,14 @@ class RunSettings:
         int,
         Setting(panel="Drivers", text="Independent forecasts per driver.", option="--trials", in_file="any"),
     ] = 1
+    framings: Annotated[
+        list[str],
+        Setting(
+            panel="Drivers",
+            text="What the trials of a driver are asked to do first, in turn: outside (count comparable cases), no_first, yes_first (argue that side). Empty: all are asked alike.",
+            in_file="no",
+        ),
+    ] = field(default_factory=list)
     concurrency: Annotated[
         int,
         Setting(panel="Model", text="Requests to the model at once.", option="--concurrency", resume=True),
@@ -205,6 +214,14 @@ class RunSettings:
             form="MODEL=IN,OUT[,CACHED]",
         ),
     ] = field(default_factory=dict)
+    reply_tokens: Annotated[
+        int,
+        Setting(
+            panel="Budget",
+            text="Tokens of one reply that the cost forecast counts with; models that think write more.",
+            in_file="any",
+        ),
+    ] = REPLY_TOKENS
     limits: Annotated[
         dict[str, dict[str, float]],
         Setting(
@@ -327,11 +344,15 @@ class RunSettings:
     __pydantic_config__ = STRICT
 
     def __post_init__(self) -> None:
-        for name in ("depth", "trials", "concurrency", "max_proof_retries"):
+        for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
             if getattr(self, name) < 1:
                 raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
+        if unknown_framings := set(self.framings) - set(FRAMINGS):
+            raise UsageError(
+                f"framings are {', '.join(FRAMINGS)}, not {', '.join(sorted(map(str, unknown_framings)))}"
+            )
         if self.agent.max_leaves < 1:
             raise UsageError(f"max-leaves must be at least 1, not {self.agent.max_leaves}")
         for name in (*LIMITS, *(f"leaf_{limit}" for limit in LIMITS), "timeout", "patience", "cell_timeout"):
@@ -474,6 +495,14 @@ CHANGEABLE = {
 #: Preset name -> the values it sets. ``product`` is what the dataclasses say; the papers' values are summarised in docs/papers.md.
 PRESETS: dict[str, dict[str, Any]] = {
     "product": {},
+    # What we would ask for where the number matters more than the bill (docs/decisions/0035): three trials that begin at different
+    # ends, pooled in logit space; the evidence that fits each driver; thought where the model can think.
+    "best": {
+        "trials": 3,
+        "framings": list(FRAMINGS),
+        "grounder": "auto",
+        "agent": {"effort": "auto"},
+    },
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
     "analytica-paper": {
         "trials": 1,
@@ -503,7 +532,16 @@ PRESETS: dict[str, dict[str, Any]] = {
     "blf-paper": {
         "trials": 5,
         "grounder": "belief",
-        "options": {"grounder": {"steps": 10, "seconds": 600.0, "clamp": [0.05, 0.95], "compact_over": 2000}},
+        "options": {
+            "grounder": {
+                "steps": 10,
+                "seconds": 600.0,
+                "errors": None,
+                "start": "even",
+                "clamp": [0.05, 0.95],
+                "compact_over": 2000,
+            }
+        },
         "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
     },
     # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, a rationale of three sentences; no tree,

@@ -49,6 +49,18 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
     return None if listed is None else Price(*listed)
 
 
+def cached_price_of(model: str, prices: Mapping[str, Sequence[float]]) -> float | None:
+    """Return what an input token out of the provider's cache costs: as a person states it, else as LiteLLM lists it, else None."""
+    if model in prices:
+        return Price(*(part / 1e6 for part in prices[model])).cached
+    from workbench.models.providers.litellm_client import load_litellm
+
+    costs = load_litellm().model_cost
+    entry = costs.get(model) or costs.get(model.partition("/")[2]) or {}
+    listed = entry.get("cache_read_input_token_cost")
+    return float(listed) if listed else None
+
+
 def worst_input_tokens(request: ModelRequest) -> int:
     """Return a number of tokens that a request does not exceed, without a tokenizer: half its bytes and some for its frame.
 
@@ -129,19 +141,29 @@ def count_tokens(model: str, text: str) -> int:
     return int(load_litellm().token_counter(model=model, text=text))
 
 
-#: Input and output tokens of one call, by stage.
+#: Tokens of one reply of a model that writes as people do, unless a run says otherwise (``reply_tokens``); a script's are shorter.
+REPLY_TOKENS = 1_000
+#: Input and output tokens of one call, by stage; input as benchmarks.grounders counts it.
 TOKENS: Mapping[str, tuple[int, int]] = {
-    "analyze": (3_000, 900),
-    "step": (7_000, 900),
-    "debug": (8_000, 500),
-    "conclude": (11_000, 700),
-    "synthesis": (6_000, 700),
-    "thought": (1_500, 400),
-    # one move of an agent's loop, as benchmarks.grounders counts them
-    "search": (4_600, 150),
-    "belief": (9_800, 550),
-    "research": (3_200, 150),
+    stage: (tokens, REPLY_TOKENS)
+    for stage, tokens in {
+        "analyze": 3_000,
+        "step": 7_000,
+        "debug": 8_000,
+        "conclude": 11_000,
+        "synthesis": 6_000,
+        "thought": 1_500,
+        # one move of an agent's loop
+        "search": 4_600,
+        "belief": 9_800,
+        "research": 3_200,
+    }.items()
 }
+#: Share of a stage's input that its dialogue has sent before, which a provider that caches reads at its price for that
+#: (benchmarks.tokens: 87 % of a leaf of twelve steps); a question by itself repeats nothing.
+CACHED_SHARE: Mapping[str, float] = dict.fromkeys(
+    ("step", "debug", "conclude", "search", "belief", "research"), 0.85
+)
 #: Calls a leaf takes with a language model: steps, corrections (on average), one conclusion.
 CALLS_PER_LEAF: Mapping[str, float] = {"step": 6.0, "debug": 0.7, "conclude": 1.0}
 #: Calls of a leaf by its grounder, where that is not the notebook.
@@ -181,6 +203,8 @@ def forecast_cost(
     prices: Mapping[str, Sequence[float]] | None = None,
     roles: Mapping[str, str] | None = None,
     grounder: str = "notebook",
+    reply_tokens: int | None = None,
+    calls_per_leaf: float | None = None,
 ) -> CostForecast:
     """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
 
@@ -196,6 +220,10 @@ def forecast_cost(
         Models of single roles: the grounder's and the synthesizer's count here, each with its own price.
     grounder : str
         Which kind grounds the leaves; one that is not known here is taken to ask as often as the notebook grounder.
+    reply_tokens : int, optional
+        Tokens of one reply, `REPLY_TOKENS` unless given.
+    calls_per_leaf : float, optional
+        How often the grounder asks, where its definition says so.
 
     Examples
     --------
@@ -206,6 +234,9 @@ def forecast_cost(
     per_leaf = (
         OFFLINE_CALLS_PER_LEAF if _is_offline(grounding) else CALLS_BY_GROUNDER.get(grounder, CALLS_PER_LEAF)
     )
+    if calls_per_leaf is not None:
+        stage = next(iter(per_leaf)) if grounder in CALLS_BY_GROUNDER else "thought"
+        per_leaf = {stage: calls_per_leaf}
     calls = [(grounding, stage, count * leaves * trials) for stage, count in per_leaf.items()]
     calls.append((combining, "synthesis", float(inner)))
     total = round(sum(count for _, _, count in calls))
@@ -217,17 +248,22 @@ def forecast_cost(
     priced = {name: price_of(name, prices or {}) for name, _, _ in billed}
     cost: float | None = 0.0
     for name, stage, count in billed:
-        price, (tokens_in, tokens_out) = priced[name], TOKENS[stage]
+        price, tokens_in = priced[name], TOKENS[stage][0]
         if price is None or cost is None:
             cost = None
         else:
-            cost += count * (tokens_in * price.input + tokens_out * price.output)
+            share = CACHED_SHARE.get(stage, 0.0)
+            cached = (
+                price.input if (per_cached := cached_price_of(name, prices or {})) is None else per_cached
+            )
+            per_input = (1 - share) * price.input + share * cached
+            cost += count * (tokens_in * per_input + (reply_tokens or REPLY_TOKENS) * price.output)
     groundings = max(1, leaves * trials)
     deviation = math.sqrt(_SHARED_SPREAD**2 + _LEAF_SPREAD**2 / groundings)
     return CostForecast(
         model_calls=total,
         input_tokens=round(sum(count * TOKENS[stage][0] for _, stage, count in billed)),
-        output_tokens=round(sum(count * TOKENS[stage][1] for _, stage, count in billed)),
+        output_tokens=round(sum(count * (reply_tokens or REPLY_TOKENS) for _, _, count in billed)),
         cost_usd=cost,
         spread=math.exp(_TWO_SIDED * deviation),
     )

@@ -211,3 +211,27 @@ async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dic
     return {
         check.source: {name: v for name, v in asdict(check).items() if name != "source"} for check in checks
     }
+
+
+def preview_lines(preview: dict[str, Any]) -> list[str]:
+    """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
+    lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
+    lines.append(
+        f"{preview['rows']} {preview['counted']}, {preview['first']} to {preview['last']}, {preview['frequency']}; {preview['policy']}"
+    )
+    for seen in preview["cutoffs"]:
+        last = f"the newest is {seen['last']}" + ("" if seen["value"] is None else f" ({seen['value']})")
+        lines.append(
+            f"cutoff {seen['cutoff']}: {seen['rows']} {preview['counted']}{', ' + last if seen['last'] else ''}"
+        )
+    shared = {
+        "none": "nobody but you sees it; no language model",
+        "models": "the language model of your own runs sees it; it goes into no package",
+        "packages": "the language model of your runs sees it, and packages hold what was read of it",
+    }
+    lines += [
+        f"share {preview['share']}: {shared[preview['share']]}",
+        f"residual risk {preview['residual']}",
+        *preview["notes"],
+    ]
+    return lines

@@ -45,6 +45,7 @@ from workbench.widgets.live_run import Poller
 from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import rendered
 from workbench.widgets.run_page import Dashboard, dashboard
+from workbench.widgets.source_form import SourceForm
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +163,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.settings.tooltip = f"NAME=VALUE, blanks between several: {', '.join(said)}"
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
+        self.new_source = SourceForm(home, partial(self._read_sources, ""))
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
@@ -206,7 +208,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     "wb-all-runs",
                     beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
                 ),
-                pane("Own series and sources", [self.sources], "wb-own-sources"),
+                pane("Own series and sources", [self.sources, self.new_source], "wb-own-sources"),
             ],
             layout=look(ipywidgets.Layout),
         )

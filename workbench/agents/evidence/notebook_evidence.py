@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from sandbox.record.verify import Verification, compare_proof
 from workbench.agents.errors import MalformedReply
+from workbench.agents.replies.reply_prose import after_earlier
 from workbench.agents.replies.stage_replies import parse_conclusion
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from workbench.agents.evidence.base import ProofContext, Replay
+    from workbench.propositions import Belief
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,23 @@ def _conclusion_fault(proof: ProofContext) -> str | None:
         return str(error)
     if reply is None:
         return "the ledger holds no conclusion"
+    fault = _reply_fault(reply.text, proof.belief)
+    if fault is None:
+        return None
+    # A second reply may have been the block alone, behind the prose of the first.
+    texts = [
+        each.reply.text
+        for each in proof.replies()
+        if each.stage == "conclude" and each.reply.finish == "complete" and not each.reply.tool_calls
+    ]
+    return fault if len(texts) < 2 else _reply_fault(after_earlier(texts), proof.belief) and fault
+
+
+def _reply_fault(text: str, held: Belief) -> str | None:
     try:
-        said = parse_conclusion(reply.text)
+        said = parse_conclusion(text)
     except MalformedReply as error:
         return f"the recorded conclusion cannot be read: {error.reason}"
-    held = proof.belief
     # Equal to the last digit: the log's number was read from this very reply.
     if said.p != held.p:
         return f"the conclusion says {said.p!r}, the log {held.p!r}"

@@ -51,6 +51,8 @@ class BeliefSettings(LoopSettings):
         One step after another; all look-ups in the first step and the answer in the second; the answer at once (App. C.1, J.4).
     belief : bool
         Whether every call states the belief; False is NoBel (App. J.2).
+    start : {"base-rate", "even"}
+        Where the first belief stands: at how often comparable cases came true, or at 0.5 as in the paper (App. J.1).
     clamp : two numbers
         Bounds of what is submitted; the raw value is kept beside it ([0.05, 0.95] in the preset ``blf-paper``).
     dates : list of str
@@ -75,6 +77,7 @@ class BeliefSettings(LoopSettings):
 
     mode: Literal["sequential", "batch", "zero-shot"] = "sequential"
     belief: bool = True
+    start: Literal["base-rate", "even"] = "base-rate"
     clamp: tuple[float, float] = (0.0, 1.0)
     dates: tuple[str, ...] = ()
     crowd: bool = True
@@ -113,6 +116,11 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
     settings_kind = BeliefSettings
     called = "the belief grounder"
 
+    @property
+    def expected_calls(self) -> int | None:
+        """Calls of one grounding where the mode fixes them; None where the model says when it is done."""
+        return _STEPS.get(self.own.mode)
+
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief, or why there is none; model errors pass.
 
@@ -145,7 +153,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
         box = tools.box(names)
         limits = own.limits(task.settings)
         limits = replace(limits, steps=_STEPS.get(own.mode, limits.steps))
-        rules = "loop_rules_belief" if own.belief else "loop_rules_plain"
+        rules = ("loop_rules_belief" + "_even" * (own.start == "even")) if own.belief else "loop_rules_plain"
         plan: LoopPlan[Submission] = LoopPlan(
             stage="act",
             # The zero-shot arm keeps the prompt of the others and has nothing to call (App. J.4).

@@ -46,7 +46,7 @@ class LoopSettings:
     seconds: float | None = 600.0
     tokens: int | None = None
     usd: float | None = None
-    errors: int = 3
+    errors: int | None = 3
     results: int = 10
 
     def limits(self, bounds: AgentSettings | None = None) -> LoopLimits:

@@ -388,6 +388,7 @@ class _Proof:
             captions=shown.captions,
             schema=CONCLUSION,
             choice="none",
+            keeps_prose=True,
         )
 
     def _read_conclusion(self, text: str) -> Conclusion:
@@ -423,13 +424,16 @@ class _Proof:
 
 
 def hints_of(task: LeafTask) -> AsOfText:
-    """What the analyst and the analyzer said of the leaf, as lines before the first step; empty if nothing."""
+    """What the analyst and the analyzer said of the leaf, and how this trial looks at it, as lines before the first step; empty if nothing."""
     proposed = [
         f"Whoever took the claim apart proposed to settle this by: {task.resolves_by}"
         if task.resolves_by
         else "",
         f"Comparable cases, as proposed: {task.reference_class}" if task.reference_class else "",
     ]
+    prompts = prompts_of(task.ask)
+    if task.framing and prompts.has(name := f"framing_{task.framing}"):
+        proposed.append(prompts.render(name).text)
     lines = "\n".join(line for line in proposed if line)
     hints = task.context.followed_by(f"\n{lines}" if task.context.text and lines else lines)
     return hints.followed_by("\n\n") if hints.text else hints

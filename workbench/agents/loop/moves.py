@@ -33,18 +33,18 @@ class LoopLimits:
         Input and output of all its replies.
     usd : float or None
         Counted where the price of a reply is known.
-    errors : int
-        Moves in a row of which no tool call gave anything.
+    errors : int or None
+        Moves in a row of which no tool call gave anything; the papers have no such bound.
     """
 
     steps: int = 10
     seconds: float | None = 600.0
     tokens: int | None = None
     usd: float | None = None
-    errors: int = 3
+    errors: int | None = 3
 
     def __post_init__(self) -> None:
-        if self.steps < 1 or self.errors < 1:
+        if self.steps < 1 or (self.errors is not None and self.errors < 1):
             raise BadSetting("steps and errors of a loop must be at least 1")
         for name in ("seconds", "tokens", "usd"):
             value = getattr(self, name)
@@ -86,7 +86,7 @@ class Spent:
             return f"its {limits.tokens} tokens are used up"
         if limits.usd is not None and self.usd >= limits.usd:
             return f"its {limits.usd:g} US dollars are used up"
-        if self.errors >= limits.errors:
+        if limits.errors is not None and self.errors >= limits.errors:
             return f"{self.errors} steps in a row brought nothing"
         return ""
 

@@ -14,8 +14,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
 from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.reply_prose import clean
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.models.thoughts import without_thoughts
 from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"
@@ -66,12 +66,6 @@ def check_form(shape: type[_S], data: object) -> _S:
             where = first_line(".".join(str(part) for part in fault["loc"]))
             faults.append(f'"{where}": {fault["msg"][0].lower()}{fault["msg"][1:]}')
         raise MalformedReply("; ".join(faults)) from error
-
-
-def clean(text: str) -> str:
-    """Return a reply with plain line ends and without thoughts."""
-    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    return without_thoughts(text)
 
 
 def _kind(data: object) -> str:

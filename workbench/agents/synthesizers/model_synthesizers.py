@@ -167,6 +167,7 @@ class RuleSynthesizer(ABC):
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
                 choice="none",
+                keeps_prose=True,
             )
 
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
@@ -398,7 +399,7 @@ class NoisyOrSynthesizer(RuleSynthesizer):
 
     def instructions(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The rule in words."""
-        return prompts.render("noisy_or_rule").text
+        return prompts.render("noisy_or_rule", tolerance=f"{self.settings.stated_p_tolerance:g}").text
 
     def reply_format(self, node: Proposition, children: Sequence[Proposition], prompts: PromptSet) -> str:
         """The answer, with this node's children sorted into causes and inhibitors."""

@@ -11,11 +11,27 @@ from workbench.agents.judges import DIMENSIONS
 from workbench.annotations.case_against import price_of_case, red_team, with_model
 from workbench.annotations.entries import keep_case
 from workbench.annotations.second_opinions import audit_leaks, require_judge
-from workbench.cli.common import JSON_OPTION, RUN, WANTING, command, confirm, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    API_BASE_OPTION,
+    JSON_OPTION,
+    PRICE_OPTION,
+    RUN,
+    WANTING,
+    command,
+    confirm,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
+from workbench.cli.run.run_options import read_prices
 from workbench.cli.table import show_table
+from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
+from workbench.store import Store
 from workbench.views import check_documents
 from workbench.whatif.run_edits import require_grounded
 
@@ -59,6 +75,8 @@ def judge(
     run: Annotated[str, RUN],
     node: Annotated[list[str] | None, typer.Option(help="This driver only; repeat for more.")] = None,
     model: Annotated[str | None, _MODEL] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
     against: Annotated[
         Path | None,
         typer.Option(
@@ -87,7 +105,7 @@ def judge(
         _show_recall(document, as_json=as_json)
         return
     name = require_judge(state, model, other_family=False)
-    gateway = open_gateway(store, state, judge=name)
+    gateway = _judging(store, state, name, api_base, price)
     document = asyncio.run(
         check_documents.judge(store, state, gateway, model=name, nodes=tuple(node or ()), people=people)
     )
@@ -115,6 +133,37 @@ def judge(
     echo(f"judged by {document['model']} in {document['model_calls']} calls; the run is unchanged")
 
 
+def _judging(
+    store: Store, state: RunState, name: str, api_base: str | None, price: list[str] | None
+) -> ModelGateway:
+    """Open the way to a judge: at the address that is named, at the price that is stated."""
+    state = with_model(state, None if api_base is None else name, api_base, read_prices(price or ()))
+    return open_gateway(store, state, judge=name)
+
+
+def _read_by(
+    store: Store,
+    run_ids: list[str],
+    model: str | None,
+    api_base: str | None,
+    price: list[str] | None,
+    *,
+    kinds: tuple[str, ...] = ("result", "reasoning"),
+) -> None:
+    """Have a second model, if one is named, read what runs kept."""
+    if model is None:
+        if api_base or price:
+            raise UsageError("--api-base and --price are those of --model: name it")
+        return
+    # Every run before the first request: a refusal in the middle would leave some read and some not.
+    states = [load_state(store, run_id) for run_id in run_ids]
+    for state in states:
+        require_judge(state, model, other_family=True)
+    for state in states:
+        gateway = _judging(store, state, model, api_base, price)
+        asyncio.run(audit_leaks(store, state, gateway, model, kinds=kinds))
+
+
 @command
 def leaks(
     runs: Annotated[list[str], typer.Argument(help="Run ids, beginnings of some, or last.")],
@@ -124,11 +173,13 @@ def leaks(
             help="Have this model, of another family than wrote the runs, read them now; without it what is on record."
         ),
     ] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
     memory: Annotated[
         bool,
         typer.Option(
             "--memory",
-            help="Look instead, by rule and without a model, for later facts that the runs' own model wrote and was not shown.",
+            help="Look instead, by rule, for later facts that the runs' own model wrote and was not shown; --model reads its reports too.",
         ),
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
@@ -137,17 +188,12 @@ def leaks(
     store = open_store()
     run_ids = list(dict.fromkeys(store.resolve_run(run) for run in runs))
     if memory:
-        if model is not None:
-            raise UsageError("--memory goes by rule and asks nobody: leave out --model")
+        _read_by(store, run_ids, model, api_base, price, kinds=("reasoning",))
         _show_memory(check_documents.memory(store, run_ids), as_json=as_json)
+        if model is not None and not as_json:
+            echo(_rate_line("reasoning", check_documents.leaks(store, run_ids)["reasoning"]))
         return
-    if model is not None:
-        # Every run before the first request: a refusal in the middle would leave some read and some not.
-        states = [load_state(store, run_id) for run_id in run_ids]
-        for state in states:
-            require_judge(state, model, other_family=True)
-        for state in states:
-            asyncio.run(audit_leaks(store, state, open_gateway(store, state, judge=model), model))
+    _read_by(store, run_ids, model, api_base, price)
     document = check_documents.leaks(store, run_ids)
     if as_json:
         emit_json(document)

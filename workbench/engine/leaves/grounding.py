@@ -109,6 +109,7 @@ async def ground_job(
                 resolves_by=job.resolves_by,
                 reference_class=job.reference_class,
                 gave_up=job.gave_up,
+                framing=job.framing,
                 verdicts=verdicts,
             )
         )

@@ -102,6 +102,12 @@ class GroundJob:
         """Return what may be shown of the claim's background with this leaf."""
         return self.settings.context.as_of(self.parsed_cutoff()).lines(root=self.node == "P0")
 
+    @property
+    def framing(self) -> str:
+        """How this trial is to look at the leaf; "" where the run leaves it free."""
+        framings = self.settings.framings
+        return framings[(self.trial - 1) % len(framings)] if framings else ""
+
     def parsed_cutoff(self) -> Cutoff:
         """Return the knowledge cutoff; ``now`` is the instant at which the run was opened."""
         return Cutoff.parse(

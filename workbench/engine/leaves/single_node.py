@@ -73,6 +73,8 @@ def _price(state: RunState, *, leaves: int, inner: int) -> str:
         inner=inner,
         trials=state.settings.trials,
         prices=state.settings.prices,
+        grounder=state.settings.grounder,
+        reply_tokens=state.settings.reply_tokens,
     )
     few, many = forecast.range_of(forecast.model_calls)
     calls = f"about {forecast.model_calls} calls" + (

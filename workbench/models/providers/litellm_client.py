@@ -236,11 +236,17 @@ class LiteLLMModel:
         return Patience(
             silence=self._retries.timeout,
             total=self._retries.total,
-            reasons=self._api_base is None and (self.abilities.reasons or request.effort is not None),
+            reasons=self._api_base is None and (self.abilities.reasons or self._effort(request) is not None),
             memory=self._streams,
         )
 
     # --- the request -----------------------------------------------------------------------------------------
+
+    def _effort(self, request: ModelRequest) -> str | None:
+        """The effort that is asked for; ``auto`` asks those models alone of which LiteLLM's list says that they reason."""
+        if request.effort != "auto":
+            return request.effort
+        return "medium" if self.abilities.reasons else None
 
     def _arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
         abilities = self.abilities
@@ -258,8 +264,8 @@ class LiteLLMModel:
             wanted["temperature"] = request.temperature
         if request.max_tokens is not None:
             wanted["max_tokens"] = min(request.max_tokens, abilities.max_output or request.max_tokens)
-        if request.effort is not None:
-            wanted["reasoning_effort"] = request.effort
+        if (effort := self._effort(request)) is not None:
+            wanted["reasoning_effort"] = effort
         if request.tools and abilities.calls_tools:
             tools, choice = wire_choice(request, abilities)
             # Anthropic reads the whole dialogue anew when the choice changes: there the prompt alone says it first, and "none", by

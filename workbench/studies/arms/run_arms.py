@@ -13,14 +13,19 @@ import numpy as np
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names, open_grounder
+from workbench.agents.routing import FREE
 from workbench.engine.new_run import Agents
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
-from workbench.models.costs import TOKENS, forecast_cost, price_of
+from workbench.models.costs import forecast_cost
 from workbench.plug_points import GROUNDERS
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec, StudyCell, StudySpec
+
+#: Paper B's agent as the paper bounds it (App. C.2, J.1): steps and time, its clamp, a first belief of one half; no stop of ours
+#: for moves that brought nothing, which would end one ablation at its belief and the other at 0.5.
+PAPER_B: Mapping[str, Any] = {"errors": None, "start": "even", "clamp": [0.05, 0.95]}
 
 #: Kind -> grounder and its settings. Without ``analytica`` the claim itself is the only leaf.
 RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
@@ -34,14 +39,17 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "fot": ("forest-of-thoughts", {}),
     "search": ("search", {}),
     "deep-research": ("deep_research", {}),
-    "belief": ("belief", {}),
+    "belief": ("belief", PAPER_B),
     # Paper B's ablations of the agent: without a belief state, all look-ups at once, without the web, without any tool (J.4), and
     # with a cutoff that hides nothing, which is an upper bound.
-    "belief-nobel": ("belief", {"belief": False}),
-    "belief-batch": ("belief", {"mode": "batch"}),
-    "belief-no-search": ("belief", {"tools": [name for name in ALL_TOOLS if name not in WEB_TOOLS]}),
-    "belief-no-tools": ("belief", {"mode": "zero-shot"}),
-    "belief-clairvoyant": ("belief", {"clairvoyant": True}),
+    "belief-nobel": ("belief", {**PAPER_B, "belief": False}),
+    "belief-batch": ("belief", {**PAPER_B, "mode": "batch"}),
+    "belief-no-search": (
+        "belief",
+        {**PAPER_B, "tools": [name for name in ALL_TOOLS if name not in WEB_TOOLS]},
+    ),
+    "belief-no-tools": ("belief", {**PAPER_B, "mode": "zero-shot"}),
+    "belief-clairvoyant": ("belief", {**PAPER_B, "clairvoyant": True}),
     # Paper P, D.3: several ways of asking; paper B, C.8: a model that reads several answers.
     "prompt-ensemble": ("zero-shot", {"elicit": "ensemble"}),
     "both-directions": ("zero-shot", {"elicit": "both-directions"}),
@@ -95,39 +103,26 @@ class EngineArm:
     def price(self) -> ArmPrice:
         """Calls and dollars of one run, by the averages of `workbench.models.costs`."""
         single = self.base.analyzer == "single"
-        if thinking := self._thinking_calls():
-            return self._thought_price(thinking, single=single)
         leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
+        free = self.base.grounder in FREE
         expected = forecast_cost(
             self.base.model,
-            leaves=leaves,
+            leaves=0 if free else leaves,
             inner=0 if single else max(1, round(leaves * _INNER / _LEAVES)),
             trials=self.base.trials,
             prices=self.base.prices,
+            roles=self.base.models,
+            grounder=self.base.grounder,
+            reply_tokens=self.base.reply_tokens,
+            calls_per_leaf=self._calls_by_definition(),
         )
         return ArmPrice(calls=expected.model_calls, usd=expected.cost_usd)
 
-    def _thinking_calls(self) -> int | None:
+    def _calls_by_definition(self) -> int | None:
         """Calls of one leaf, where the grounder knows them by definition."""
         grounder = open_grounder(self.base.grounder, self.base.agent, self.base.options.get("grounder"))
         calls = getattr(grounder, "expected_calls", None)
         return calls if isinstance(calls, int) else None
-
-    def _thought_price(self, calls: int, *, single: bool) -> ArmPrice:
-        leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
-        stages = {"thought": float(calls * leaves * self.base.trials)}
-        if not single:
-            stages |= {"analyze": 4.0, "synthesis": float(max(1, round(leaves * _INNER / _LEAVES)))}
-        price = price_of(self.base.model, self.base.prices)
-        usd = None
-        if self.base.model.startswith("offline/"):
-            usd = 0.0
-        elif price is not None:
-            usd = sum(
-                n * (TOKENS[stage][0] * price.input + TOKENS[stage][1] * price.output)
-                for stage, n in stages.items()
-            )
-        return ArmPrice(calls=sum(stages.values()), usd=usd)
 
     def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""

@@ -1,0 +1,51 @@
+"""A reply's prose and its block: what stands in front of the block, and how a second reply joins the first."""
+
+import re
+from collections.abc import Sequence
+
+from workbench.models.thoughts import without_thoughts
+
+#: Where the prose in front of a reply's block ends: at its fence, or at the JSON itself.
+_BLOCK = re.compile(r"^[ \t>]*(?:```|~~~|\{)", re.MULTILINE)
+#: A block that brings prose of its own needs none from before.
+_OWN_REPORT = re.compile(r'"report"\s*:\s*"[^"]')
+
+
+def prose_before(text: str) -> str:
+    r"""Return what a reply says in front of its block; "" where it begins with the block, or has none.
+
+    >>> prose_before('It waits.\n\n```json\n{"p_true": 0.6}\n```')
+    'It waits.'
+    """
+    text = clean(text)
+    block = _BLOCK.search(text)
+    return text[: block.start()].strip() if block else ""
+
+
+def with_prose(prose: str, text: str) -> str:
+    """Return a reply behind the prose of an earlier one, where it is a block alone; else as it is."""
+    if not prose or prose_before(text) or not _BLOCK.search(clean(text)) or _OWN_REPORT.search(text):
+        return text
+    return f"{prose}\n\n{clean(text).strip()}"
+
+
+def after_earlier(texts: Sequence[str]) -> str:
+    """Return the last of some replies behind the prose of those before, as a dialogue that keeps it reads it."""
+    prose = text = ""
+    for reply in texts:
+        text = with_prose(prose, reply)
+        prose = prose_before(text) or prose
+    return text
+
+
+def clean(text: str) -> str:
+    """Return a reply with plain line ends and without thoughts."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
+    return without_thoughts(text)
+
+
+def continued(partial: str, rest: str) -> str:
+    """A reply and its continuation; a model that began anew instead of going on is taken at its second word."""
+    rest = without_thoughts(rest)
+    opening = partial.strip()[:40]
+    return rest if len(opening) >= 20 and rest.strip().startswith(opening) else partial + rest.lstrip("\n")
