@@ -135,7 +135,8 @@ class ProxySettings:
             One of its texts does not load.
         """
         own = own_catalogue(self.own_folder, self.reader, self.own_at)
-        return load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own)
+        catalogue = load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own)
+        return catalogue.for_models() if self.reader == "model" else catalogue
 
 
 def _compiled(cache_path: Path | None) -> Path | None:

@@ -20,7 +20,7 @@ from sandbox.limits.disk import DiskWatch
 from sandbox.limits.memory import MemoryWatch, end_children
 from sandbox.limits.usage import ResourceUsage, SessionUsage, cpu_seconds
 from sandbox.record.cell_results import cell_result, exceeded_afterwards
-from sandbox.record.journal import Journal, fold, read_lines, result_to_json
+from sandbox.record.journal import Journal, fold, read_lines, result_to_json, wedging
 from sandbox.record.passive import passive_outputs, passive_text
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import ApiCaller, CellResult, JournalCell, SessionSpec
@@ -34,6 +34,10 @@ _BEGINS_IN = 5.0  # seconds until a kernel says that it took up a cell
 _END_GRACE = 0.5  # seconds for a kernel whose channel ended to end by itself, so that we see how it did
 _GUARD_INTERVAL = 0.5  # seconds between two looks at the disk while no cell runs
 _SESSION_FACTOR = 10  # a session may show and hold so many times what a cell may
+_SILENT = (
+    0.05  # of the seconds of a cell: one that was stopped and took less processor time than that was waiting
+)
+_PROBE_SECONDS = 5.0  # for a kernel to print nothing; it takes a millisecond
 _LARGE = 256 << 10  # bytes of output that are written to the journal in a thread
 _RENDER_AFTER = 1.0  # seconds after a cell, so that a burst of cells is rendered once
 
@@ -81,6 +85,7 @@ class Session:
         self._late: Counter[str] = Counter()
         self._running: CellRun | None = None
         self._usage = SessionUsage()
+        self._silent: str | None = None  # the last cell, where it was stopped and had taken no processor time
 
     async def start(self) -> None:
         """Start the kernel; a journal that exists already is taken up where it ended. `Sandbox.open` calls it once.
@@ -166,6 +171,7 @@ class Session:
             self.cells = [*earlier, cell]
             result, usage = await self._run(cell, index)
             self._usage.record(cell.id, usage)
+            result = replace(result, wedged=await self._wedging_cell(result, usage))
             cut: dict[str, Any] = {"usage": asdict(usage)}
             if self._cut:
                 cut["rest"] = self._cut
@@ -180,6 +186,8 @@ class Session:
             wire = self._wire
             if result.status == "died":
                 await self._stop_kernel()
+            if result.wedged is not None:
+                await self._start_kernel("wedged")
             # raised only now: whatever the caller does with it, the journal has the cell
             if wire is not None and wire.failure is not None:
                 failure, wire.failure = wire.failure, None
@@ -322,7 +330,7 @@ class Session:
             if cell.kind != "code":
                 continue
             index += 1
-            if not _runs_again(cell):
+            if not _runs_again(cell) or cell.id in wedging(self.cells):
                 continue
             result, _ = await self._run(cell, index, repeats=self._usage.of(cell.id).calls)
             self._journal.append("replayed", id=cell.id, status=result.status)
@@ -437,6 +445,30 @@ class Session:
         )
         result = cell_result(cell.id, run, code, limit or calls.limit, duration, calls.count, calls.hashes)
         return result, usage
+
+    async def _wedging_cell(self, result: CellResult, usage: ResourceUsage) -> str | None:
+        """Return the cell after which the kernel answers nothing any more; asked at the second silent time-out in a row.
+
+        A cell that only waits is silent too, so the kernel is asked to print nothing first: one without its stdout, or with a lock
+        that nobody opens, does not come back from that.
+        """
+        silent = result.status == "timeout" and usage.cpu_seconds < _SILENT * self.spec.limits.cell_seconds
+        before, self._silent = self._silent, result.cell_id if silent else None
+        client = self._client
+        if not silent or before is None or client is None:
+            return None
+        probe = client.start("print(end='')", max_shown=0, silent=True)
+        try:
+            await asyncio.wait_for(client.finish(probe), min(_PROBE_SECONDS, self.spec.limits.cell_seconds))
+        except TimeoutError:
+            pass
+        else:
+            return None
+        self._silent = None
+        place = next(number for number, cell in enumerate(self.cells) if cell.id == before)
+        ran = [cell.id for cell in self.cells[:place] if _runs_again(cell)]
+        # without a cell before them it is the first of the two that took what the kernel works with
+        return ran[-1] if ran else before
 
     async def _relieve(self, watch: MemoryWatch | DiskWatch) -> bool:
         """Kill what the cells started; return whether the kernel by itself then stays within the watch's limit."""

@@ -125,6 +125,8 @@ class CellResult:
     limit : which of `Limits` was hit (``cell_seconds``, ``api_calls``, ...), ``memory`` for memory_mb,
         ``disk`` for disk_mb and files, or None
     api_hashes : content hashes of the answers this cell received, in order
+    wedged : id of the cell after which the kernel no longer answered, where this time-out was the second in a row that took no
+        processor time: a fresh kernel has run the cells again, without that one
     replaced : names that the kernel gives to cells (``CALL_API``, ``CALL_API.frame``, ...) and that this one replaced or
         deleted; they were put back. Advice: a hostile cell can keep it from being seen.
     """
@@ -138,6 +140,7 @@ class CellResult:
     limit: str | None = None
     api_hashes: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    wedged: str | None = None
 
     def text(self, limit: int = 6000) -> str:
         """Everything a language model can read of the outputs, at most `limit` characters (head and tail are kept)."""
@@ -189,6 +192,10 @@ class JournalCell:
         if self.result is not None and self.result.replaced:
             names = ", ".join(self.result.replaced)
             sentences.append(f"It replaced or deleted {names} of the kernel, which was put back.")
+        if self.result is not None and self.result.wedged is not None:
+            sentences.append(
+                f"The kernel answered nothing any more after {self.result.wedged}; it was started anew without that cell."
+            )
         if self.late:
             sentences.append(f"Threads showed {self.late} characters after it had ended; they were dropped.")
         return tuple(sentences)

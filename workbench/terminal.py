@@ -4,7 +4,10 @@ A statement, a model's words and a stranger's file may hold sequences that move 
 or turn the direction of writing around. Every line that the command line prints passes `printable` first.
 """
 
+import codecs
 import re
+from collections.abc import Iterable
+from typing import Any
 
 from proxies.remedies import option_text
 
@@ -65,6 +68,50 @@ def json_printable(text: str) -> str:
     if text.replace("\n", "").isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else _escape_sequence(char) for char in text)
+
+
+#: What stands for the signs of our own screens where a terminal's encoding has none for them.
+_STAND_INS = str.maketrans(
+    {
+        **dict.fromkeys("│┃", "|"), **dict.fromkeys("├└┌┬┴┼┐┘╭╮╰╯", "+"), **dict.fromkeys("─━–—−•·", "-"),
+        **dict.fromkeys("░▒▓█", "#"), "×": "x", "…": "...", "≤": "<=", "≥": ">=", "→": "->",
+        **dict.fromkeys("‘’", "'"), **dict.fromkeys("“”", '"'),
+    }
+)  # fmt: skip
+_STAND_IN = "workbench-stand-in"
+
+
+def _stand_in(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    text = error.object[error.start : error.end].translate(_STAND_INS)
+    # A letter of a name that has no stand-in is written as its number, as in Python's own text.
+    return "".join(char if char.isascii() else _escape_sequence(char) for char in text), error.end
+
+
+codecs.register_error(_STAND_IN, _stand_in)
+
+
+def write_what_can_be_written(streams: Iterable[Any]) -> None:
+    """Have streams put a plain sign for each that their encoding lacks (``PYTHONIOENCODING=ascii``), instead of failing.
+
+    A command fails where it prints what was paid for, otherwise.
+    """
+    for stream in streams:
+        if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
+            reconfigure(errors=_STAND_IN)
+
+
+def json_for(text: str, encoding: str | None) -> str:
+    r"""Return a JSON document in characters that an encoding has: the others as ``\uXXXX``, the same values.
+
+    >>> json_for('{"a": "–"}', "ascii"), json_for('{"a": "–"}', "utf-8")
+    ('{"a": "\\u2013"}', '{"a": "–"}')
+    """
+    try:
+        text.encode(encoding or "utf-8")
+    except UnicodeEncodeError:
+        return "".join(char if char.isascii() else _escape_sequence(char) for char in text)
+    return text
 
 
 def _is_wide_space(char: str) -> bool:

@@ -49,6 +49,7 @@ class SourceInfo:
     limits: EndpointLimits
     agent: str
     none: tuple[NoneReply, ...]
+    share: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,6 +124,17 @@ class Catalogue:
                 tails[name].append(path)
         self._short = {**tails, **upstream}
         self._sources = tuple({e.source.name: e.source for e in self._by_path.values()}.values())
+
+    def for_models(self) -> "Catalogue":
+        """Return it as a language model may see it: without the services that their owner shares with nobody."""
+        hidden = [item for item in self if item.source.share == "none"]
+        if not hidden:
+            return self
+        reasons = {
+            item.path: f"{item.path} is withheld: {item.source.name} says share: none, so no language model may see it"
+            for item in hidden
+        }
+        return Catalogue((item for item in self if item.path not in reasons), {**self._withheld, **reasons})
 
     def __len__(self) -> int:
         return len(self._by_path)
@@ -300,6 +312,7 @@ def load_sources(
             limits=row.limits,
             agent=row.agent,
             none=row.none,
+            share=row.share,
         )
         for number, endpoint in enumerate(row.endpoints):
             try:

@@ -339,6 +339,8 @@ class SourceRow:
     limits: EndpointLimits = field(default_factory=EndpointLimits)
     agent: str = ""
     none: tuple[NoneReply, ...] = ()
+    # of a user's own service: who may see what it answers beside the person, "" as for their own files (models, no packages)
+    share: Literal["", "none", "models", "packages"] = ""
 
 
 # what the loader insists on, so that a policy never meets a row without its arguments

@@ -8,7 +8,7 @@ Every line carries ``seq``, ``at``, ``prev`` and ``hash`` = SHA-256 of the line 
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -184,6 +184,13 @@ def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:
     return list(cells.values())
 
 
+def wedging(cells: Sequence[JournalCell]) -> set[str]:
+    """Return the cells after which a kernel answered nothing any more: none is run again."""
+    return {
+        cell.result.wedged for cell in cells if cell.result is not None and cell.result.wedged is not None
+    }
+
+
 def result_to_json(result: CellResult) -> dict[str, Any]:
     """A result as a JSON object."""
     return asdict(result)
@@ -207,6 +214,7 @@ def result_from_json(fields: Mapping[str, Any]) -> CellResult:
         limit=fields.get("limit"),
         api_hashes=tuple(fields.get("api_hashes", ())),
         replaced=tuple(fields.get("replaced", ())),
+        wedged=fields.get("wedged"),
     )
 
 
@@ -218,7 +226,7 @@ def _check_result(fields: Mapping[str, Any]) -> None:
     ):
         raise ValueError("a result without its status, duration or number of calls")
     _check_texts(fields["cell_id"], *fields.get("api_hashes", ()), *filter(None, [fields.get("limit")]))
-    _check_texts(*fields.get("replaced", ()))
+    _check_texts(*fields.get("replaced", ()), *filter(None, [fields.get("wedged")]))
     error = fields.get("error")
     if error is not None:
         _check_texts(error["ename"], error["evalue"], *error.get("traceback", ()))

@@ -32,7 +32,7 @@ from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.kernels.folders import run_folder
 from sandbox.manager import Sandbox
-from sandbox.record.journal import read_journal, read_lines
+from sandbox.record.journal import read_journal, read_lines, wedging
 from sandbox.record.session_notebook import render_notebook
 from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 
@@ -65,6 +65,8 @@ class Difference:
 class Verification:
     """What `verify_proof` and `compare_proof` return.
 
+    `unrepeatable` holds the cells that show another result each time they are run (the time, chance, ids of the machine), as
+    two re-runs side by side show it; they do not count.
     `advisory` holds the differences of a re-run with other package versions than the run's, and numbers that came out the same
     but for rounding, as optimisers' do on another processor; they do not count. `printed` holds
     the last lines that the re-run's cells printed; empty where nothing was re-run.
@@ -73,6 +75,7 @@ class Verification:
     cells: int
     differing: tuple[Difference, ...] = ()
     advisory: tuple[Difference, ...] = ()
+    unrepeatable: tuple[Difference, ...] = ()
     printed: tuple[str, ...] = ()
 
     @property
@@ -128,14 +131,30 @@ async def verify_proof(
     cells = read_journal(journal)
     # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
-    differences, rounded, printed = await _rerun(
-        sandbox, cells, rows, isolation, limits or Limits(), *_began(journal)
-    )
+    place = (sandbox, cells, rows, isolation, limits or Limits(), *_began(journal))
+    first = await _rerun(*place)
+    differences, rounded, printed = first.compared(cells)
+    unrepeatable: list[Difference] = []
+    if any(item.cell is not None for item in differences):
+        # The first one's kernel has ended by then: what the second shows in its own is compared with what the first did.
+        second = await _rerun(*place)
+        unlike = {
+            cell
+            for cell, result in first.results.items()
+            if cell in second.results and compare_results(result, second.results[cell])
+        }
+        unrepeatable = [
+            Difference(check="repeats", cell=item.cell, what=_UNREPEATABLE)
+            for item in differences
+            if item.cell in unlike
+        ]
+        differences = [item for item in differences if item.cell not in unlike]
     rerun = tuple(differences)
     return Verification(
         cells=len(cells),
         differing=rerun if same_packages else (),
         advisory=tuple(rounded) if same_packages else (*rerun, *rounded),
+        unrepeatable=tuple(unrepeatable),
         printed=tuple(printed),
     )
 
@@ -234,6 +253,43 @@ def _began(journal: Path) -> tuple[datetime | None, CellLibrary | None]:
         raise JournalBroken(f"{journal.name}: its clock {str(began)[:40]!r} is no instant") from None
 
 
+_UNREPEATABLE = "it shows another result each time it is run (the time, chance, an id of the machine), so its output cannot be checked"
+
+
+@dataclass(frozen=True, slots=True)
+class _Rerun:
+    """What the cells of a proof did when they were run again; `failure` is what kept the others from running."""
+
+    results: Mapping[str, CellResult]
+    failure: str = ""
+
+    def compared(self, cells: Sequence[JournalCell]) -> tuple[list[Difference], list[Difference], deque[str]]:
+        """Return what differs from the recorded cells, what differs by rounding alone, and the last lines printed."""
+        differences: list[Difference] = []
+        rounded: list[Difference] = []
+        printed: deque[str] = deque(maxlen=_LAST_LINES)
+        for cell in cells:
+            again = self.results.get(cell.id)
+            if again is None or cell.result is None:
+                continue
+            for output in again.outputs:
+                if output["output_type"] == "stream" and output["name"] == "stdout":
+                    printed.extend(output["text"].splitlines()[-_LAST_LINES:])
+            what = compare_results(cell.result, again)
+            if what:
+                near = differ_by_rounding(cell.result, again)
+                (rounded if near else differences).append(
+                    Difference(
+                        check="rerun",
+                        cell=cell.id,
+                        what=f"{what}, in the last digits of numbers" if near else what,
+                    )
+                )
+        if self.failure:
+            differences.append(Difference(check="rerun", cell=None, what=self.failure))
+        return differences, rounded, printed
+
+
 async def _rerun(
     sandbox: Sandbox,
     cells: Sequence[JournalCell],
@@ -242,8 +298,8 @@ async def _rerun(
     limits: Limits,
     clock: datetime | None,
     library: CellLibrary | None,
-) -> tuple[list[Difference], list[Difference], deque[str]]:
-    """Return what differs, what differs by rounding alone, and the last lines printed."""
+) -> _Rerun:
+    """Run the cells again in a fresh kernel that is answered from the ledger."""
     with tempfile.TemporaryDirectory(prefix="verify-", dir=run_folder()) as folder:
         spec = SessionSpec(
             name="verify",
@@ -254,33 +310,19 @@ async def _rerun(
             clock=clock,
             library=library,
         )
-        differences: list[Difference] = []
-        rounded: list[Difference] = []
-        printed: deque[str] = deque(maxlen=_LAST_LINES)
+        results: dict[str, CellResult] = {}
+        left_out, failure = wedging(cells), ""
         session = await sandbox.open(spec, LedgerReplay(rows))
         try:
             for cell in cells:
-                if cell.kind != "code" or cell.result is None or cell.result.stopped:
+                if cell.kind != "code" or cell.result is None or cell.result.stopped or cell.id in left_out:
                     continue
-                again = await session.execute(cell.source)
-                for output in again.outputs:
-                    if output["output_type"] == "stream" and output["name"] == "stdout":
-                        printed.extend(output["text"].splitlines()[-_LAST_LINES:])
-                what = compare_results(cell.result, again)
-                if what:
-                    near = differ_by_rounding(cell.result, again)
-                    (rounded if near else differences).append(
-                        Difference(
-                            check="rerun",
-                            cell=cell.id,
-                            what=f"{what}, in the last digits of numbers" if near else what,
-                        )
-                    )
+                results[cell.id] = await session.execute(cell.source)
         except SandboxError as error:
-            differences.append(Difference(check="rerun", cell=None, what=str(error)))
+            failure = str(error)
         finally:
             await session.close()
-        return differences, rounded, printed
+        return _Rerun(results, failure)
 
 
 def compare_results(before: CellResult, after: CellResult) -> str | None:

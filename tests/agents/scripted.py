@@ -29,6 +29,7 @@ MARKS = {
     "redteam": {"```json", '"leaves"', '"key_point"'},
     "conclude": {"```json", '"p_true"', '"key_factor"'},
     "vanilla": {"```json", '"p_true"', '"key_factor"'},
+    "prior": {"```json", '"p_true"', '"key_factor"'},
     "linear": {"```json", '"beta"', '"beta_0"', '"p_true"', '"key_factor"'},
     "noisy-or": {"```json", '"leak"', '"weights"', '"inhibitors"', '"p_true"', '"key_factor"'},
     "logic": {"```json", '"formula"', '"assumption"', '"detail"', '"probability"', '"key_factor"'},

@@ -196,7 +196,7 @@ async def test_what_it_cannot_read_is_an_error_and_kept() -> None:
 _ELSEWHERE = {
     "judge", "leaks", "recall", "routing", "red_team", "leak_filter", "page_summary",
     "context_ranking", "context_searches", "synthesizer_searches", "topics",
-    "belief_loop", "merged_belief", "search_to_the_limit", "research_lead", "research_part",
+    "belief_loop", "merged_belief", "paper_belief", "search_to_the_limit", "research_lead", "research_part",
 }  # fmt: skip
 APPROVED = sorted(
     path
@@ -223,6 +223,10 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         **{f"proof_{framing}": ("conclude", "P1.2") for framing in FRAMINGS},
         "linear": ("linear", "P1"),
         "second_look": ("linear", "P1"),
+        "second_look_far_from_the_prior": ("linear", "P1"),
+        "prior": ("conclude", "P1.2"),
+        "analysis_per_node": ("analyze", "P0"),
+        "all_needed": ("logic", "P1"),
         "vanilla": ("vanilla", "P1"),
         "logic": ("logic", "P1"),
         "noisy_or": ("noisy-or", "P1"),

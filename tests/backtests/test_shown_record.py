@@ -65,7 +65,9 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     document = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"]
     assert document["record"]["n"] == 8 and "rows" not in document
     first, *others = shown.stdout.splitlines()
-    assert first.endswith(f" · {document['line']}") and "((" not in first and "take the base rate" in first
+    assert (
+        first.endswith(f" Record: {document['line']}") and "((" not in first and "take the base rate" in first
+    )
     assert any(line.startswith("record: the base rate (") for line in others)
     assert document["line"] not in before.stdout
     assert document["line"] in note_markdown(note_of(store, state)).replace("\\", "")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.conftest import Served
 from tests.command_line import run_cli
-from tests.fakes.browser import Watched, shot, watching
+from tests.fakes.browser import Watched, open_tab, shot, watching
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -145,7 +145,7 @@ def test_reset_all_empties_the_what_if_table(unedited: Watched) -> None:
     page.wait_for_function("() => document.querySelectorAll('.wb-what-if tbody tr').length === 4")
     page.locator(".wb-reset").click()
     wait_for_text(page, ROOT, "65.8%")
-    page.wait_for_selector(".wb-what-if .wb-empty")
+    page.wait_for_selector(".wb-what-if .wb-empty", state="attached")
     unedited.clean()
 
 
@@ -209,7 +209,7 @@ def test_the_list_of_runs_opens_one(served: Served, watched: Watched) -> None:
     page.goto(served.url + "&run=nobody")
     page.get_by_role("alert").wait_for(timeout=60_000)
     assert "nobody" in page.get_by_role("alert").inner_text()
-    page.get_by_role("link", name="The S&P 500 closes higher").click()
+    page.get_by_role("link", name="The S&P 500 closes higher").first.click()
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     watched.clean()
 
@@ -310,6 +310,7 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
 ) -> None:
     page = unedited.page
     after = edited(page, served)
+    open_tab(page, "What-if")
     name = page.locator(".wb-what-if .wb-author input").first
     name.click()
     page.keyboard.type("Ann")
@@ -332,6 +333,7 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
 
 def test_a_proposition_is_added_and_removed_on_the_page(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
+    open_tab(page, "What-if")
     page.get_by_text("Change this driver").click()
     page.get_by_label("new driver below this one").fill("A trade war breaks out")
     page.get_by_label("side it speaks for").select_option("speaks against it")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.browser.conftest import Served, asked
 from tests.conftest import FinishedRun
-from tests.fakes.browser import Watched, shot
+from tests.fakes.browser import Watched, open_tab, shot
 from workbench.formatting import percent
 from workbench.widgets.panels import short_weight
 
@@ -57,6 +57,7 @@ def test_tornado_reach_and_scenarios_are_the_command_lines_numbers(
     leaf = next(item["id"] for item in demo.leaves if item["notebook"])
     page.locator(f'[role="treeitem"][data-id="{leaf}"] .wb-statement').click()
     page.frame_locator("iframe.wb-frame").locator("body").wait_for()
+    open_tab(page, "What-if")
     page.locator(".wb-scenarios").scroll_into_view_if_needed()
     shot(page, "dashboard-scenarios")
     watched.clean()
@@ -70,7 +71,10 @@ def test_edits_saved_on_the_page_are_the_command_lines_scenario(
     editor = page.get_by_label(f"probability of {leaf}", exact=True)
     editor.fill("0.25")
     editor.press("Enter")
-    page.wait_for_selector('[data-kind="page"]')
+    page.wait_for_selector('[data-kind="page"]', state="attached")
+    page.get_by_role(
+        "button", name="Save", exact=True
+    ).click()  # of the bar over every tab: it leads to the name
     name = page.get_by_placeholder("name of a scenario")
     name.fill("from the page")
     page.get_by_role("button", name="Save scenario").click()

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.fakes.browser import Lab, Watched, shot
+from tests.fakes.browser import Lab, Watched, open_tab, shot
 from tests.fakes.screens import RUN, demo_tree, make_run
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -83,6 +83,7 @@ def undo_is_of_what_was_used_last(page: Any) -> None:
     page.keyboard.press("Control+z")
     become("0.9", "0.3")
     # A text field of ours: the typing goes, nothing else does.
+    open_tab(page, "What-if")
     name = page.locator(".wb-what-if .wb-author input").first
     name.click()
     page.keyboard.type("Ann")
@@ -99,6 +100,7 @@ def undo_is_of_what_was_used_last(page: Any) -> None:
     become("0", "0.5")
     page.keyboard.press("Control+Shift+Z")
     become("0", "0.3")
+    open_tab(page, "Evidence")
     page.frame_locator("iframe.wb-frame").first.locator("body").click()
     page.keyboard.press("Control+z")
     become("0", "0.3")

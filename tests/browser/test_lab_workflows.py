@@ -14,7 +14,7 @@ import pytest
 
 from tests.browser.test_workflows import saved, type_in
 from tests.command_line import run_cli
-from tests.fakes.browser import TOKEN, Lab, Watched, shot
+from tests.fakes.browser import TOKEN, Lab, Watched, open_tab, shot
 from tests.fakes.screens import demo_tree, make_run
 from workbench.cli.servers.lab import TUTORIALS
 from workbench.formatting import percent
@@ -103,7 +103,7 @@ def test_w1_a_claim_is_stated_grounded_edited_and_taken_away_as_a_note(
     run_all(page)
     page.get_by_text("drivers have evidence").first.wait_for(timeout=60_000)
     page.locator(".wb-row").first.wait_for(timeout=240_000)
-    page.locator(".wb-taking select").wait_for(timeout=60_000)
+    page.locator(".wb-taking select").wait_for(timeout=60_000, state="attached")
     assert page.locator('[data-mime-type="application/vnd.jupyter.stderr"]').count() == 0
     leaves = page.locator('.wb-row[data-kind="leaf"]')
     for place, text in ((0, "0.3"), (1, "60%")):
@@ -229,12 +229,14 @@ def test_w6_a_reviewer_opens_badges_edits_and_takes_the_package(
         badge = page.locator(f'[data-badge="{name}"]')
         badge.locator("summary").click()
         assert badge.locator("li").first.is_visible()
-    page.locator(".wb-tornado .wb-pick").nth(1).click()  # the second driver: its proof opens
+    open_tab(page, "Drivers")
+    page.locator(".wb-tornado .wb-pick").nth(1).click()  # the second driver
     page.wait_for_selector('[data-id="P2.1"][aria-selected="true"]')
+    open_tab(page, "Evidence")
     page.frame_locator("iframe.wb-frame").locator("img").wait_for()
     type_in(page, "P2.1", "0.2")
     type_in(page, "P3", "0.5")
-    page.wait_for_selector(".wb-what-if tbody tr")
+    page.wait_for_selector(".wb-what-if tbody tr", state="attached")
     shot(page, "lab-review")
     assert axe_findings(page) == []
     package = saved(page, "package for a reviewer", tmp_path)

@@ -15,12 +15,13 @@ import pytest
 from tests.browser.conftest import Served, start
 from tests.browser.test_dashboard_page import ROOT, editor, wait_for_text
 from tests.command_line import run_cli
-from tests.fakes.browser import Watched, shot
+from tests.fakes.browser import Watched, open_tab, shot
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
 from workbench.views.run_view import load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
+from workbench.widgets.run_tabs import TABS
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -42,6 +43,10 @@ def type_in(page: Any, node: str, text: str) -> None:
 
 def saved(page: Any, form: str, folder: Path) -> Path:
     """Download the run in a form and return the file."""
+    if page.get_by_role(
+        "tab", name="Review", exact=True
+    ).count():  # a card of JupyterLab shows parts of the page alone
+        open_tab(page, "Review")
     page.locator(".wb-taking select").select_option(form)
     with page.expect_download(timeout=60_000) as waiting:
         page.get_by_role("button", name="Download").click()
@@ -73,8 +78,7 @@ def test_w1_a_claim_is_stated_planned_grounded_edited_and_taken_away_as_a_note(
         page.get_by_role("textbox", name="claim", exact=True).fill("VIX closes above 20 on 2018-12-31")
         page.get_by_label("cutoff: a date, or now").fill("2018-11-01")
         page.get_by_role("button", name="Plan").click()
-        page.get_by_role("link", name="open 20").click(timeout=60_000)
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        page.wait_for_selector('[role="treeitem"]', timeout=120_000)  # the page of the run opens by itself
         page.get_by_role("button", name="Collect evidence").click()
         page.wait_for_selector(".wb-badge[data-verdict]", timeout=240_000)
         leaves = page.locator('[role="treeitem"][data-kind="leaf"]')
@@ -99,11 +103,12 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
         if row["name"] in ("w2 soft", "w2 copy", "w2 hard", "draft"):
             kept.change("close", row["name"])  # of a try before this one, which would refuse the names
     page.goto(served.url + "&run=")
-    page.locator(
-        f'a[href="?run={RUN}"]'
-    ).click()  # the data folder may hold the demo's run of the same claim too
+    # the data folder may hold the demo's run of the same claim too
+    page.locator(f'.wb-claims a[href="?run={RUN}"]').first.evaluate("link => link.click()")
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)
     base = load_run(served.home, RUN).tree
+
+    open_tab(page, "What-if")
 
     def act(button: str, *, scenario: str = "", said: str, **typed: str) -> None:
         if scenario:
@@ -138,6 +143,7 @@ def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
     assert float(str(shown["w2 hard"])) == resynthesize(base, {"P2.1": 0.9, "P3": 0.2}).after
     note = saved(page, "note, Markdown", tmp_path).read_text()
     assert "w2 soft" in note and "The w2 hard landing" in note and percent(table["mix"]["root"]) in note
+    open_tab(page, "What-if")
     for name in ("w2 soft", "w2 hard"):
         act("Close", scenario=name, said=f"{name} is closed")
     watched.clean()
@@ -150,6 +156,7 @@ def test_w3_a_policy_shop_asks_what_it_would_take_and_takes_the_word_file(
     page = opened(served, watched, "w3 policy")
     type_in(page, "P2.2", "0.6")
     type_in(page, "P1.1", "55%")
+    open_tab(page, "What-if")
     page.get_by_placeholder("reach, such as 50%").fill("50%")
     page.get_by_role("button", name="What would it take?").click()
     page.wait_for_selector("[data-way]")
@@ -181,11 +188,14 @@ def test_w6_a_reviewer_opens_badges_edits_comments_and_takes_the_package(
         badge.locator("summary").click()
         assert badge.locator("li").first.is_visible()
     assert "clamped at" in page.locator('[data-badge="Leak audit"]').inner_text()
-    page.locator(".wb-tornado .wb-pick").nth(1).click()  # the second driver: its proof opens
+    open_tab(page, "Drivers")
+    page.locator(".wb-tornado .wb-pick").nth(1).click()  # the second driver
     page.wait_for_selector('[data-id="P2.1"][aria-selected="true"]')
+    open_tab(page, "Evidence")
     page.frame_locator("iframe.wb-frame").locator("img").wait_for()
     type_in(page, "P2.1", "0.2")
     type_in(page, "P3", "0.5")
+    open_tab(page, "Review")
     review = page.locator(".wb-review")
     review.get_by_placeholder("your name").fill("Ann")
     review.get_by_placeholder("comment for whoever reads this run").fill("Why 16?")
@@ -256,6 +266,7 @@ def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_d
         assert button.evaluate("each => each === document.activeElement"), name
         page.keyboard.press("Enter")
 
+    open_tab(page, "What-if")
     page.get_by_role("button", name="Ask the synthesizer again").focus()
     press("Ask the synthesizer again")
     page.get_by_text("for 2 drivers (P2, P0): 2 calls").wait_for()
@@ -301,17 +312,19 @@ def test_axe_finds_nothing_serious(served: Served, watched: Watched, theme: str,
     page = watched.page
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
     type_in(page, "P2.1", "0.2")
-    page.wait_for_selector(".wb-what-if tbody tr")
-    assert axe_findings(page) == []
-    assert page.evaluate("document.documentElement.scrollWidth") == width
-    assert (
-        page.evaluate(
-            "[...document.querySelectorAll('.wb-app *')].filter((each) => each.scrollHeight > each.clientHeight + 1 &&"
-            " /auto|scroll/.test(getComputedStyle(each).overflowY) && each.clientHeight > 60).map((each) => each.className)"
-        )
-        == []
-    ), "the page is the one scroll area"
-    shot(page, f"desk-{theme}-{width}")
+    page.wait_for_selector(".wb-what-if tbody tr", state="attached")
+    for _, name in TABS:
+        open_tab(page, name)
+        assert axe_findings(page) == [], name
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        assert (
+            page.evaluate(
+                "[...document.querySelectorAll('.wb-app *')].filter((each) => each.scrollHeight > each.clientHeight + 1 &&"
+                " /auto|scroll/.test(getComputedStyle(each).overflowY) && each.clientHeight > 60).map((each) => each.className)"
+            )
+            == []
+        ), f"{name}: the page is the one scroll area"
+        shot(page, f"{name.lower()}-{theme}-{width}")
     watched.clean()
 
 
@@ -328,7 +341,9 @@ def test_s2_phone_layout_cuts_no_statement_and_keeps_every_button_on_the_screen(
         "[...document.querySelectorAll('.wb-app :is(button, input, select, textarea)')].filter((each) => each.offsetParent &&"
         " each.getBoundingClientRect().right > 391).map((each) => each.outerHTML.slice(0, 120))"
     )
-    assert page.evaluate(beyond) == []
+    for _, name in TABS:
+        open_tab(page, name)
+        assert page.evaluate(beyond) == [], name
     watched.clean()
 
 

@@ -77,3 +77,17 @@ def test_streams_that_are_closed_lead_nowhere_and_no_file_takes_their_numbers(
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     assert (place / "home" / "workbench.db").read_bytes() == before
     assert run_cli(place, "show", RUN).returncode == 0
+
+
+def test_a_terminal_without_the_characters_gets_plain_ones_and_json_the_same_values(place: Path) -> None:
+    """Ended with a traceback and exit 1, after the run was paid for."""
+    asked = (sys.executable, "-m", "workbench.cli.main", "show", RUN)
+    environment = {**cli_environment(place), "PYTHONIOENCODING": "ascii"}
+    plain, document = (
+        subprocess.run(words, env=environment, cwd=place, capture_output=True, timeout=120)
+        for words in (asked, (*asked, "--json"))
+    )
+    assert plain.returncode == document.returncode == 0, plain.stderr
+    assert b"+-" in plain.stdout and plain.stdout.isascii() and b"\\u" not in plain.stdout
+    whole = run_cli(place, "show", RUN, "--json")
+    assert document.stdout.isascii() and json.loads(document.stdout) == json.loads(whole.stdout)

@@ -9,8 +9,9 @@ from dataclasses import fields, replace
 import pytest
 
 from tests.fakes.run_kinds import at, write_call, write_run
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.badges import run_badges
-from workbench.audit.check import RunKind
+from workbench.audit.check import run_kind
 from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.record.fold import load_state
 from workbench.store import Store
@@ -41,6 +42,7 @@ SOUND: dict[str, dict[str, str | None]] = {
     "dates in answers": {"": "ok"},
     "residual risk of the data": {"": "ok"},
     "data read": {"": "ok", "no_data": "warn"},
+    "conclusions": {"": "ok"},
     "claim recomputed": {"": "ok", "stopped": "warn"},
     "trials pooled": {"": "ok"},
     "looked up by the synthesizer": {"": None},
@@ -86,6 +88,7 @@ FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
     ("late rows", "dates in answers", "warn", lambda kind: called(kind) and not kind.live),
     ("high residual", "residual risk of the data", "warn", called),
     ("unread leaf", "data read", "warn", called),
+    ("p outside its bounds", "conclusions", "warn", has_value),
     ("wrong root", "claim recomputed", "bad", lambda kind: not (kind.stopped or kind.no_tree)),
     ("wrong pool", "trials pooled", "bad", has_value),
     ("turned sign", "coherence", "warn", lambda kind: not (kind.stopped or kind.no_tree)),
@@ -152,7 +155,7 @@ def test_a_sound_run_of_any_kind_holds(store: Store) -> None:
     for kind in KINDS:
         run_id = written(store, kind)
         # Where a claim was stopped before its only leaf began no call was made.
-        real = RunKind.of(load_state(store, run_id), [] if not called(kind) else [None])  # type: ignore[list-item]
+        real = run_kind(load_state(store, run_id), [] if not called(kind) else [None])  # type: ignore[list-item]
         assert {*kind.names()} <= {*real.names()} <= {*kind.names(), "no data"}
         assert verdicts(store, run_id) == of_sound(kind), kind.names()
 
@@ -211,7 +214,7 @@ def test_a_grounder_that_a_router_opens_makes_a_run_clairvoyant_too(store: Store
         ({"analyzer": {"clairvoyant": True}}, False),
     ):
         state.settings = replace(state.settings, options=options)
-        assert RunKind.of(state, []).clairvoyant is found
+        assert run_kind(state, []).clairvoyant is found
 
 
 def test_calls_a_workers_clock_apart_from_the_log_are_no_fault(store: Store) -> None:

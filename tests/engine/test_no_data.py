@@ -13,8 +13,8 @@ from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.command_line import run_cli
 from tests.fakes.run_kinds import CUTOFF, write_run
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.badges import run_badges
-from workbench.audit.check import RunKind
 from workbench.audit.data_read import leaves_without_data, no_data_lines
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -164,7 +164,7 @@ def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> Non
     lines = run_lines(run)
     assert any(line == f"READ NO DATA: P2: {TYPED}" for line in lines) == unread
     assert [line for line in lines if line.endswith(" · read no data")] == (
-        [f"└─ P2  40.0%  The second reason of {RUN} · read no data"] if unread else []
+        [f"└─ P2  40.0%  The second reason of {RUN} holds by 2030 · read no data"] if unread else []
     )
     note = note_of(store, state)
     word = tmp_path / "note.docx"
@@ -185,7 +185,7 @@ def test_the_commands_print_it(store: Store, tmp_path: Path) -> None:
     made(store)
     shown = run_cli(tmp_path, "show", RUN).stdout
     assert f"READ NO DATA: P2: {TYPED}" in shown
-    assert f"READ NO DATA: {TYPED}" in run_cli(tmp_path, "evidence", RUN, "P2").stdout
+    assert f"READ NO DATA: P2: {TYPED}" in run_cli(tmp_path, "evidence", RUN, "P2").stdout
     assert "READ NO DATA" not in run_cli(tmp_path, "evidence", RUN, "P1").stdout
     audited = run_cli(tmp_path, "audit", RUN)
     assert audited.returncode == 0 and "READ NO DATA: P2" in audited.stdout

@@ -20,7 +20,7 @@ from workbench.agents.judges import DIMENSIONS, parse_judgement, parse_leaks, pa
 from workbench.annotations.second_opinions import family_of, kept_texts, late_by_rule, leak_rates
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
+from workbench.science.comparing.rates import rate_over_runs, wilson_interval
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 
@@ -312,23 +312,28 @@ def test_the_papers_rate_has_the_papers_interval() -> None:
 @given(counts=st.lists(st.integers(0, 5), min_size=1, max_size=8))
 def test_intervals_hold_their_rate_and_stay_in_bounds(counts: list[int]) -> None:
     totals = [5] * len(counts)
-    for interval in (wilson_interval(sum(counts), sum(totals)), bootstrap_rate(counts, totals, draws=200)):
-        assert (
-            0 <= interval.low <= interval.rate + 1e-12 and interval.rate <= interval.high + 1e-12 <= 1 + 1e-11
-        )
+    rate, low, high = wilson_interval(sum(counts), sum(totals))
+    assert 0 <= low <= rate + 1e-12 and rate <= high + 1e-12 <= 1 + 1e-11
+    over_runs = rate_over_runs(counts, totals)
+    assert (over_runs is None) == (len(counts) < 6)
+    if over_runs is not None:
+        assert 0 <= over_runs[0] <= rate + 1e-12 and rate <= over_runs[1] + 1e-12 <= 1 + 1e-11
 
 
 def test_runs_that_differ_widen_the_interval_over_runs() -> None:
     leak = {"kind": "result", "model": "leak"}
     clean = {"kind": "result", "model": "no leak"}
-    even = leak_rates({"a": [leak, *[clean] * 9], "b": [leak, *[clean] * 9]}, "result")
-    uneven = leak_rates({"a": [leak, leak, *[clean] * 8], "b": [clean] * 10}, "result")
+    even = leak_rates({f"r{k}": [leak, *[clean] * 9] for k in range(8)}, "result")
+    uneven = leak_rates(
+        {f"r{k}": [leak] * (4 * (k < 2)) + [clean] * (10 - 4 * (k < 2)) for k in range(8)}, "result"
+    )
     assert even["rate"] == uneven["rate"] and even["wilson"] == uneven["wilson"]
 
     def width(rates: dict[str, Any]) -> float:
-        return float(rates["bootstrap_over_runs"][1] - rates["bootstrap_over_runs"][0])
+        return float(rates["over_runs"][1] - rates["over_runs"][0])
 
-    assert width(uneven) > width(even) == 0
+    assert width(uneven) > 1.2 * width(even)
+    assert leak_rates({"a": [leak, clean], "b": [clean]}, "result")["over_runs"] is None
 
 
 def test_findings_of_another_shape_are_not_counted(tmp_path: Path) -> None:

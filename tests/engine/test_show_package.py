@@ -75,7 +75,7 @@ def test_it_is_shown_and_the_home_keeps_its_bytes(
     done = shown(place, honest)
     assert done.returncode == 0, done.stderr
     assert "NOT TAKEN IN, unsigned: made elsewhere" in done.stdout and "IMPORTED" not in done.stdout
-    assert "The first reason holds" in done.stdout and RUN in done.stdout
+    assert "The first reason holds by 2030" in done.stdout and RUN in done.stdout
     document = json.loads(shown(place, honest, "--json").stdout)
     assert below(place / "home") == before and list(temporary.iterdir()) == []
     assert run_cli(place, "show", RUN).returncode == 2  # it is no run of this home
@@ -112,7 +112,7 @@ def test_the_note_is_ours_and_a_report_in_an_older_package_is_neither_opened_nor
     finally:
         page.unlink()
         page.parent.rmdir()
-    assert "EVIL" not in text and "<script" not in text and "The first reason holds" in text
+    assert "EVIL" not in text and "<script" not in text and "The first reason holds by 2030" in text
     assert "default-src 'none'" in text and "NOT TAKEN IN, unsigned" in text
     # taken in, it is said too, and what stands in the home is written anew
     done = run_cli(place, "import", "x.zip")
@@ -153,7 +153,7 @@ def test_what_an_import_refuses_is_not_shown(honest: bytes, place: Path, opened:
     altered = pack(with_notebook(members_of(honest), lambda book: book["cells"][1].update(source="print(2)")))
     done = shown(place, altered, "--open")
     assert done.returncode == 6 and "differs   P1 notebook cell-002" in done.stdout
-    assert "The first reason holds" not in done.stdout
+    assert "The first reason holds by 2030" not in done.stdout
     done = shown(place, altered, "--json")
     assert done.returncode == 6 and json.loads(done.stdout)["differing"]
     (place / "x.zip").unlink()
@@ -235,7 +235,7 @@ def test_python_writes_the_note_beside_too(place: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("WORKBENCH_HOME", str(place / "home"))
     wb.open_run(VICTIM).export(place / "run.zip", note=place / "run.md")
     assert "report.html" not in members_of((place / "run.zip").read_bytes())
-    assert "The first reason holds" in (place / "run.md").read_text()
+    assert "The first reason holds by 2030" in (place / "run.md").read_text()
 
 
 def test_a_file_of_another_age_is_packed(place: Path) -> None:

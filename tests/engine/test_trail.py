@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, data_call, make_run
-from workbench.agents.grounders.quoted_numbers import quoted_spans, unprinted
+from workbench.agents.findings.quoted_numbers import quoted_spans, unprinted
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.store import Store

@@ -104,6 +104,11 @@ def watched(chromium: Any) -> Iterator[Watched]:
         yield seen
 
 
+def open_tab(page: Any, name: str) -> None:
+    """Open a tab of a run's page."""
+    page.get_by_role("tab", name=name, exact=True).first.click()
+
+
 def shot(page: Any, name: str) -> Path:
     """Keep a picture as a test artefact."""
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)

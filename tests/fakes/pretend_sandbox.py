@@ -57,7 +57,9 @@ def outcome(source: str, *, cell_id: str) -> CellResult:
     if "plt.show" in source:
         data = {"image/png": base64.b64encode(PNG).decode()}
         outputs.append({"output_type": "display_data", "data": data, "metadata": {}})
-    return CellResult(cell_id=cell_id, status="ok", outputs=tuple(outputs))
+    return CellResult(
+        cell_id=cell_id, status="ok", outputs=tuple(outputs), api_calls=source.count("CALL_API(")
+    )
 
 
 class _Report:

@@ -10,7 +10,7 @@ from typing import Any
 
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox.record.verify import content_hash
-from workbench.audit.check import RunKind
+from workbench.agents.findings.check_table import RunKind
 from workbench.engine.record.run_files import journal_name, put_tree
 from workbench.engine.run_settings import RunSettings
 from workbench.propositions import Belief, Polarity, Tree
@@ -20,6 +20,9 @@ from workbench.synthesis import LinearRule, settle
 
 BEGUN = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CUTOFF, PINNED, PATH = "2018-06-30", "2018-06-30T04:00:00Z", "embedded/series/observations"
+BEYOND = ev.FindingRecord(
+    check="bounds", words="The reply states p 0.9 with low 0.05 and high 0.2; p lies outside."
+)
 P = {"P0": 0.55, "P1": 0.6, "P2": 0.4}
 
 
@@ -51,8 +54,8 @@ class _Writer:
         if not kind.no_tree:
             up = Polarity.POSITIVE
             children = {
-                "P1": f"The first reason of {self.run_id}",
-                "P2": f"The second reason of {self.run_id}",
+                "P1": f"The first reason of {self.run_id} holds by 2030",
+                "P2": f"The second reason of {self.run_id} holds by 2030",
             }
             tree = tree.expand("P0", children, {"P1": up, "P2": up})
         self.append(
@@ -112,6 +115,7 @@ class _Writer:
                 failed_cells=0,
                 evidence=ev.EvidenceRecord(kind="notebook" if cells else "trace"),
                 journal_head="b" * 64 if cells and fault != "not anchored" else None,
+                findings=(BEYOND,) if fault == "p outside its bounds" else (),
                 **common,
             ),
         )

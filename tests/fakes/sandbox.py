@@ -14,7 +14,7 @@ PNG = base64.b64decode(
 Step = CellResult | Callable[["FakeSession", str], CellResult]
 
 
-def printed(text: str, *, image: bool = False, api_calls: int = 0) -> CellResult:
+def printed(text: str, *, image: bool = False, api_calls: int = 1) -> CellResult:
     """A cell that printed `text` (and drew one small image)."""
     outputs: list[dict[str, Any]] = [{"output_type": "stream", "name": "stdout", "text": text + "\n"}]
     if image:

@@ -65,7 +65,9 @@ def _write(
 ) -> None:
     up = Polarity.POSITIVE
     tree = Tree.root_only(STATEMENT).expand(
-        "P0", {"P1": "The first reason holds", "P2": "The second reason holds"}, {"P1": up, "P2": up}
+        "P0",
+        {"P1": "The first reason holds by 2030", "P2": "The second reason holds by 2030"},
+        {"P1": up, "P2": up},
     )
     settings = dataclasses.replace(RunSettings(), isolation=level).to_json()
     store.append(

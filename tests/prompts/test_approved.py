@@ -30,6 +30,7 @@ from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.judges import find_leaks, judge_report, recall_event
 from workbench.agents.red_team import counter_case
 from workbench.agents.synthesizers import model_synthesizers as synthesizers
+from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.agents.topic_sorter import classify_questions
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
@@ -151,6 +152,52 @@ def synthesis(agent: type[synthesizers.RuleSynthesizer]) -> Callable[[], Awaitab
     return run
 
 
+PRIOR = Prior(p=0.05, n=40, cases="Cuts of rates within half a year.", report="Few were made.")
+
+
+async def prior() -> ScriptedAsker:
+    ask = ScriptedAsker('Few were.\n\n```json\n{"p_true": 0.05, "n": 40, "key_factor": "Cuts."}\n```')
+    context = as_of("Background, from the person who asks: rates are at 5 %.", CUTOFF)
+    stated = await state_prior(NODE_REF, context=context, cutoff=CUTOFF, ask=ask, settings=AgentSettings())
+    assert (stated.p, stated.n, stated.cases, stated.report) == (0.05, 40, "Cuts.", "Few were.")
+    return ask
+
+
+async def far_from_the_prior() -> ScriptedAsker:
+    reply = report_with(
+        {"beta": {"beta_0": 0, "P1.1": 0.8, "P1.2": 0.2}, "p_true": 0.71, "key_factor": "k"}, "P1"
+    )
+    ask = ScriptedAsker(reply, reply)
+    _, belief = await synthesizers.LinearSynthesizer().synthesize(
+        NODE, CHILDREN, cutoff=CUTOFF, ask=ask, prior=PRIOR
+    )
+    assert belief.p == pytest.approx(0.71) and "stands by it" in belief.report
+    assert '{"prior": 0.05, "n": 40, "cases": "Cuts of rates within half a year."}' in belief.report
+    return ask
+
+
+async def analysis_per_node() -> ScriptedAsker:
+    block = analysis_block({"P0": PLAN["P0"]}).replace('"causality"', '"combine": "all needed", "causality"')
+    ask = ScriptedAsker(block, "<END_OF_ANALYSIS>")
+    tree = Tree.root_only("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29")
+    grown = await RoundsAnalyzer().analyze(
+        tree, cutoff=CUTOFF, ask=ask, on_round=no_rounds()[1], brief=Brief(combines=True)
+    )
+    assert grown.root.combine == "all" and "combine" not in grown["P1"].statement
+    return ask
+
+
+async def all_needed() -> ScriptedAsker:
+    """The linear rule gives way to AND where the analyzer says that all children are needed."""
+    ask = ScriptedAsker(ModelUnavailable("only the request is wanted"))
+    with pytest.raises(ModelUnavailable):
+        await synthesizers.LinearSynthesizer().synthesize(
+            replace(NODE, combine="all"), CHILDREN, cutoff=CUTOFF, ask=ask
+        )
+    assert [call.stage for call in ask.calls] == ["logic"]
+    return ask
+
+
 async def second_look() -> ScriptedAsker:
     great = {"beta_0": 0.3, "P1.1": 0.3, "P1.2": 0.2}
     reply = report_with({"beta": great, "p_true": 0.8, "key_factor": "growth"}, "P1")
@@ -263,6 +310,10 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "recall": asked_about_finished_work(lambda ask: recall_event(LEAF, ask=ask, **_ABOUT)),
     "leaks": asked_about_finished_work(lambda ask: find_leaks(LEAF, ["One.", "Two."], ask=ask, **_ABOUT)),
     "second_look": second_look,
+    "prior": prior,
+    "second_look_far_from_the_prior": far_from_the_prior,
+    "analysis_per_node": analysis_per_node,
+    "all_needed": all_needed,
     "vanilla": synthesis(synthesizers.VanillaSynthesizer),
     "logic": synthesis(synthesizers.LogicSynthesizer),
     "noisy_or": synthesis(synthesizers.NoisyOrSynthesizer),

@@ -286,7 +286,8 @@ async def test_a_cell_that_prints_the_time_is_verified_only_with_the_clock_at_th
     outcome = await _verify(box, proof)
     assert outcome.verified, outcome.differing
     outcome = await _verify(box, plain)
-    assert [(d.check, d.cell) for d in outcome.differing] == [("rerun", "cell-001")]
+    # two re-runs within one second of each other show the same
+    assert [d.cell for d in (*outcome.differing, *outcome.unrepeatable)] == ["cell-001"]
 
 
 def test_text_is_compared_without_addresses_durations_and_temporary_paths():

@@ -10,11 +10,15 @@ from hypothesis import strategies as st
 
 from tests.cli_science.runner import run, run_json, write
 from workbench.science.comparing import score_intervals as intervals
-from workbench.science.comparing.score_intervals import Resampling, interval_card
+from workbench.science.comparing.clusters import event_clusters
+from workbench.science.comparing.mean_intervals import PLAIN, Resampling
+from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.scoring.scorecard import METRICS, difficulty_of, scorecard
 from workbench.science.tables import Events
 
 ALL = tuple(METRICS)
+PLAIN_METRICS = ("brier", "brier_index", "metaculus_baseline", "log_loss", "accuracy", "brier_by_question")
 
 
 def example(seed: int, n: int = 60) -> tuple[np.ndarray, Events]:
@@ -28,34 +32,72 @@ def example(seed: int, n: int = 60) -> tuple[np.ndarray, Events]:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_every_question_drawn_once_is_the_score_itself(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The resampled formula is the scorecard's, for every metric and part: then each interval has no width."""
+def test_what_is_flipped_has_the_score_for_its_mean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For every metric and part: with intervals of no width each is the score itself, on its printed scale."""
     monkeypatch.setattr(
-        intervals, "resample_counts", lambda units, resamples, rng, draws: np.ones((resamples, units))
+        intervals,
+        "mean_intervals",
+        lambda columns, clusters, *, weights, resampling: [
+            [float(np.average(each, weights=weights))] * 2 for each in columns
+        ],
+    )
+    monkeypatch.setattr(
+        intervals,
+        "share_interval",
+        lambda hits, clusters, *, weights, level: [float(np.average(hits, weights=weights))] * 2,
     )
     p, events = example(seed)
     rows = np.arange(len(p))[3:]
     difficulty = difficulty_of(events, {"m": p, "half": np.full(len(p), 0.5)})
     scores = scorecard(p[rows], rows, events, ALL, difficulty)
-    card = interval_card(p[rows], rows, events, ALL, scores, difficulty, Resampling(resamples=2))
+    card = interval_card(p[rows], rows, events, ALL, scores, difficulty)
     assert set(card) == set(ALL)
     for metric, parts in scores.items():
         assert set(card[metric]) == set(parts)
         for part, score in parts.items():
-            assert card[metric][part] == pytest.approx([score, score], abs=1e-9), (metric, part)
+            if metric.startswith("ece"):
+                assert card[metric][part] is None
+            else:
+                assert card[metric][part] == pytest.approx([score, score], abs=1e-9), (metric, part)
 
 
 @given(st.integers(0, 10**6))
 def test_an_interval_lies_about_its_score(seed: int) -> None:
     p, events = example(seed % 50)
     rows = np.arange(len(p))
-    scores = scorecard(p, rows, events, ["brier", "ece"])
-    card = interval_card(p, rows, events, ["brier", "ece"], scores, None, Resampling(resamples=50, seed=seed))
+    scores = scorecard(p, rows, events, PLAIN_METRICS)
+    card = interval_card(p, rows, events, PLAIN_METRICS, scores, None, Resampling(resamples=200, seed=seed))
     for metric, parts in card.items():
         for part, bounds in parts.items():
-            assert bounds is not None
-            low, high = bounds
-            assert low <= high and (low + high) / 2 == pytest.approx(scores[metric][part])
+            assert (
+                bounds is not None
+                and bounds[0] <= scores[metric][part] + 1e-9
+                and scores[metric][part] <= bounds[1] + 1e-9
+            )
+    index = card["brier_index"]["market"]
+    assert index is not None
+    # One interval per quantity: the index's ends are those of the Brier score.
+    brier = [((100 - end) / 100) ** 2 for end in reversed(index)]
+    assert card["brier"]["market"] == pytest.approx(brier)
+
+
+def test_an_interval_is_that_of_the_paired_test_against_nothing() -> None:
+    """`score` and studies: the interval of a Brier Index is the paired test's of its first-order values."""
+    p, events = example(1)
+    market = events.kind == "market"
+    rows = np.flatnonzero(market)
+    errors = (p - events.outcome)[market] ** 2
+    card = interval_card(
+        p[rows], rows, events, ["brier_index"], scorecard(p[rows], rows, events, ["brier_index"])
+    )
+    root = np.sqrt(errors.mean())
+    test = paired_test(
+        100 * (1 - root) - 50 / root * (errors - errors.mean()),
+        event_clusters(events)[rows],
+        resamples=PLAIN.resamples,
+        seed=PLAIN.seed,
+    )
+    assert card["brier_index"]["market"] == pytest.approx(test.interval)
 
 
 def test_a_mean_s_half_width_is_1_96_standard_errors() -> None:
@@ -124,11 +166,15 @@ def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
     for scores, bounds in ((entry, entry["intervals"]), (entry["by"]["s"], entry["by"]["s"]["intervals"])):
         for metric in ALL:
             for part, score in scores[metric].items():
-                assert bounds[metric][part][0] <= score <= bounds[metric][part][1], (metric, part)
+                if metric.startswith("ece"):
+                    assert bounds[metric][part] is None
+                else:
+                    assert bounds[metric][part][0] <= score <= bounds[metric][part][1], (metric, part)
     assert plain["interval"]["resamples"] == 2000 and plain["interval"]["unit"] == "cluster"
     subset = run_json(*words, "--subsets", 1)["methods"]["m"]
     assert subset["intervals"]["accuracy"]["overall"][0] < subset["accuracy"]["overall"]
-    assert "±" in run(*words).stdout and "±" not in run(*words, "--resamples", 0).stdout
+    assert entry["calibrated"]["ece"]["overall"]["expected"] < entry["calibrated"]["ece"]["overall"]["high"]
+    assert "[" in run(*words).stdout and "[" not in run(*words, "--resamples", 0).stdout
     assert "intervals" not in run_json(*words, "--resamples", 0)["methods"]["m"]
     assert run_json(*words, "--seed", 1) == run_json(*words, "--seed", 1) != run_json(*words, "--seed", 2)
     assert run(*words, "--resamples", -1).exit_code == 2

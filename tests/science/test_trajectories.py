@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.comparing.trajectories import step_scores
 from workbench.science.errors import DomainError
 from workbench.science.scoring.scores import brier
@@ -22,7 +23,7 @@ def last(trial: list[float | None]) -> float:
 @given(QUESTIONS)
 def test_it_begins_with_the_prior_and_ends_with_the_last_beliefs(rows: list) -> None:  # type: ignore[type-arg]
     trials, outcomes, clusters = zip(*rows, strict=True)
-    scores = step_scores(trials, outcomes, clusters, resamples=50)
+    scores = step_scores(trials, outcomes, clusters, resampling=Resampling(resamples=50))
     final = [sum(map(last, several)) / len(several) for several in trials]
     assert scores.brier[0] == 0.25
     assert scores.brier[-1] == pytest.approx(brier(final, outcomes), abs=1e-9)
@@ -36,13 +37,15 @@ def test_it_begins_with_the_prior_and_ends_with_the_last_beliefs(rows: list) -> 
 @given(QUESTIONS, st.integers(1, 4))
 def test_steps_that_state_nothing_and_trials_said_twice_change_nothing(rows: list, more: int) -> None:  # type: ignore[type-arg]
     trials, outcomes, clusters = zip(*rows, strict=True)
-    plain = step_scores(trials, outcomes, clusters, resamples=0)
+    plain = step_scores(trials, outcomes, clusters, resampling=Resampling(resamples=0))
     longer = [[[*trial, *[None] * more] for trial in several] for several in trials]
-    idle = step_scores(longer, outcomes, clusters, resamples=0)
+    idle = step_scores(longer, outcomes, clusters, resampling=Resampling(resamples=0))
     assert idle.brier[: len(plain.brier)] == plain.brier and set(idle.brier[len(plain.brier) :]) <= {
         plain.brier[-1]
     }
-    twice = step_scores([[*several, *several] for several in trials], outcomes, clusters, resamples=0)
+    twice = step_scores(
+        [[*several, *several] for several in trials], outcomes, clusters, resampling=Resampling(resamples=0)
+    )
     assert twice.brier == pytest.approx(plain.brier)
 
 

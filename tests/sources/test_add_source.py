@@ -15,6 +15,7 @@ from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder, own_sources, versions
 from workbench.errors import UsageError
+from workbench.questions.series.series_reference import SeriesRef
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, store_source
 from workbench.sources.source_origin import open_source
@@ -78,6 +79,18 @@ async def test_of_vintages_each_cutoff_sees_what_was_said_then(tmp_path: Path) -
         assert "2018-09" not in json.dumps(answer.data) or cutoff == "2018-09-02"
     earlier = await asked(tmp_path, "2018-09-02", {"column": "v", "known_by": "2018-03-01"})
     assert [row["value"] for row in earlier.data] == [1]
+
+
+@pytest.mark.parametrize(("cutoff", "last"), [("2018-05-15", 10.0), ("2018-06-15", 11.0)])
+async def test_a_claim_about_vintages_sees_what_a_call_sees(tmp_path: Path, cutoff: str, last: float) -> None:
+    """The column of revisions is no series: own:gdp means the one that holds figures, as it stood."""
+    text = "quarter,said,gdp\n2017-10-01,2018-01-28,9\n2018-01-01,2018-04-28,10\n2018-01-01,2018-06-10,11\n"
+    await added(tmp_path, "gdp", csv(tmp_path, text), date="quarter", vintage="said")
+    ref = SeriesRef.of("own:gdp")
+    assert ref is not None
+    _, params = ref.call(Cutoff.parse(cutoff).instant)
+    answer = await asked(tmp_path, cutoff, params, name="gdp")
+    assert ref.rows(answer.data)[-1] == {"date": "2018-01-01", "value": last}
 
 
 async def test_without_a_cutoff_the_rows_say_nothing_of_our_own_columns(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import base64
 import json
+from contextlib import closing
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -9,16 +10,20 @@ from typing import Any
 import duckdb
 import pytest
 
+from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import load_catalogue
-from proxies.errors import SourceRejected
+from proxies.errors import SourceRejected, UnknownPath
+from proxies.ledger import Address
 from tests.command_line import run_cli
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.proxies.conftest import asker
 from workbench.errors import UsageError
+from workbench.sources.own_store import unshared_in
 from workbench.sources.service_check import attack_service, check_service
 from workbench.sources.services import Service, read_service, services, store_service
 from workbench.sources.source_origin import open_source
+from workbench.store import ApiLedger, Store
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "docs" / "services"
 DESK = """source: desk
@@ -71,7 +76,7 @@ def test_an_example_has_fewer_than_forty_lines(path: Path) -> None:
 # -- an internal store: OAuth2, cursors, days of its own, knowledge time as a parameter ------------------------------
 
 
-class Store:
+class OrdersStore:
     """Orders by month with revisions, told as of a day; two pages of five; a token per client."""
 
     def __init__(self) -> None:
@@ -102,7 +107,7 @@ class Store:
 async def test_the_store_is_asked_with_a_token_page_by_page_as_it_knew(tmp_path: Path) -> None:
     pytest.importorskip("authlib")
     store_service(tmp_path, read_service(EXAMPLES / "store.yaml"))
-    store = Store()
+    store = OrdersStore()
     with Upstream(store) as upstream:
         settings = ProxySettings.from_environment(
             {"WORKBENCH_UPSTREAM_STORE": upstream.url, "STORE_CLIENT": "me:s3cret-of-store"},
@@ -263,3 +268,33 @@ def test_the_command_line_shows_key_and_hosts_and_takes_it_back(tmp_path: Path) 
     assert run_cli(tmp_path, "source", "attack", "desk").returncode == 0
     assert run_cli(tmp_path, "source", "remove", "desk", "--yes").returncode == 0
     assert services(tmp_path / "home") == {}
+
+
+async def test_a_service_that_is_shared_with_nobody_is_for_no_language_model(tmp_path: Path) -> None:
+    store_service(
+        tmp_path, service(tmp_path, DESK.replace("upstream: DESK\n", "upstream: DESK\nshare: none\n"))
+    )
+    folder = tmp_path / "catalogue"
+    person = ProxySettings(catalogue_folder=folder, reader="person").catalogue()
+    model = ProxySettings(catalogue_folder=folder).catalogue()
+    assert "desk/prices" in person and "desk/prices" not in model
+    with pytest.raises(UnknownPath, match="desk says share: none"):
+        model.resolve("desk/prices")
+
+
+@pytest.mark.parametrize(("share", "names"), [("", ["desk"]), ("share: packages\n", [])])
+async def test_what_a_service_answered_goes_into_no_package_unless_its_file_says_so(
+    tmp_path: Path, share: str, names: list[str]
+) -> None:
+    store_service(tmp_path, service(tmp_path, DESK.replace("upstream: DESK\n", f"upstream: DESK\n{share}")))
+    with closing(Store(tmp_path)) as store:
+        with Upstream(lambda seen: Sent({"rows": MONTHS})) as upstream:
+            settings = ProxySettings.from_environment(
+                environ(upstream), catalogue_folder=tmp_path / "catalogue"
+            )
+            broker = open_broker(settings)
+            session = broker.session(Cutoff.parse("2018-06-30"), ApiLedger(store))
+            address = Address(run="r1", node="P1", trial=1, attempt=1, stage="call", step=0, retry=0)
+            await session.call("desk/prices", {"symbol": "X"}, address)
+            await broker.aclose()
+        assert unshared_in(store, "r1") == names and unshared_in(store, "r2") == []

@@ -207,6 +207,8 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
     assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days", "volume"}
     assert {row["arm"] for row in results["caution"]} == {"random", HOSTILE}
     assert [len(rows) for rows in results["questions"].values()] == [10, 10]
-    assert results["arms"]["random"]["run_variance"] > 0 and results["arms"]["market"]["run_variance"] is None
+    assert results["arms"]["random"]["p_variance"] > 0 and results["arms"]["market"]["p_variance"] is None
+    # No choice among options: soft, hard and its variance are of none, and no other number stands under their names.
+    assert all(results["arms"]["random"][name] is None for name in ("soft", "hard", "run_variance"))
     page = (tmp_path / "out" / "report.html").read_text()
     assert "&lt;b&gt;Will 1?" in page and "<b>Will" not in page and "<b>other" not in page

@@ -176,7 +176,7 @@ def test_what_a_model_wrote_is_escaped_in_every_panel(home: Path) -> None:
         panels.selected("P0", tree, tree),
         panels.selected("P1", tree, tree),
         panels.combination("P0", tree) + panels.selected("P1", tree, tree),
-        panels.runs_table([{**document, "p": 0.5}], note=evil),
+        panels.runs_table([{**document, "p": 0.5}]),
     ]
     markdown = panels.synthesis_text(tree["P0"])
     assert evil in markdown and "<img" not in proof.markdown_document(markdown)
@@ -223,12 +223,13 @@ def test_the_address_wins_over_the_environment(home: Path) -> None:
 def test_an_unknown_run_in_the_address_lists_the_runs_and_says_so(home: Path, asked: str) -> None:
     page = open_dashboard(environ(home, QUERY_STRING=f"run={asked}"))
     html = page.table.value
-    assert 'role="alert"' in html and f'href="?run={RUN}"' in html and "<script" not in html
+    assert 'role="alert"' in page.note.value and "<script" not in page.note.value
+    assert f'href="?run={RUN}"' in html and "<script" not in html
 
 
 def test_a_page_leads_back_to_the_list(home: Path) -> None:
     shown = open_dashboard(environ(home, WORKBENCH_RUN=RUN))
-    assert 'href="?run=">All runs' in shown.header.value
+    assert 'href="?run=">All claims' in shown.header.value
     assert 'href="?run="' not in opened(home).header.value  # in JupyterLab there is no such page
     page = open_dashboard(environ(home, WORKBENCH_RUN=RUN, QUERY_STRING="token=x&run="))
     assert f'href="?run={RUN}"' in page.table.value

@@ -192,10 +192,11 @@ def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home
     assert "trials agree, no certainty" in flat and "60.0% to 60.0%" not in flat
     edited = panels.header(document, now, 1, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
     assert "58.0%" not in edited  # it is the run's, not that of the edits
-    assert "no band: one forecast per driver" in panels.header(document, now, 0, 0.7)
-    assert "no band: too few separate" in panels.header(
-        document, now, 0, 0.7, no_band="too few separate windows"
-    )
+
+
+def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
+    shown = dashboard(load_run(home, RUN))
+    assert "No band: " in shown.answer.value and "Show the arithmetic" in shown.answer.value
 
 
 def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) -> None:

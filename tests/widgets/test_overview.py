@@ -121,7 +121,7 @@ def test_own_sources_are_shown_when_they_are_asked_for(home: Path) -> None:
 
 ROW = {
     *("run_id", "statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome"),
-    *("tags", "age", "before", "change", "next_review"),
+    *("tags", "age", "before", "change", "next_review", "base_rate", "reason"),
 }
 
 

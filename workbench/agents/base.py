@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult, JournalCell
     from workbench.agents.evidence.base import Evidence
+    from workbench.agents.findings.check_table import ReplyFinding
     from workbench.search.leak_filter import Verdicts
     from workbench.search.web_calls import DataCaller
 
@@ -159,12 +160,14 @@ class KnownContext:
 class Brief:
     """What an analyzer may know besides the statement: the context of the claim, and which data work in this run.
 
-    ``asks_critic``: the run names a model of its own that is to read new propositions (role ``critic``).
+    ``asks_critic``: a model is to read new propositions: one named for the role ``critic``, or the run's own (``tree_critic``).
+    ``combines``: whether its rule follows what the analyzer says of how children work together.
     """
 
     context: KnownContext = KnownContext()
     overview: str = ""
     asks_critic: bool = False
+    combines: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -276,6 +279,13 @@ class AgentSettings:
             text="Whether findings of the checks in code (analyzers' statements, numbers quoted in a conclusion) are sent back, once each.",
         ),
     ] = True
+    tree_critic: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a model reads each round's new drivers and says what is wrong with them: the one named for the role critic, else the analyzer's own; its findings go back once.",
+        ),
+    ] = False
     max_tokens: Annotated[
         int | None,
         Setting(panel="Model", text="Longest reply, in tokens.", option="--max-tokens", resume=True),
@@ -289,6 +299,20 @@ class AgentSettings:
             resume=True,
         ),
     ] = None
+    combine_per_node: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether the analyzer may say of a proposition that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
+        ),
+    ] = True
+    root_prior: Annotated[
+        bool,
+        Setting(
+            panel="Tree",
+            text="Whether a model is asked how often claims like this come true before its drivers are seen; a tree that lands far from it is looked at again.",
+        ),
+    ] = False
     rule_seed: Annotated[
         int,
         Setting(
@@ -400,11 +424,14 @@ class Grounding:
         What the belief rests on; it can render itself as a proof notebook and verify itself later, offline.
     trace : mapping
         Counts for the log: ``steps`` taken and ``failed_cells`` are kept, 0 where absent.
+    findings : sequence of ReplyFinding
+        What is wrong with the conclusion although the model stands by it; every screen shows it.
     """
 
     belief: Belief
     evidence: Evidence
     trace: Mapping[str, int] = field(default_factory=dict)
+    findings: Sequence[ReplyFinding] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

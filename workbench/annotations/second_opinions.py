@@ -246,11 +246,11 @@ def both_late(findings: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 
 def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> dict[str, Any]:
-    """Return how often the model calls kept texts of a kind a leak, over runs: Wilson's interval, and one from drawing whole runs.
+    """Return how often the model calls kept texts of a kind a leak, over runs: Wilson's interval, and one over whole runs.
 
     ``unsure`` counts as no leak in ``rate`` and as one in ``rate_with_unsure``: the truth lies between.
     """
-    from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
+    from workbench.science.comparing.rates import rate_over_runs, wilson_interval
 
     chosen = [[row for row in rows if row["kind"] == kind] for rows in by_run.values()]
     n = [len(rows) for rows in chosen]
@@ -259,14 +259,13 @@ def leak_rates(by_run: Mapping[str, Sequence[Mapping[str, Any]]], kind: str) -> 
     if not sum(n):
         return {"n": 0, "leaks": 0, "unsure": 0, "rate": None}
     wilson = wilson_interval(sum(leaks), sum(n))
-    drawn = bootstrap_rate(leaks, n)
     return {
         "n": sum(n),
         "leaks": sum(leaks),
         "unsure": sum(unsure),
         "rate": wilson.rate,
         "wilson": [wilson.low, wilson.high],
-        "bootstrap_over_runs": [drawn.low, drawn.high] if sum(size > 0 for size in n) > 1 else None,
+        "over_runs": rate_over_runs(leaks, n),
         "rate_with_unsure": (sum(leaks) + sum(unsure)) / sum(n),
     }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from proxies.catalogue import api_doc as documentation
 from workbench.api.current_home import open_home
 from workbench.api.python_terms import in_python_terms
+from workbench.api.shown_rows import ShownRows
 from workbench.blocking import run_blocking
 from workbench.environment import catalogue_of, home_from
 from workbench.errors import UsageError
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 
 @in_python_terms
-def apis(pattern: str | None = None) -> list[dict[str, Any]]:
+def apis(pattern: str | None = None) -> ShownRows:
     """Return the endpoints a cell can call, all or those that match some words."""
-    return data_documents.apis(pattern, environ=os.environ)
+    return ShownRows(data_documents.apis(pattern, environ=os.environ))
 
 
 @in_python_terms

@@ -12,6 +12,7 @@ from workbench.annotations.entries import add_comment, add_note
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
 from workbench.api.python_terms import methods_in_python_terms
+from workbench.api.shown_rows import ShownRows
 from workbench.api.what_if import WhatIfView, ask_again
 from workbench.blocking import run_blocking
 from workbench.engine.assembly import open_gateway
@@ -171,7 +172,7 @@ class Analysis:
                         change_scenario(store, self.run_id, action, name, author=author)
             return tree_questions.scenarios(load_state(store, self.run_id), names)
 
-    def sensitivity(self, reference: str = "zero") -> list[dict[str, Any]]:
+    def sensitivity(self, reference: str = "zero") -> ShownRows:
         """Return what each leaf does to the root, the widest swing first.
 
         ``low`` and ``high`` are the root's least and greatest probability over all values of the leaf, ``path_weight`` the
@@ -179,7 +180,7 @@ class Analysis:
         has no function. ``contribution`` is path weight times (p - reference): ``zero``, ``half``, ``base-rate``, ``market``
         or a probability.
         """
-        return tree_questions.sensitivity(self._run.state, reference)
+        return ShownRows(tree_questions.sensitivity(self._run.state, reference))
 
     def two_way(self, first: str, second: str) -> dict[str, Any]:
         """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""

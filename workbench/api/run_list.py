@@ -13,6 +13,7 @@ from workbench.annotations.outcomes import resolve_when_finished
 from workbench.api.current_home import names_of, open_home, resumed
 from workbench.api.python_terms import in_python_terms
 from workbench.api.run_handle import Analysis
+from workbench.api.shown_rows import ShownRows
 from workbench.blocking import refuse_running_loop, run_blocking
 from workbench.engine.assembly import open_engine
 from workbench.engine.detached import record_beside
@@ -220,13 +221,13 @@ def import_run(path: str | Path, *, cutoff: str | None = None, anyway: bool = Fa
 
 
 @in_python_terms
-def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> list[dict[str, Any]]:
+def runs(*, tags: Sequence[str] = (), search: str = "", limit: int | None = None) -> ShownRows:
     """Return the runs of this home, the newest last; one that cannot be read says why under ``unreadable``.
 
     Of those with all ``tags`` and every word of ``search``, the newest ``limit``.
     """
     with closing(open_home()) as store:
-        return run_documents.runs(store, tags=names_of(tags), search=search, limit=limit)
+        return ShownRows(run_documents.runs(store, tags=names_of(tags), search=search, limit=limit))
 
 
 @in_python_terms

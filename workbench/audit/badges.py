@@ -18,7 +18,7 @@ _QUESTIONS = {
         "origin",
     ),
     "Leak audit": ("one cutoff", "dates in answers", "residual risk of the data", "isolation", "hindsight"),
-    "Coherence": ("claim recomputed", "trials pooled", "coherence"),
+    "Coherence": ("claim recomputed", "trials pooled", "coherence", "conclusions"),
 }
 _WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
 

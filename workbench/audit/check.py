@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.ledger import LedgerRow
+from workbench.agents.findings.check_table import RunKind
 from workbench.audit.data_read import leaves_without_data
 from workbench.engine.record.state import RunState
 from workbench.propositions import NodeId
@@ -37,52 +38,17 @@ def web_verdicts(store: Store, state: RunState) -> list[dict[str, Any]]:
     ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunKind:
-    """What is special of a run; a dated run of this home that ran to its end has none of these, and several may hold.
-
-    Attributes
-    ----------
-    live : bool
-        Its cutoff is ``now``: every call is clamped at its own instant.
-    clairvoyant : bool
-        It may look up the answer, as an upper bound.
-    imported : bool
-        It came out of a package: its records are its sender's.
-    no_kernel : bool
-        No kernel was started.
-    no_tree : bool
-        The claim was not broken down, or not yet.
-    stopped : bool
-        It has not ended.
-    no_data : bool
-        No data call is on record.
-    """
-
-    live: bool = False
-    clairvoyant: bool = False
-    imported: bool = False
-    no_kernel: bool = False
-    no_tree: bool = False
-    stopped: bool = False
-    no_data: bool = False
-
-    @classmethod
-    def of(cls, state: RunState, rows: Sequence[LedgerRow]) -> RunKind:
-        """Return the kind of a run from its log and its data calls."""
-        return cls(
-            live=Cutoff.parse(state.cutoff).live,
-            clairvoyant=_clairvoyant(state.settings.options.get("grounder")),
-            imported=state.imported is not None,
-            no_kernel=state.isolation is None,
-            no_tree=not state.tree.root.children,
-            stopped=not state.finished,
-            no_data=not rows,
-        )
-
-    def names(self) -> tuple[str, ...]:
-        """Return what holds, in words."""
-        return tuple(item.name.replace("_", " ") for item in fields(self) if getattr(self, item.name))
+def run_kind(state: RunState, rows: Sequence[LedgerRow]) -> RunKind:
+    """Return the kind of a run from its log and its data calls."""
+    return RunKind(
+        live=Cutoff.parse(state.cutoff).live,
+        clairvoyant=_clairvoyant(state.settings.options.get("grounder")),
+        imported=state.imported is not None,
+        no_kernel=state.isolation is None,
+        no_tree=not state.tree.root.children,
+        stopped=not state.finished,
+        no_data=not rows,
+    )
 
 
 def _clairvoyant(options: Any) -> bool:
@@ -118,7 +84,7 @@ class Records:
     @cached_property
     def kind(self) -> RunKind:
         """The kind of the run."""
-        return RunKind.of(self.state, self.rows)
+        return run_kind(self.state, self.rows)
 
     @cached_property
     def web(self) -> list[dict[str, Any]]:

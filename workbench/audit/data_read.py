@@ -62,11 +62,6 @@ def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
     return [f"READ NO DATA: {first_named(nodes, _NAMED)}: {words}" for words, nodes in by_words.items()]
 
 
-def findings(without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
-    """Return what a run's JSON documents say of these leaves under ``findings``."""
-    return [{"node": node, "check": DATA_READ, "words": words} for node, words in without_data.items()]
-
-
 def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:
     if has_calls:
         return "each of its data calls was refused or brought no row"

@@ -14,7 +14,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import later_dates, without_later
-from workbench.agents.grounders.quoted_numbers import unprinted
+from workbench.agents.findings.quoted_numbers import unprinted
 from workbench.agents.replies.json_reply import every_text
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply
@@ -85,7 +85,7 @@ def scan_memory(store: Store, state: RunState) -> list[LateSentence]:
 
 
 def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
-    """Return how many leaves hold a late sentence of the model's own, with Wilson's interval and one from drawing whole runs.
+    """Return how many leaves hold a late sentence of the model's own, with Wilson's interval and one over whole runs.
 
     ``leaks RUN... --memory`` prints it. BLF found 2 of 113 questions for one model whose training ended after their forecast dates.
     """
@@ -93,17 +93,16 @@ def memory_document(store: Store, states: Sequence[RunState]) -> dict[str, Any]:
     n = [sum(1 for _ in state.tree.leaves()) for state in states]
     late = [len({row.node for row in rows[state.run_id] if row.own}) for state in states]
     # scipy, which a view of the other checks does not need
-    from workbench.science.comparing.rates import bootstrap_rate, wilson_interval
+    from workbench.science.comparing.rates import rate_over_runs, wilson_interval
 
     wilson = wilson_interval(sum(late), sum(n))
-    drawn = bootstrap_rate(late, n) if len(states) > 1 else None
     return {
         "runs": [state.run_id for state in states],
         "leaves": sum(n),
         "late": sum(late),
         "rate": wilson.rate,
         "wilson": [wilson.low, wilson.high],
-        "bootstrap_over_runs": None if drawn is None else [drawn.low, drawn.high],
+        "over_runs": rate_over_runs(late, n),
         "sentences": [row.to_json() for several in rows.values() for row in several],
     }
 

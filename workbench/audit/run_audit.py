@@ -43,6 +43,7 @@ QUESTIONS = (
         {"no_data": says("nothing to rate: no answer is on record")},
     ),
     AuditQuestion(DATA_READ, data.leaves_read_data),
+    AuditQuestion("conclusions", data.held_to_what_was_shown),
     AuditQuestion("claim recomputed", proofs.root_recomputed, {"no_tree": proofs.root_alone}),
     AuditQuestion("trials pooled", proofs.trials_pooled),
     AuditQuestion("looked up by the synthesizer", proofs.look_ups),

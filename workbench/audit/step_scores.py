@@ -15,7 +15,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.resolved_runs import counts_for
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError, command
-from workbench.science.comparing.score_intervals import PLAIN, Resampling
+from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.comparing.trajectories import step_scores
 
 if TYPE_CHECKING:
@@ -170,9 +170,7 @@ def brier_by_step(trials: Sequence[LoopTrial], resampling: Resampling) -> dict[s
         [[trial.beliefs for trial in several] for several in leaves.values()],
         [several[0].outcome or 0.0 for several in leaves.values()],
         [run_id for run_id, _ in leaves],
-        resamples=resampling.resamples,
-        seed=resampling.seed,
-        level=resampling.level,
+        resampling=resampling,
     )
     return {
         "n": scores.n,

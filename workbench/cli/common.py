@@ -22,7 +22,7 @@ from workbench.cli.signals import drop_unread_output
 from workbench.environment import home_from
 from workbench.errors import WorkbenchError
 from workbench.store import Store
-from workbench.terminal import brief_lines, json_printable, printable
+from workbench.terminal import brief_lines, json_for, json_printable, printable
 
 P = ParamSpec("P")
 
@@ -84,7 +84,7 @@ def emit_json(value: Any) -> None:
     except TypeError:
         # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
         text = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
-    sys.stdout.write(json_printable(SECRETS.clean(text)) + "\n")
+    sys.stdout.write(json_for(json_printable(SECRETS.clean(text)), sys.stdout.encoding) + "\n")
     sys.stdout.flush()
 
 

@@ -22,6 +22,7 @@ from workbench.cli.lazy import UNLISTED, lazy_group
 from workbench.cli.science import SCIENCE
 from workbench.cli.signals import open_closed_streams, signals_interrupt
 from workbench.resources import is_resource_error, resource_line
+from workbench.terminal import write_what_can_be_written
 from workbench.version import __version__
 
 # By panel of `workbench --help`, in its order.
@@ -120,6 +121,7 @@ def _root(version: bool = typer.Option(False, "--version", help="Print the versi
 def main() -> None:
     """Run the command line; usage errors of the options end in one line and exit code 2 too."""
     open_closed_streams()
+    write_what_can_be_written((sys.stdout, sys.stderr))
     with signals_interrupt():
         try:
             _main()

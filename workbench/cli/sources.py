@@ -25,7 +25,7 @@ from workbench.sources.services import (
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_check import check_source
 from workbench.sources.source_origin import is_query_file, open_source
-from workbench.views.data_documents import preview_lines
+from workbench.views.data_documents import preview_lines, share_line
 
 NAME_ARGUMENT = typer.Argument(help="The source's name.")
 NAME_OR_FILE = typer.Argument(help="The source's name, or a service's YAML before it is added.")
@@ -116,7 +116,7 @@ def service_lines(preview: dict[str, Any]) -> list[str]:
         f"{each['path']}: {each['policy']}{' by ' + each['dated_by'] if each['dated_by'] else ''}, residual risk {each['residual']}"
         for each in preview["endpoints"]
     ]
-    return [*lines, *preview["notes"]]
+    return [*lines, share_line(preview["share"]), *preview["notes"]]
 
 
 @source.command("add-documents")

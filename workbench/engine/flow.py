@@ -205,7 +205,8 @@ class Engine:
         brief = Brief(
             context=state.settings.context.as_of(state.parsed_cutoff()),
             overview=guide.overview,
-            asks_critic="critic" in state.settings.models,
+            asks_critic="critic" in state.settings.models or state.settings.agent.tree_critic,
+            combines=state.settings.agent.combine_per_node and getattr(agents.synthesizer, "per_node", False),
         )
         if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed(only=tuple(only)))

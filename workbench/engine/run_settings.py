@@ -501,7 +501,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "trials": 3,
         "framings": list(FRAMINGS),
         "grounder": "auto",
-        "agent": {"effort": "auto"},
+        "agent": {"effort": "auto", "root_prior": True, "tree_critic": True},
     },
     # Paper A, appendix C.1 and section 5: one trial, at most 20 leaves grounded at once, ten leaves before the check.
     "analytica-paper": {
@@ -519,6 +519,7 @@ PRESETS: dict[str, dict[str, Any]] = {
             "stated_p_tolerance": 0.02,
             "stand_by": False,
             "require_pa": True,
+            "combine_per_node": False,
             "temperature": 0.1,
             "truncate_debug": True,
             "critic": False,

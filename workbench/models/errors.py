@@ -9,7 +9,8 @@ WorkbenchError (workbench.errors)
     └── ModelError            any failure of a model that was asked
         ├── ModelUnavailable  transient trouble (timeouts, 429, 5xx) that outlived our retries
         └── ModelRefused      the provider rejects this request and would do so again
-            └── ContextOverflow  the request is longer than the model's context; a shorter one may pass
+            ├── ContextOverflow  the request is longer than the model's context; a shorter one may pass
+            └── AccountRefused   the provider serves nobody with this key, purse or model's name; the run stops once
 
 Only :class:`ModelUnavailable` stands for something that a later attempt may get past. A reply that does not parse
 is not an error of the model: the agent that asked sends it back with the reason.
@@ -18,6 +19,7 @@ is not an error of the model: the agent that asked sends it back with the reason
 from workbench.errors import ClaimRefused, ProviderError, UsageError
 
 __all__ = [
+    "AccountRefused",
     "ClaimRefused",
     "ContextOverflow",
     "MissingProviderKey",
@@ -81,6 +83,13 @@ class ContextOverflow(ModelRefused):
     def __init__(self, message: str, window: int | None = None) -> None:
         super().__init__(message)
         self.window = window
+
+
+class AccountRefused(ModelRefused):
+    """No request of this run will be answered: the key is revoked, the account is empty or closed, the model is not served to it.
+
+    It stops the run at once, instead of one leaf after another, unless a fallback model answers.
+    """
 
 
 class UnknownModel(UsageError):

@@ -14,6 +14,11 @@ _OPENING = re.compile(r"\A\s*<(?:think|thinking|thought|thoughts|reasoning)>", r
 _FIRST_TAG = re.compile(
     r"<(?:markdown|python)_cell>|<TERMINATE_NOTEBOOK>|<END_OF_ANALYSIS>|^[ \t>]*```", re.MULTILINE
 )
+# The template of gpt-oss ("harmony"): what is meant for the reader stands in the channel "final".
+_FINAL_CHANNEL = re.compile(
+    r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:return|end|start|call)\|>|\Z)",
+    re.DOTALL,
+)
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -33,7 +38,11 @@ def without_thoughts(text: str) -> str:
     'So.'
     >>> without_thoughts("<think>for ever")
     ''
+    >>> without_thoughts("<|channel|>analysis<|message|>0.9?<|end|><|start|>assistant<|channel|>final<|message|>So.<|return|>")
+    'So.'
     """
+    if finals := list(_FINAL_CHANNEL.finditer(text)):
+        return finals[-1][1].strip("\n")
     ends = list(_CLOSING.finditer(text))
     first = _FIRST_TAG.search(text)
     for end in reversed(ends):

@@ -161,6 +161,6 @@ def _key_factor(record: OutcomeRecord) -> str:
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
-        f"It came true in {record.base_rate:.0%} of like windows ({record.effective_windows:.0f} separate); "
+        f"It came true in {record.base_rate:.0%} of past windows ({record.effective_windows:.0f} separate); "
         f"the paths from today's state lie {word} that, at {record.p:.2f}."
     )

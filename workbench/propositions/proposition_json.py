@@ -30,7 +30,7 @@ def proposition_to_json(node: Proposition) -> dict[str, Any]:
         "stale": node.stale,
         "refit_due": node.refit_due,
     }
-    for name in ("analysis", "resolves_by", "reference_class"):
+    for name in ("analysis", "resolves_by", "reference_class", "combine"):
         if text := getattr(node, name):
             data[name] = text
     if node.model_belief is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from workbench.propositions import tree_checks as checks
 from workbench.propositions.errors import (
@@ -342,7 +342,13 @@ class Tree:
         return Tree([*others, top, *rest])
 
     def annotate(
-        self, node: NodeId, *, analysis: str = "", resolves_by: str = "", reference_class: str = ""
+        self,
+        node: NodeId,
+        *,
+        analysis: str = "",
+        resolves_by: str = "",
+        reference_class: str = "",
+        combine: Literal["", "all", "any"] = "",
     ) -> Tree:
         """The tree with the analyzer's words on a node; what is empty stays as it was."""
         old = self[node]
@@ -352,6 +358,7 @@ class Tree:
                 analysis=analysis or old.analysis,
                 resolves_by=resolves_by or old.resolves_by,
                 reference_class=reference_class or old.reference_class,
+                combine=combine or old.combine,
             )
         )
 

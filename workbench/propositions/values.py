@@ -115,6 +115,8 @@ class Proposition:
         What settles it, as the analyzer proposed: source, series, date.
     reference_class : str
         The class of comparable cases that the analyzer names for it.
+    combine : {"", "all", "any"}
+        How its children work together, as the analyzer proposed: each adds something, all are needed, or any suffices.
     polarities : mapping
         Per child: whether it speaks for or against.
     belief : Belief or None
@@ -142,6 +144,7 @@ class Proposition:
     analysis: str = ""
     resolves_by: str = ""
     reference_class: str = ""
+    combine: Literal["", "all", "any"] = ""
     polarities: Mapping[NodeId, Polarity] = field(default_factory=dict)
     belief: Belief | None = None
     model_belief: Belief | None = None

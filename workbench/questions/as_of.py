@@ -18,10 +18,12 @@ def criteria_as_of(question: Question, cutoff: Cutoff) -> AsOfText:
 
 def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) -> AsOfText:
     """An event as one sentence, without what was added to its title, option or unit after the cutoff."""
+    horizon = event.horizon if len(question.horizons) > 1 else ""
+    if question.propositions:
+        return as_of(statement_of(question, event.part, horizon), cutoff, kind="title")
     title, part, unit = (
         as_of(text, cutoff, kind="title") for text in (question.title, event.part, question.unit)
     )
-    horizon = event.horizon if len(question.horizons) > 1 else ""
     shown = statement_of(replace(question, title=title.text or "?", unit=unit.text), part.text, horizon)
     whole = title.followed_by(shown.removeprefix(title.text)) if title else title
     return joined([whole, part.first(0), unit.first(0)], "", cutoff)

@@ -104,6 +104,8 @@ class Question:
     options : tuple of str
     exclusive : bool
         Whether exactly one option comes true.
+    propositions : tuple of str
+        Each option as a statement that is true or false, in their order; "TITLE: OPTION" where there are none.
     levels : tuple of float
     side : {"above", "at least", "below", "at most"}
         Of a level, what makes the event.
@@ -147,6 +149,7 @@ class Question:
     horizons: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     exclusive: bool = True
+    propositions: tuple[str, ...] = ()
     levels: tuple[float, ...] = ()
     side: Side = "above"
     low: float | None = None
@@ -188,6 +191,8 @@ class Question:
                 raise QuestionError(f"question {self.id}: a day stands twice in {name}")
         if self.kind == "options" and len(self.options) < 2:
             raise QuestionError(f"question {self.id}: a choice needs at least two options")
+        if self.propositions and len(self.propositions) != len(self.options):
+            raise QuestionError(f"question {self.id}: every option needs its claim, or none has one")
         if len(set(self.options)) != len(self.options) or "" in self.options:
             raise QuestionError(f"question {self.id}: an option is empty or stands twice")
         if self.low is not None and self.high is not None and not self.low < self.high:
@@ -365,6 +370,8 @@ def statement_of(question: Question, part: str, horizon: str) -> str:
         case "binary":
             return question.title + by
         case "options":
+            if question.propositions and part in question.options:
+                return question.propositions[question.options.index(part)] + by
             return f"{question.title}{by}: {part}"
         case "threshold" | "numeric":
             unit = f" {question.unit}" if question.unit else ""

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from workbench.annotations.entries import CHECKLIST, sign_off_rows
-from workbench.audit.data_read import leaves_without_data, no_data_lines
+from workbench.audit.data_read import leaves_without_data
 from workbench.audit.run_audit import audit_run
+from workbench.audit.run_findings import finding_lines, run_findings
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.run_files import manifest_id, notebook_name
@@ -280,8 +281,7 @@ def _transcript(store: Store, state: RunState) -> list[tuple[str, list[tuple[str
 
 
 def _points(before: float, after: float) -> str:
-    # In a note for people who know no "pp".
-    return point_change(before, after).replace(" pp", " points")
+    return point_change(before, after).replace(" pp", " points")  # for people who know no "pp"
 
 
 def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str]) -> list[str]:
@@ -289,7 +289,7 @@ def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str])
         state.not_installed(),
         *hindsight(state.settings, state.parsed_cutoff()),
         state.unverified_line(),
-        *no_data_lines(without_data),
+        *finding_lines(run_findings(state, without_data)),
         state.late_line(),
         state.imported.line() if state.imported else None,
     ]

@@ -4,6 +4,7 @@ matplotlib is imported when the first picture is made.
 """
 
 import io
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import cache, wraps
@@ -76,7 +77,9 @@ def figure_bytes(figure: "Figure", form: str = "png", *, source: str = "") -> by
     # Neither time nor version, and names in an SVG by a salt of ours, so that equal figures are equal files.
     empty: dict[str, str | None] = {"Date": None, "Creator": None} if form == "svg" else {"Software": None}
     empty |= {"Source": source or None}
-    with rc_context({"svg.hashsalt": "workbench"}):
+    with rc_context({"svg.hashsalt": "workbench"}), warnings.catch_warnings():
+        # Many long names leave no room for the axes; the figure is drawn all the same, and nobody can act on the warning.
+        warnings.filterwarnings("ignore", message="constrained_layout not applied")
         figure.savefig(stream, format=form, dpi=110, metadata=empty)
     return stream.getvalue()
 

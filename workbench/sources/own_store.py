@@ -25,7 +25,8 @@ from proxies.vendors.own.own_manifest import (
 )
 from workbench.errors import UsageError, command, sentence
 from workbench.sources.new_source import NewSource
-from workbench.store.removal import began_at, runs_naming
+from workbench.sources.services import read_service, services
+from workbench.store.removal import began_at, runs_calling, runs_naming
 
 if TYPE_CHECKING:
     from workbench.store import Store
@@ -186,6 +187,9 @@ def unshared_in(store: Store, run_id: str) -> list[str]:
         current = current_version(folder, name)
         said = next((item for item in known if item.version == current), known[-1] if known else None)
         if said is not None and said.share != "packages" and run_id in runs_with(store, known[0]):
+            names.append(name)
+    for name, path in services(store.home).items():
+        if read_service(path).info.share != "packages" and run_id in runs_calling(store, name):
             names.append(name)
     return names
 

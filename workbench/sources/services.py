@@ -46,6 +46,7 @@ class Service:
             "name": self.name,
             "title": self.info.title,
             "hosts": list(self.info.hosts.values()),
+            "share": self.info.share or "models",
             "key": None
             if key is None
             else {"variable": key.variable, "set": bool(environ.get(key.variable)), "sent_as": key.place},

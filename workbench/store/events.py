@@ -13,6 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 from workbench.store.event_base import PublicKey, Signature
 from workbench.store.leaf_events import (
     EvidenceRecord,
+    FindingRecord,
     LeafFailed,
     LeafGrounded,
     LeafKept,
@@ -90,6 +91,7 @@ __all__ = [
     "CutText",
     "Event",
     "EvidenceRecord",
+    "FindingRecord",
     "ForecastBegun",
     "ForecastMade",
     "ForecastMissing",

@@ -69,8 +69,17 @@ class LeafStep(EventBase):
     cost_usd: float | None = None
 
 
+class FindingRecord(BaseModel):
+    """What a check found in a conclusion that its model stood by."""
+
+    model_config = SHAPE
+
+    check: str
+    words: str
+
+
 class LeafGrounded(EventBase):
-    """A trial of a leaf came to a conclusion.
+    """A trial of a leaf came to a conclusion; ``findings`` are what is wrong with it although the model stood by it.
 
     ``journal_head`` is the hash of the last line of its closed session's journal: a journal that was written anew, every
     hash in it recomputed, ends otherwise. None where no session was opened, and in runs of before version 3.
@@ -87,16 +96,21 @@ class LeafGrounded(EventBase):
     failed_cells: int
     evidence: EvidenceRecord
     journal_head: JournalHead | None = None
+    findings: tuple[FindingRecord, ...] = ()
 
 
 class LeafVerified(EventBase):
-    """A concluded proof was compared with itself and with a re-run from the ledger."""
+    """A concluded proof was compared with itself and with a re-run from the ledger.
+
+    ``findings`` name the cells that show another result each time they are run.
+    """
 
     kind: Literal["leaf.verified"] = "leaf.verified"
     node: str
     trial: int
     verified: bool
     differing: tuple[str, ...] = ()
+    findings: tuple[FindingRecord, ...] = ()
 
 
 class LeafFailed(EventBase):

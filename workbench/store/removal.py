@@ -81,6 +81,15 @@ def runs_naming(store: Store, source: str) -> set[str]:
     return {row["run_id"] for row in (*calls, *events)}
 
 
+def runs_calling(store: Store, source: str) -> set[str]:
+    """Return the runs that asked a service of the user's own, by the name that its paths begin with."""
+    calls = store.query(
+        "SELECT DISTINCT run_id FROM api_calls WHERE path LIKE ? OR meta LIKE ?",
+        (f"{source}/%", f'%"endpoint":"{source}/%'),
+    )
+    return {row["run_id"] for row in calls}
+
+
 def began_at(store: Store, run_id: str) -> datetime | None:
     """Return when a run began, which says what versions of the user's own data it reads; None for one without a log."""
     rows = store.query("SELECT at_utc FROM events WHERE run_id = ? ORDER BY seq LIMIT 1", (run_id,))

@@ -28,6 +28,7 @@ from workbench.store import Store
 from workbench.studies.contexts.context import read_contexts
 from workbench.studies.contexts.context_store import texts_for
 from workbench.studies.study_file import StudyCell, StudySpec
+from workbench.studies.study_tasks import Task, tasks_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +127,8 @@ class StudyExam:
     simulated : SimulatedExam or None
     joint : mapping of event id to JointQuestion
         Of events that one question asks together.
+    tasks : tuple of Task
+        The choices among exclusive options.
     """
 
     events: Events
@@ -136,6 +139,7 @@ class StudyExam:
     left_out: tuple[str, ...] = ()
     simulated: SimulatedExam | None = None
     joint: Mapping[str, JointQuestion] = field(default_factory=dict)
+    tasks: tuple[Task, ...] = ()
 
     def __len__(self) -> int:
         return len(self.events)
@@ -255,6 +259,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
             for event, question in part.joint.items()
             if event in present
         },
+        tasks=tasks_of({question.id: question for question in questions.values()}.values(), present),
     )
     return exam, [*problems, *context_problems]
 

@@ -18,6 +18,7 @@ from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
 from workbench.studies.study_file import CHANGEABLE, StudyCell, StudyError, StudySpec
 from workbench.studies.study_scores import exam_mix_problems
 from workbench.studies.study_state import SORT, StudyState, fold, stream_of
+from workbench.studies.study_tasks import complements
 from workbench.version import __version__
 
 
@@ -30,16 +31,25 @@ class StudyPlan:
     arms: dict[str, Any]
 
     def cells(self) -> list[StudyCell]:
-        """Every forecast of the study, arm by arm; an arm that does not draw has one per event."""
+        """Every forecast of the study, arm by arm; an arm that does not draw has one per event.
+
+        Of two exclusive options a run is asked about the first: the second's chance is the complement (paper A, C.1).
+        """
         cells = []
+        once = complements(self.exam.tasks)
         for name, arm in self.arms.items():
+            own_events = [
+                event
+                for event in self.exam.events.event_id.tolist()
+                if event not in once or not isinstance(arm, EngineArm) or arm.joint
+            ]
             seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
             trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
             cells += [
                 StudyCell(name, event, seed, trial)
                 for seed in seeds
                 for trial in trials
-                for event in self.exam.events.event_id.tolist()
+                for event in own_events
             ]
         return cells
 

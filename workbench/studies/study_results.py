@@ -14,18 +14,21 @@ from proxies.asof.asof_text import NO_TEXT
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
-from workbench.science.comparing.clusters import MIN_CLUSTERS, event_clusters
+from workbench.science.comparing.bootstrap import parts_in_order
+from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, event_clusters
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.mean_intervals import Resampling, rank_correlation_interval
+from workbench.science.comparing.paired import holm_matrix
+from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import divergence_matrix
 from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import by_category
-from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.market import market_returns
 from workbench.science.scoring.scorecard import parts_of, scorecard
-from workbench.science.scoring.scores import accuracy, brier, brier_index, confidence, index_of
-from workbench.science.scoring.utility import run_variance, utility_scores
+from workbench.science.scoring.scores import accuracy, confidence
+from workbench.science.scoring.utility import run_variance
 from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.reasoning_scores import reasoning_rows
 from workbench.studies.study_exam import StudyExam
@@ -33,8 +36,10 @@ from workbench.studies.study_file import StudySpec
 from workbench.studies.study_scores import cost_rows, mix_scores
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import trials_of
+from workbench.studies.study_tasks import complements, task_scores
 
 LEVELS = (0.0, 0.5, 1.0)
+_SCORES = ("brier", "brier_index", "metaculus_baseline")
 #: Below this an arm's difference from the reference counts as shown, after Holm's correction.
 ALPHA = 0.05
 _WIDE = 10  # questions at either end of the list of hard ones
@@ -71,16 +76,17 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "note": spec.note,
         "manifest": state.manifest,
         "events": len(exam),
+        "tasks": len(exam.tasks),
         "types": [part for part in parts_of(exam.events.kind) if (exam.events.kind == part).any()],
         "left_out": list(exam.left_out),
         "reference": reference,
         "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
         "arms": arms,
-        "costs": cost_rows(arms, state.manifest, frame),
+        "costs": cost_rows(arms, state.manifest, frame, answered_with=complements(exam.tasks)),
         "reasoning": reasoning_rows(state),
         "differences": differences,
         "summary": summary_lines(arms, differences, reference, state),
-        "mcnemar": {"arms": names, "p": _matrix(tests)},
+        "mcnemar": {"arms": names, "p": _matrix(tests), "p_holm": _matrix(holm_matrix(tests))},
         "consensus": {"arms": names, "share": _matrix(consensus)},
         "divergence": {"arms": names, "bits": _matrix(divergence)},
         "distance": {"arms": names, "rms": _matrix(distance_matrix(pooled))},
@@ -99,49 +105,52 @@ def _arm(
     rows = np.flatnonzero(np.isfinite(p))
     q, o = p[rows], exam.events.outcome[rows]
     own = frame[frame["arm"] == arm]
-    clusters = event_clusters(exam.events)[rows]
-    # Of a mean as of a difference: what the same sign flips do not reject.
-    test = paired_test((q - o) ** 2, clusters, resamples=spec.resamples)
-    low, high = (None, None) if test.interval is None else (max(0.0, test.low), min(1.0, test.high))
+    scores = scorecard(q, rows, exam.events, _SCORES)
+    resampling = Resampling(resamples=spec.resamples)
+    ends = interval_card(q, rows, exam.events, _SCORES, scores, resampling=resampling)
+    low, high = ends["brier"]["overall"] or (None, None)
+    index_low, index_high = ends["brier_index"]["overall"] or (None, None)
+    calibrated = calibrated_error(q)
+    kinds = parts_in_order(exam.events.kind)
     costs = own["cost_usd"]
     entry: dict[str, Any] = {
         "kind": str(own["kind"].iloc[0]),
         "events": len(rows),
-        "clusters": test.clusters,
+        "clusters": cluster_count(event_clusters(exam.events)[rows]),
         "missing": int(len(exam) - len(rows)),
         "trials": int(trials.shape[1]),
         "accuracy": accuracy(q, o),
-        "brier": brier(q, o),
+        # One primary score: overall, the plain mean of the question types where the exam has several, as in the differences.
+        "brier": scores["brier"]["overall"],
         "brier_low": low,
         "brier_high": high,
-        "brier_index": brier_index(q, o),
-        "brier_index_low": None if high is None else index_of(high),
-        "brier_index_high": None if low is None else index_of(low),
+        "brier_index": scores["brier_index"]["overall"],
+        "index_name": "Brier Index" if len(kinds) < 2 else f"Brier Index (mean of {' and '.join(kinds)})",
+        "brier_index_low": index_low,
+        "brier_index_high": index_high,
         "ece": calibration_error(q, o),
+        "ece_calibrated": calibrated.expected,
         "confidence": confidence(q),
-        "run_variance": _run_variance(trials),
+        "p_variance": _p_variance(trials),
         "cost_usd": None if costs.isna().any() else float(costs.sum()),
         "calls": int(own["calls"].sum()),
         "tokens": int(own["tokens"].sum()),
         "seconds": float(own["seconds"].sum()),
     }
-    entry["by_type"] = scorecard(q, rows, exam.events, ["brier", "brier_index", "metaculus_baseline"])
-    entry |= _utility(q, o)
+    entry["by_type"] = scores
+    rows_of = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
+    tasks = task_scores(exam.tasks, p, trials, exam.events.outcome, rows_of)
+    entry |= {"tasks": tasks, "soft": None, "hard": None, "run_variance": None}
+    if tasks is not None:
+        # Of the choices, as paper A has them, and of nothing else where there is nothing to choose.
+        entry |= {"soft": tasks["soft"], "hard": tasks["hard"], "run_variance": tasks["variance"]}
     entry |= _betting_returns(p, exam)
     return entry
 
 
-def _run_variance(trials: FloatArray) -> float | None:
+def _p_variance(trials: FloatArray) -> float | None:
     whole = trials[np.isfinite(trials).all(axis=1)]
     return run_variance(whole) if whole.shape[0] and whole.shape[1] > 1 else None
-
-
-def _utility(p: FloatArray, o: FloatArray) -> dict[str, Any]:
-    """Soft and hard utility of a yes-no choice that pays 1 if right, 0 if not (paper A, 5.1, both normalisations)."""
-    chances = [[float(each), 1.0 - float(each)] for each in p]
-    payoffs = [[float(each), 1.0 - float(each)] for each in o]
-    per_task = utility_scores(chances, payoffs)
-    return {"soft": per_task.soft, "hard": per_task.hard}
 
 
 def _betting_returns(p: FloatArray, exam: StudyExam) -> dict[str, Any]:
@@ -194,6 +203,7 @@ def _differences(
                 "high": high,
                 "p": test.p,
                 "p_holm": test.p_holm,
+                "looked_at": len(pairs),
                 "mixed_difference": None if contrast is None else contrast.difference,
                 "mixed_low": None if contrast is None else contrast.low,
                 "mixed_high": None if contrast is None else contrast.high,
@@ -222,7 +232,7 @@ def summary_lines(
         else f"[{top['brier_index_low']:.1f}, {top['brier_index_high']:.1f}]"
     )
     lines = [
-        f"Highest Brier Index of the arms that answered all {most} events: {best}, {top['brier_index']:.1f} {ends}."
+        f"Highest {top['index_name']} of the arms that answered all {most} events: {best}, {top['brier_index']:.1f} {ends}."
     ]
     fewer = {arm: row["events"] for arm, row in arms.items() if row["events"] < most}
     if fewer:
@@ -237,6 +247,10 @@ def summary_lines(
         else:
             why = f"; {row['reason']}" if row["reason"] else ""
             lines.append(f"{row['arm']} against {reference}: {row['verdict']} ({amount}{why}).")
+    if len(differences) > 1:
+        lines.append(
+            f"{len(differences)} arms were compared with {reference}: one family, p after Holm's correction for them."
+        )
     assert state.audited is not None
     findings = len(state.audited.findings)
     lines.append(
@@ -281,6 +295,7 @@ def _categories(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, 
 def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:
     """Rank correlation of each arm's Brier score with volatility, horizon and volume, with an interval (paper A, App. D.6)."""
     rows = []
+    clusters = event_clusters(exam.events)
     for column in ("volatility", "horizon_days", "volume"):
         if column not in exam.events.frame.columns:
             continue
@@ -292,26 +307,19 @@ def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
             scores = (p[known] - exam.events.outcome[known]) ** 2
             if np.ptp(scores) < 1e-12:
                 continue  # an arm that is equally wrong everywhere, as always 0.5 is
-            rho = _spearman(values[known], scores)
-            # Fisher's z with the variance of a rank correlation (Bonett and Wright 2000)
-            half = 1.959964 * np.sqrt((1 + rho**2 / 2) / (known.sum() - 3))
-            z = np.arctanh(np.clip(rho, -0.999999, 0.999999))
+            rho, ends = rank_correlation_interval(values[known], scores, clusters[known])
             rows.append(
                 {
                     "column": column,
                     "arm": arm,
                     "n": int(known.sum()),
                     "rank_correlation": rho,
-                    "low": float(np.tanh(z - half)),
-                    "high": float(np.tanh(z + half)),
+                    "clusters": cluster_count(clusters[known]),
+                    "low": None if ends is None else ends[0],
+                    "high": None if ends is None else ends[1],
                 }
             )
     return rows
-
-
-def _spearman(a: FloatArray, b: FloatArray) -> float:
-    ranks = [pd.Series(values).rank().to_numpy() for values in (a, b)]
-    return float(np.corrcoef(ranks[0], ranks[1])[0, 1])
 
 
 def _extremes(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, list[dict[str, Any]]]:

@@ -4,7 +4,7 @@ A subset is drawn without replacement, ``draws`` times; what is shown is the mea
 them lie in (paper P, App. C.8). That range is of the drawing alone: how sure a score is stands in the table of scores.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from workbench.audit.step_scores import LoopTrial, brier_by_step, loop_traces, m
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
-from workbench.science.comparing.score_intervals import PLAIN
+from workbench.science.comparing.mean_intervals import PLAIN
 from workbench.science.errors import ScienceError
 from workbench.science.scoring.breakdown import rebalance
 from workbench.studies.study_file import REBALANCE_DRAWS
@@ -30,7 +30,11 @@ PER = 1000
 
 
 def cost_rows(
-    arms: Mapping[str, Mapping[str, Any]], manifest: Mapping[str, Any], frame: pd.DataFrame
+    arms: Mapping[str, Mapping[str, Any]],
+    manifest: Mapping[str, Any],
+    frame: pd.DataFrame,
+    *,
+    answered_with: Collection[str] = (),
 ) -> list[dict[str, Any]]:
     """A row per arm that asked a model: its models, accuracy, scores, and dollars per 1,000 questions at the prices that were charged.
 
@@ -42,6 +46,8 @@ def cost_rows(
         Of the study: its ``arms`` hold the settings of every arm of runs.
     frame : DataFrame
         The tidy table; a forecast that is missing has cost what its calls cost.
+    answered_with : collection of str
+        Events that were asked together with another, as the second of two options, and are no question of their own.
 
     Returns
     -------
@@ -56,15 +62,16 @@ def cost_rows(
         own = settings.get(arm)
         if own is None or not scores["calls"]:
             continue
-        questions = int(frame.loc[frame["arm"] == arm, "event_id"].nunique())
+        own_rows = (frame["arm"] == arm) & ~frame["event_id"].isin(list(answered_with))
+        questions = int(frame.loc[own_rows, "event_id"].nunique())
         plain = _without_tree(own, settings, arms)
         rows.append(
             {
                 "arm": arm,
                 "models": ", ".join(_models(own)),
                 "questions": questions,
-                "accuracy": scores["accuracy"],
-                "gain": scores["accuracy"] / plain - 1.0 if plain else None,
+                "accuracy": _accuracy(scores),
+                "gain": _accuracy(scores) / plain - 1.0 if plain else None,
                 "soft": scores["soft"],
                 "hard": scores["hard"],
                 "brier": scores["brier"],
@@ -97,8 +104,13 @@ def _without_tree(
 
     for name, other in settings.items():
         if name in arms and other["analyzer"] == "single" and alike(other) == alike(own):
-            return float(arms[name]["accuracy"])
+            return _accuracy(arms[name])
     return None
+
+
+def _accuracy(scores: Mapping[str, Any]) -> float:
+    """Accuracy by task where the exam has choices, else of single events."""
+    return float((scores.get("tasks") or scores)["accuracy"])
 
 
 def _options(settings: Mapping[str, Any]) -> Any:

@@ -27,6 +27,7 @@ from workbench.store.events import ForecastMade, ForecastMissing
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudyCell, StudySpec
 from workbench.studies.study_state import StudyState
+from workbench.studies.study_tasks import complements
 
 #: Rows of a series that its volatility rests on: a year of trading days.
 _ROWS = 252
@@ -109,25 +110,14 @@ def tidy_table(spec: StudySpec, exam: StudyExam, state: StudyState) -> pd.DataFr
     cells.sort(
         key=lambda pair: (order.get(pair[0].arm, 99), pair[0].seed, pair[0].trial, place[pair[0].event])
     )
+    second = {first: other for other, first in complements(exam.tasks).items()}
     rows: list[dict[str, Any]] = []
     for cell, each in cells:
-        row = place[cell.event]
-        outcome = float(exam.events.outcome[row])
         p = getattr(each, "p", None)
         rows.append(
             {
-                "study": spec.name,
-                "arm": cell.arm,
+                **_forecast_columns(spec, exam, cell, place[cell.event], p, float(crowd[place[cell.event]])),
                 "kind": kinds.get(cell.arm, ""),
-                "event_id": cell.event,
-                "question_key": str(exam.events.question[row]),
-                "seed": cell.seed,
-                "trial": cell.trial,
-                "p": np.nan if p is None else p,
-                "outcome": outcome,
-                "brier": np.nan if p is None else (p - outcome) ** 2,
-                "correct": np.nan if p is None else 0.5 if p == 0.5 else float((p > 0.5) == (outcome == 1.0)),
-                "crowd": float(crowd[row]),
                 "seconds": getattr(each, "seconds", 0.0),
                 "calls": each.calls,
                 "tokens": getattr(each, "tokens", 0),
@@ -136,10 +126,43 @@ def tidy_table(spec: StudySpec, exam: StudyExam, state: StudyState) -> pd.DataFr
                 "missing": getattr(each, "reason", ""),
             }
         )
+        other = cell._replace(event=second.get(cell.event, cell.event))
+        if other not in ended and other.event in place:
+            # One answer for both options of a choice between two: the other's is what is left, and cost nothing.
+            left = None if p is None else 1.0 - p
+            rows.append(
+                {
+                    **rows[-1],
+                    **_forecast_columns(
+                        spec, exam, other, place[other.event], left, float(crowd[place[other.event]])
+                    ),
+                    **dict.fromkeys(("seconds", "cost_usd"), 0.0),
+                    **dict.fromkeys(("calls", "tokens"), 0),
+                }
+            )
     frame = pd.DataFrame(rows, columns=list(COLUMNS))
     events = exam.events.frame
     extra = [column for column in _EVENT_COLUMNS if column in events.columns]
     return frame.merge(events[["event_id", *extra]], on="event_id", how="left")
+
+
+def _forecast_columns(
+    spec: StudySpec, exam: StudyExam, cell: StudyCell, row: int, p: float | None, crowd: float
+) -> dict[str, Any]:
+    outcome = float(exam.events.outcome[row])
+    return {
+        "study": spec.name,
+        "arm": cell.arm,
+        "event_id": cell.event,
+        "question_key": str(exam.events.question[row]),
+        "seed": cell.seed,
+        "trial": cell.trial,
+        "p": np.nan if p is None else p,
+        "outcome": outcome,
+        "brier": np.nan if p is None else (p - outcome) ** 2,
+        "correct": np.nan if p is None else 0.5 if p == 0.5 else float((p > 0.5) == (outcome == 1.0)),
+        "crowd": crowd,
+    }
 
 
 def trials_of(frame: pd.DataFrame, exam: StudyExam) -> dict[str, FloatArray]:

@@ -14,10 +14,11 @@ from workbench.annotations.second_opinions import (
     recall_run,
     stored_findings,
 )
-from workbench.audit.data_read import findings, leaves_without_data
+from workbench.audit.data_read import leaves_without_data
 from workbench.audit.drift import drift
 from workbench.audit.memory_scan import memory_document
 from workbench.audit.run_audit import audit_run
+from workbench.audit.run_findings import run_findings
 from workbench.engine.proof_check import verify_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import manifest_id
@@ -42,7 +43,8 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
     figures that a notebook's conclusion states, with the cell that printed each, null for one from no cell; ``cells`` name their
     data calls, and in ``findings`` what a reader should know of them; ``calls`` say what was asked and sent, what the cutoff did
     to it, and the hash of the answer, which ``--call`` prints. ``by_chance`` says between what chance alone may move a leaf that
-    rests on past windows; null for others. ``findings`` of the leaf itself says that it read no data.
+    rests on past windows; null for others. ``findings`` of the leaf itself says that it read no
+    data, and what of its conclusion does not hold to its notebook or to itself.
     """
     state = load_state(store, run_id)
     trail = evidence_trail(store, state, node, trial)
@@ -55,7 +57,7 @@ def evidence(store: Store, run_id: str, node: NodeId, trial: int = 1) -> dict[st
         "statement": proposition.statement,
         "p": state.trial(node, trial).belief.p,  # type: ignore[union-attr]  # a trail is of a concluded trial
         **trail.to_json(),
-        "findings": findings({leaf: words for leaf, words in without_data.items() if leaf == node}),
+        "findings": [row for row in run_findings(state, without_data) if row["node"] == node],
         "by_chance": None if windows is None else windows.to_json(proposition.p or 0.0),
         "earlier": [row.to_json() for row in state.earlier.get(node, [])],
     }
@@ -172,6 +174,7 @@ async def verification(
         "proofs": len(result.proofs),
         "cells": sum(check.outcome.cells for check in result.proofs),
         "differing": differing,
+        "unrepeatable": [row for check in result.proofs for row in check.rows(check.outcome.unrepeatable)],
         "advisory": [row for check in result.proofs for row in check.rows(check.outcome.advisory)],
         "isolation": result.isolation,
         "not_anchored": [[check.node, check.trial] for check in result.proofs if check.anchored is False],

@@ -213,6 +213,16 @@ async def _live_sources(environ: Mapping[str, str], home: Path) -> dict[str, dic
     }
 
 
+def share_line(share: str) -> str:
+    """Return who sees a source, for a person who adds it."""
+    shared = {
+        "none": "nobody but you sees it; no language model",
+        "models": "the language model of your own runs sees it; it goes into no package",
+        "packages": "the language model of your runs sees it, and packages hold what was read of it",
+    }
+    return f"share {share}: {shared[share]}"
+
+
 def preview_lines(preview: dict[str, Any]) -> list[str]:
     """Return what a person reads before they confirm: the first rows, the policy, and what three cutoffs see."""
     lines = ["  ".join(f"{name}={value}" for name, value in row.items()) for row in preview["head"]]
@@ -224,13 +234,8 @@ def preview_lines(preview: dict[str, Any]) -> list[str]:
         lines.append(
             f"cutoff {seen['cutoff']}: {seen['rows']} {preview['counted']}{', ' + last if seen['last'] else ''}"
         )
-    shared = {
-        "none": "nobody but you sees it; no language model",
-        "models": "the language model of your own runs sees it; it goes into no package",
-        "packages": "the language model of your runs sees it, and packages hold what was read of it",
-    }
     lines += [
-        f"share {preview['share']}: {shared[preview['share']]}",
+        share_line(preview["share"]),
         f"residual risk {preview['residual']}",
         *preview["notes"],
     ]

@@ -16,6 +16,7 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.questions.grammar import read_claim
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
+from workbench.whatif.stored_reports import root_base_rate
 
 _ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
@@ -99,6 +100,8 @@ def run_row(state: RunState) -> dict[str, Any]:
         "imported": state.imported.to_json() if state.imported else None,
         "outcome": outcome.to_json(belief.p if belief else None) if outcome is not None else None,
         "tags": list(state.annotations.tags),
+        "base_rate": root_base_rate(state.tree),
+        "reason": state.reason,
         **({"not_installed": absent} if (absent := state.not_installed()) else {}),
     }
 

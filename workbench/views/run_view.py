@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
-from workbench.audit.data_read import findings, leaves_without_data, no_data_lines
+from workbench.audit.data_read import leaves_without_data
+from workbench.audit.run_findings import run_findings
 from workbench.backtests.kept_records import kept_record
 from workbench.engine.detached import has_record
 from workbench.engine.hindsight import hindsight
@@ -18,7 +19,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.whatif.stored_reports import root_base_rate
+from workbench.whatif.stored_reports import root_base_rate, root_prior
 
 if TYPE_CHECKING:
     from workbench.audit.badges import Badge
@@ -68,6 +69,11 @@ class RunView:
         return root_base_rate(self.tree)
 
     @property
+    def prior(self) -> dict[str, Any] | None:
+        """What was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), where the run asked; else None."""
+        return root_prior(self.tree)
+
+    @property
     def home(self) -> Path:
         """The data folder that it lies in."""
         return self.folder.parent.parent
@@ -87,10 +93,9 @@ class RunView:
         late = self.state.late_line()
         return [*hindsight(self.state.settings, self.state.parsed_cutoff()), *([late] if late else [])]
 
-    @property
-    def no_data_lines(self) -> list[str]:
-        """Warnings that name the leaves which read no data; every screen prints them."""
-        return no_data_lines(self.without_data)
+    def findings(self) -> list[dict[str, str]]:
+        """Return what checks found in the run: ``{node, check, words}``."""
+        return run_findings(self.state, self.without_data)
 
     def time_and_money(self) -> dict[str, Any]:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
@@ -171,6 +176,7 @@ class RunView:
                 "key_factor": root.belief.key_factor if root.belief else None,
             },
             "base_rate": self.base_rate,
+            "prior": self.prior,
             "record": self.record(),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
             "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
@@ -187,7 +193,7 @@ class RunView:
             if phase == self.state.phase
             else sentence("its process ended without a word: ", command("resume", self.run_id), " goes on"),
             "not_verified": self.state.unverified_line(),
-            "findings": findings(self.without_data),
+            "findings": self.findings(),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,
             "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,

@@ -13,7 +13,7 @@ from typing import Any
 
 from proxies.ledger import Address, LedgerRow
 from workbench.agents.errors import MalformedReply
-from workbench.agents.grounders.quoted_numbers import printed_by, quoted_spans, sources
+from workbench.agents.findings.quoted_numbers import printed_by, quoted_spans, sources
 from workbench.audit.vintages import Vintage, vintages_of
 from workbench.engine.record.run_files import manifest_id, notebook_name
 from workbench.engine.record.state import RunState

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from workbench.audit.data_read import findings, leaves_without_data
+from workbench.audit.data_read import leaves_without_data
+from workbench.audit.run_findings import run_findings
 from workbench.engine.record.state import RunState
 from workbench.models.base import ModelReply, reply_to_json
 from workbench.models.thoughts import without_thoughts
@@ -74,7 +75,9 @@ def transcript(
         "calls": shown,
         "unanswered": list(_unanswered(store, state, node, held)),
         "findings": [
-            row for row in findings(leaves_without_data(store, state)) if node in (None, row["node"])
+            row
+            for row in run_findings(state, leaves_without_data(store, state))
+            if node in (None, row["node"])
         ],
     }
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.audit.run_findings import finding_lines
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
@@ -23,6 +24,7 @@ from workbench.propositions.edits import (
     Unpin,
 )
 from workbench.terminal import printable
+from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
@@ -130,13 +132,17 @@ def run_lines(
     ``named`` is what ``show`` was called with, for a package that has no id in this home; ``waiting`` says that its record is being
     measured and follows below.
     """
-    marked = {node: "read no data" for node in view.without_data}
+    findings = view.findings()
+    marked = {row["node"]: "see the checks below" for row in findings}
+    marked |= {node: "read no data" for node in view.without_data}
     record = view.record()
+    first = printable(answer_sentence(view.tree, view.base_rate), keep="")
     if record is not None:  # on the first line: who reads no further learns how far to trust the answer
-        marked[ROOT] = record["line"]
+        first += f" Record: {record['line']}"
     elif waiting:
-        marked[ROOT] = "no record yet of how such forecasts did before: it follows below"
-    lines = [*tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked), ""]
+        first += " Record: being measured, it follows below"
+    tree = tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked)
+    lines = [first, "", *tree, ""]
     if not whole and len(view.tree) > MOST_LINES:
         lines[-1:] = [
             sentence(
@@ -161,13 +167,18 @@ def run_lines(
         lines.append(absent)
     if (unverified := view.state.unverified_line()) is not None:
         lines.append(unverified)
-    lines += view.no_data_lines
+    lines += finding_lines(findings)
     cost = "cost unknown" if view.cost_usd is None else f"${view.cost_usd:.4f}"
     lines.append(f"{view.model_calls} model calls ({cost}), {view.api_calls} data calls")
     if view.base_rate is not None:
         root = view.tree.root.p
         gap = "" if root is None else f" ({point_change(view.base_rate, root)} from it)"
         lines.append(f"base rate known at the cutoff: {percent(view.base_rate)}{gap}")
+    if (prior := view.prior) is not None:
+        root, p = view.tree.root.p, float(prior["prior"])
+        gap = "" if root is None else f" ({point_change(p, root)} from it)"
+        cases = f": {printable(str(prior['cases']))}" if prior["cases"] else ""
+        lines.append(f"before its drivers were seen: {percent(p)}{gap}{cases}")
     if record is not None:
         lines.append(record_line(record))
     return [*lines, *annotation_lines(view)]

@@ -1,24 +1,50 @@
 """The records for programs in a report, lines that are one JSON object: the base rate in one of them, and the text without them."""
 
 import json
+from typing import Any
 
 import orjson
 
-from workbench.propositions import Tree
+from workbench.propositions import Proposition, Tree
 
 
 def root_base_rate(tree: Tree) -> float | None:
-    """Return the base rate that the root's report carries in a JSON line (key ``base_rate``), else None."""
-    belief = tree.root.belief
+    """Return the base rate that the root's report carries, else None."""
+    return report_base_rate(tree.root)
+
+
+def report_base_rate(proposition: Proposition) -> float | None:
+    """Return the base rate that a proposition's report carries in a JSON line (key ``base_rate``), else None.
+
+    The report of an inner one may quote the lines of what stands below it: a line that names another statement is not its own.
+    """
+    belief = proposition.belief
     for line in (belief.report if belief else "").splitlines():
         text = line.strip()
         if text.startswith("{") and '"base_rate"' in text:
             try:
-                value = json.loads(text).get("base_rate")
+                record = json.loads(text)
             except json.JSONDecodeError:
                 continue  # prose that happens to begin with a brace
+            value = record.get("base_rate")
+            if record.get("statement", proposition.statement) != proposition.statement:
+                continue
             if isinstance(value, int | float) and 0 <= value <= 1:
                 return float(value)
+    return None
+
+
+def root_prior(tree: Tree) -> dict[str, Any] | None:
+    """Return what was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), else None.
+
+    It is the last line of the root's report that is a record of this form (``agents.synthesizers.root_prior``).
+    """
+    belief = tree.root.belief
+    for line in reversed((belief.report if belief else "").splitlines()):
+        if line.startswith('{"prior": ') and _is_object(line):
+            record = json.loads(line)
+            if isinstance(record["prior"], int | float) and 0 <= record["prior"] <= 1:
+                return {name: record.get(name) for name in ("prior", "n", "cases")}
     return None
 
 

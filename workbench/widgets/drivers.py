@@ -1,7 +1,9 @@
 """What drives the claim: the tornado with its ten strongest rows, what it would take to be elsewhere, two leaves at once."""
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from math import ceil, floor
 from typing import Any
 
 import ipywidgets
@@ -42,6 +44,7 @@ class Drivers:
         self, references: dict[str, float | None], on_select: Callable[[str], None], mark: str = ""
     ) -> None:
         self._mark = mark
+        self._base_rate = references.get("base rate")
         self.chart = Panel()
         self.chart.on_select = on_select
         self.chart.on_open = lambda _name: self._unfold()
@@ -83,7 +86,13 @@ class Drivers:
             return
         reach = reachable_ranges(self._tree)[self._tree.root.id] if self._rows else None
         self.chart.value = tornado_html(
-            self._rows, self._tree, reach, reference=self._reference, whole=self._whole, mark=self._mark
+            self._rows,
+            self._tree,
+            reach,
+            reference=self._reference,
+            whole=self._whole,
+            mark=self._mark,
+            base_rate=self._base_rate,
         )
 
     def _unfold(self) -> None:
@@ -165,6 +174,7 @@ def tornado_html(
     reference: float = 0.0,
     whole: bool = False,
     mark: str = "",
+    base_rate: float | None = None,
 ) -> str:
     """Return the tornado: for each leaf and assumption, where the root would be if it were false and if it were true.
 
@@ -176,6 +186,7 @@ def tornado_html(
         [row for row in rows if row.low is not None and row.high is not None] if root is not None else []
     )
     shown = computable[: MOST_UNFOLDED if whole else DRIVERS]
+    axis = _axis([end for row in shown for end in (row.low, row.high)], root, base_rate)
     listed = [
         {
             "id": row.id,
@@ -195,9 +206,32 @@ def tornado_html(
         more=len(computable) - min(len(computable), DRIVERS),
         left_out=max(0, len(computable) - MOST_UNFOLDED),
         root=root,
+        base_rate=base_rate,
+        axis=axis,
         reachable=reachable,
         mark=mark,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A stretch of the probabilities that fills a chart's width; places on it are shares of that width."""
+
+    low: float
+    high: float
+
+    def place(self, p: float) -> float:
+        """Where a probability lies, in [0, 1] if it is on the axis."""
+        return (p - self.low) / (self.high - self.low)
+
+
+def _axis(ends: Iterable[float | None], root: float | None, base_rate: float | None) -> Axis:
+    """The axis that the bars fill, widened to the next 5 points; from 0 to 1 the bars of most trees are slivers."""
+    points = [each for each in (*ends, root, base_rate) if each is not None]
+    if not points:
+        return Axis(0.0, 1.0)
+    low, high = floor(20 * min(points)) / 20, ceil(20 * max(points)) / 20
+    return Axis(low, high) if high > low else Axis(max(0.0, low - 0.05), min(1.0, high + 0.05))
 
 
 def ways_html(tree: Tree, target: float) -> str:

@@ -18,7 +18,9 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue import Availability
 from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
-from workbench.engine.detached import plan_elsewhere
+from workbench.annotations.entries import add_note
+from workbench.audit.home_scores import own_runs, record_card
+from workbench.engine.detached import plan_elsewhere, resume_detached
 from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import UsageError, WorkbenchError, sentence
@@ -34,12 +36,14 @@ from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read
 from workbench.questions.series.embedded_series import SERIES
 from workbench.store import Store
+from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
 from workbench.views.reading_documents import reading_lines
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import load_run
 from workbench.widgets import panels
+from workbench.widgets.claims_table import ClaimsTable
 from workbench.widgets.edits.edit_log import DRAFT
-from workbench.widgets.fields import action, box, choice, field, html, look, pane, plain_widget, style
+from workbench.widgets.fields import Fold, action, box, choice, field, html, look, pane, plain_widget, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
 from workbench.widgets.page_terms import on_page, page_terms
@@ -100,6 +104,8 @@ def own_sources_html(at_hand: SourcesAtHand | None) -> str:
     return rendered("own_sources", at_hand=at_hand, series=list(SERIES.values()))
 
 
+#: Runs side by side: more have no room on a page.
+MOST_COMPARED = 6
 REVIEW_DUE = "review due"
 STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
@@ -126,13 +132,15 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, home: Path, *, note: str = "", environ: Mapping[str, str] | None = None) -> None:
-        self._home, self._note = home, note
+        self._home = home
         self._environ = os.environ if environ is None else environ
         self._rows: list[dict[str, Any]] = []
         self._seen: tuple[int, ...] = ()
         self.search = field("search claims and run ids", "wb-find")
         self.state = choice(list(STATES), "state")
         self.table = html()
+        self.claims = ClaimsTable(watch=self._watch, retry=self._retry, compare=self._show_compared)
+        self.compared, self.record = Panel(), Panel()
         self.claim = plain_widget(ipywidgets.Textarea, placeholder=EXAMPLES[0])
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
@@ -167,6 +175,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
+        self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
@@ -179,36 +188,41 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             checked.observe(lambda _change: self._check(), names=["value"])
         for filtering in (self.search, self.state):
             filtering.observe(lambda _change: self._show(), names=["value"])
-        options = box(
+        planning = box(ipywidgets.HBox, [self.cutoff, self.plan], "wb-keeping")
+        planning.add_class("wb-labelled")
+        self.options = box(
             ipywidgets.HBox,
-            [
-                self.cutoff,
-                self.model,
-                self.grounder,
-                self.approve,
-                self.depth,
-                self.budget,
-                self.settings,
-                self.plan,
-            ],
+            [self.model, self.grounder, self.approve, self.depth, self.budget, self.settings],
             "wb-keeping",
         )
+        self.options.add_class("wb-labelled")
         super().__init__(
             [
                 style(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
+                self.note,
                 pane(
                     "New claim",
-                    [self.claim, self.examples, options, self.readings, self.line, self.reach],
+                    [
+                        self.claim,
+                        self.examples,
+                        planning,
+                        Fold("Options", lambda: self.options),
+                        self.readings,
+                        self.line,
+                        self.reach,
+                    ],
                     "wb-new",
                 ),
+                self.claims,
+                self.compared,
+                pane("Track record", [self.record], "wb-track-record"),
+                Fold("All runs", self._all_runs),
                 pane(
-                    "Runs",
-                    [self.table],
-                    "wb-all-runs",
-                    beside=box(ipywidgets.HBox, [self.search, self.state], "wb-keeping"),
+                    "Own series and sources",
+                    [self.sources, Fold("Add a source", lambda: self.new_source)],
+                    "wb-own-sources",
                 ),
-                pane("Own series and sources", [self.sources, self.new_source], "wb-own-sources"),
             ],
             layout=look(ipywidgets.Layout),
         )
@@ -222,9 +236,14 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         try:
             with closing(Store(self._home)) as store:
                 seen = (store.last_seq(), len(store.run_ids()))
-            if seen != self._seen:
-                self._rows, self._seen = list_runs(self._home), seen
-                self._show()
+                if seen != self._seen:
+                    self._rows, self._seen = list_runs(self._home), seen
+                    runs, _left_out = own_runs(store)
+                    now = datetime.now(UTC)
+                    self.claims.show(claims_of(self._rows, now), needs_you(self._rows, now))
+                    rates = {row["run_id"]: row.get("base_rate") for row in self._rows}
+                    self.record.value = rendered("track_record", record=record_card(runs, rates))
+                    self._show()
         except WorkbenchError as error:
             self.table.value = panels.refusal(on_page(error))
         return True
@@ -241,8 +260,38 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             )
         ]
         self.table.value = panels.runs_table(
-            rows[:SHOWN], note=self._note, hidden=max(0, len(rows) - SHOWN), filtered=bool(words)
+            rows[:SHOWN], hidden=max(0, len(rows) - SHOWN), filtered=bool(words)
         )
+
+    def _all_runs(self) -> Any:
+        filters = box(ipywidgets.HBox, [self.search, self.state], "wb-keeping")
+        return box(ipywidgets.VBox, [filters, self.table], "wb-all-runs")
+
+    def _watch(self, run_id: str, on: bool) -> None:
+        """Tag the run as one that is looked after, or take the tag off all runs of its claim."""
+        runs: list[str] = next(
+            (each["runs"] for each in claims_of(self._rows, datetime.now(UTC)) if run_id in each["runs"]), []
+        )
+        tagged = [row["run_id"] for row in self._rows if WATCH in row["tags"] and row["run_id"] in runs]
+        with closing(Store(self._home)) as store:
+            if on:
+                add_note(store, run_id, tags=[WATCH])
+            else:
+                for each in tagged:
+                    add_note(store, each, untagged=[WATCH])
+        self.look()
+
+    def _retry(self, run_id: str) -> None:
+        with closing(Store(self._home)) as store:
+            process = resume_detached(store, run_id)
+        if process.exit_code:
+            raise UsageError(process.line.removeprefix("workbench: ") or "the run ended at once")
+        self.look()
+
+    def _show_compared(self, run_ids: list[str]) -> None:
+        """Show the runs side by side, below the list."""
+        runs = [load_run(self._home, run_id) for run_id in run_ids[:MOST_COMPARED]]
+        self.compared.value = rendered("compared", compared=compared(runs))
 
     def _read_sources(self, _name: str) -> None:
         """Show them when the fold is opened: the catalogue is read for that, which the page need not wait for."""
@@ -349,6 +398,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         else:
             self.line.value = panels.planned(run_id)
             self.look()
+            self.claims.go(run_id)
         finally:
             self.plan.disabled = False
 
@@ -427,5 +477,6 @@ def rehearse(environ: Mapping[str, str] = os.environ) -> None:
     for page in pages:
         page.poller.stop()
         if isinstance(page, Dashboard):
+            page.pulse.stop()
             assert page.side_panels  # asking for it makes it
     Widget.close_all()

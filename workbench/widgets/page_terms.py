@@ -7,9 +7,9 @@ BUTTONS = {
     "export": "the button Download",
     "reground": "the button Collect evidence again",
     "resume": "the button Resume",
-    "runs": "the page All runs",
+    "runs": "the page All claims",
     "scenarios": "the button Close, beside the scenarios",
-    "show": "the page All runs",
+    "show": "the page All claims",
 }
 #: Option -> the field in which it is typed.
 FIELDS = {

@@ -4,10 +4,12 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
+import itertools
 import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from math import isclose
@@ -16,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
 from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import EarlierGrounding, RunState
     from workbench.store.events import NodeRefitted
+    from workbench.views.answer import Step, Waterfall
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
     from workbench.whatif.run_edits import WhatIfResult
@@ -159,15 +163,14 @@ def header(
     *,
     listed: bool = False,
     band: "Band | None" = None,
-    no_band: str = "",
     market: float | None = None,
-    why: str | None = None,
+    sentence: str = "",
     badges: "Sequence[Badge]" = (),
 ) -> str:
-    """Return the headline: the claim, its probability with its band, what stands beside it, the rule, and how sure.
+    """Return the headline: the claim, the answer as a sentence, its probability with its band, what stands beside it, and how sure.
 
     ``listed``: the page belongs to a server whose first page lists the runs, and leads there. The band is the run's own, so
-    it is left out while edits are in effect; ``no_band`` is why there is none.
+    it is left out while edits are in effect.
     """
     probability = now.after if edits else now.before
     status = document.get("status")
@@ -187,7 +190,8 @@ def header(
             ("Origin", _origin(document.get("imported"))),
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
-            ("Data", _no_data(document.get("findings") or ())),
+            ("Data", " ".join(no_data_words(document.get("findings") or ()))),
+            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Kernels"} if document.get("isolation") == "none" else set()),
@@ -195,7 +199,6 @@ def header(
         probability=probability,
         before=now.before,
         band=None if edits else band,
-        no_band=no_band,
         record=(document.get("record") or {}).get("line", ""),
         base_rate=base_rate,
         against=_against(probability, base_rate),
@@ -204,16 +207,82 @@ def header(
         outcome=None
         if not outcome
         else {"word": outcome_words(outcome["p"]), "words": _outcome(outcome).partition(" ")[2]},
-        why=why,
+        sentence=sentence,
         badges=badges,
     )
 
 
-def _no_data(findings: Sequence[Mapping[str, str]]) -> str:
-    """Return the warning that leaves read no data; empty where each did."""
-    return " ".join(
-        no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+def no_data_words(findings: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return the warnings that name the drivers which read no data."""
+    return no_data_lines({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+
+
+def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
+    """Return what else checks found: conclusions, statements, weights."""
+    return finding_lines([row for row in findings if row["check"] != DATA_READ])
+
+
+def hypothetical(now: WhatIf, edits: int, *, scenario: str) -> str:
+    """Return what the bar over a hypothetical state says: how many edits, what they make of the claim, where they are kept."""
+    return rendered("hypothetical", before=now.before, after=now.after, edits=edits, scenario=scenario)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A row of the waterfall: from where to where it leads, as shares of the axis; ``points`` None at its two ends."""
+
+    name: str
+    node: str | None
+    p: float | None
+    usual: float | None
+    left: float
+    width: float
+    points: float | None
+
+
+def way(
+    steps: "Waterfall | None", *, arithmetic: str | None, caveats: Sequence[str] = (), mark: str = ""
+) -> str:
+    """Return how the answer comes about: bars from the base rate over the drivers to it, caveats, and the rule when unfolded."""
+    return rendered(
+        "way",
+        bars=waterfall_bars(steps) if steps is not None else [],
+        start=steps.start_words if steps is not None else "",
+        arithmetic=arithmetic,
+        caveats=[line_on_page(line) for line in caveats],
+        mark=mark,
     )
+
+
+def waterfall_bars(steps: "Waterfall") -> list[Bar]:
+    """Return the bars of a waterfall on an axis that holds what they cover, and no more."""
+    stations = [steps.start]
+    for step in steps.steps:
+        stations.append(stations[-1] + step.points)
+    stations.append(stations[-1] + steps.rest)
+    low, high = min(stations), max(stations)
+    margin = max(0.12 * (high - low), 0.005)
+    low, span = low - margin, high - low + 2 * margin
+
+    def bar(name: str, before: float, after: float, step: "Step | None" = None, *, end: bool = False) -> Bar:
+        left, right = sorted((before, after))
+        return Bar(
+            name=name,
+            node=step.node if step is not None else None,
+            p=step.p if step is not None else after if end else None,
+            usual=step.usual if step is not None else None,
+            left=0.0 if end else (left - low) / span,
+            width=(after - low) / span if end else (right - left) / span,
+            points=None if end else after - before,
+        )
+
+    bars = [bar(steps.start_words, low, steps.start, end=True)]
+    pairs = itertools.pairwise(stations)
+    for step, (before, after) in zip(steps.steps, pairs, strict=False):
+        bars.append(bar(step.name, before, after, step))
+    if steps.from_base_rate or abs(steps.rest) > 5e-7:
+        bars.append(bar("what no driver explains", stations[-2], stations[-1]))
+    return [*bars, bar("the answer", low, steps.end, end=True)]
 
 
 def _origin(imported: Mapping[str, Any] | None) -> str:
@@ -257,7 +326,7 @@ def unread_time_and_money() -> str:
 
 
 def unread_fan() -> str:
-    """Return the closed fold that asks for the fan of the claim's series: what it came to is read when it is opened."""
+    """Return what stands in the place of the fan of the claim's series until it is read."""
     return rendered("series_fan", fan=None, chart="", words="")
 
 
@@ -489,13 +558,11 @@ def planned(run_id: str) -> str:
     return rendered("planned", run_id=run_id)
 
 
-def runs_table(
-    runs: Sequence[Mapping[str, Any]], *, note: str = "", hidden: int = 0, filtered: bool = False
-) -> str:
+def runs_table(runs: Sequence[Mapping[str, Any]], *, hidden: int = 0, filtered: bool = False) -> str:
     """Return the list of runs of a data folder, newest first, each a link to its dashboard.
 
     ``hidden`` runs are not among them because the list is long; ``filtered`` says that a search is on.
     """
     unknown = dict.fromkeys(("imported", "started_utc", "model", "outcome", "before", "next_review"))
     listed = [{**unknown, "state": run.get("status"), **run} for run in runs]
-    return rendered("runs", runs=listed, note=note, hidden=hidden, filtered=filtered, now=datetime.now(UTC))
+    return rendered("runs", runs=listed, hidden=hidden, filtered=filtered, now=datetime.now(UTC))

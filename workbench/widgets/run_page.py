@@ -10,6 +10,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
+from workbench.views.answer import answer_sentence, citation, waterfall
 from workbench.views.run_view import RunView
 from workbench.views.wording import equation_with_values
 from workbench.whatif.run_edits import edit_plan
@@ -19,16 +20,20 @@ from workbench.widgets import panels
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import box, look, pane, style
+from workbench.widgets.fields import box, look, pane, show_if, style
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working
 from workbench.widgets.page_terms import line_on_page, on_page
+from workbench.widgets.run_tabs import TabBar, tab_panel
 from workbench.widgets.side_panels import SurroundingPanes
 from workbench.widgets.tree_widget import TreeWidget
 
 if TYPE_CHECKING:
     from workbench.audit.badges import Badge
     from workbench.whatif.band import Band
+
+
+_PULSE_SECONDS = 3.0
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
@@ -86,16 +91,34 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._no_band = ""
         self._behind = False
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
-        self._right = box(
-            ipywidgets.VBox,
-            [pane("What drives it", [self.drivers.chart], "wb-sensitivity")],
-            "wb-column-right",
-        )
+        self.answer = Panel()
+        self.answer.on_select = self._choose
+        self.tabs = TabBar(owns_address=owns_address)
+        self._panels = {
+            "answer": tab_panel("answer", [pane("How the answer comes about", [self.answer], "wb-way")]),
+            "drivers": tab_panel("drivers", [pane("What moves it", [self.drivers.chart], "wb-sensitivity")]),
+            **{name: tab_panel(name, []) for name in ("evidence", "what-if", "review")},
+        }
+        self._right = box(ipywidgets.VBox, list(self._panels.values()), "wb-column-right")
+        # Filled with what steers a hypothetical state once the side panels are made.
+        self._hypothetical = box(ipywidgets.HBox, [], "wb-hypothetical")
+        show_if(False, self._hypothetical)
+        # What was kept, or why not: in sight on every tab.
+        self._saved_line = box(ipywidgets.VBox, [], "wb-kept")
         # Filled later: a page makes all views anew that come after one that is put between them.
         self._waiting = box(ipywidgets.VBox, [], "wb-waiting-steps")
         columns = box(ipywidgets.HBox, [self._left, self._right], "wb-main")
         kwargs.setdefault("layout", look(ipywidgets.Layout))
-        super().__init__([style(), self.header, self.working, self._waiting, columns], **kwargs)
+        parts = [
+            self.header,
+            self._hypothetical,
+            self._saved_line,
+            self.working,
+            self._waiting,
+            self.tabs,
+            columns,
+        ]
+        super().__init__([style(), *parts], **kwargs)
         self.add_class("wb-app")
         self._in_step = _PageInStep(self)
         if shared is None:
@@ -113,6 +136,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             assert self.side_panels  # asking for it makes it
         if self._looks_again:
             self.poller.start()
+        #: Tells the page every few seconds that this process lives, on a thread of its own: while the kernel's own thread
+        #: works, it answers no question of the page, and a page must tell busy from dead.
+        self.pulse = Poller(self.tree.say_alive, seconds=_PULSE_SECONDS)
+        if owns_address:
+            self.pulse.start()
 
     def _repr_mimebundle_(self, **kwargs: Any) -> Any:
         """Return the live view for a page of our server; in a notebook the tree as HTML, which the live view replaces."""
@@ -137,6 +165,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                     follow=self._follow,
                     reread=self._reread,
                     look=self.look,
+                    open_tab=self._open_tab,
                     whose=self.shared,
                 )
                 if self._said is not None:
@@ -145,8 +174,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 self._side_panels.show(self.tree.selected, self.tree.dark)
                 self._side_panels.approving.show(self.follower.state)
                 self._waiting.children = (self._side_panels.approving,)
-                self._left.children = (*self._left.children, *self._side_panels.left)
-                self._right.children = (*self._right.children, *self._side_panels.right)
+                for name, panes in self._side_panels.panes.items():
+                    self._panels[name].children = (*self._panels[name].children, *panes)
+                self._hypothetical.children = self._side_panels.hypothetical
+                self._saved_line.children = (self._side_panels.line,)
             return self._side_panels
 
     def look(self) -> bool:
@@ -257,6 +288,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if not self._badges and self.follower.phase == "done":
             # Where the audit has to be made its reading takes its time, so the page stands before it begins.
             self._read_badges()
+            self.side_panels.read_fan()
 
     def _read_badges(self) -> None:
         try:
@@ -280,11 +312,29 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.run.base_rate,
             listed=self.tree.owns_address,
             band=self._band,
-            no_band=self._no_band,
             market=self.market,
-            why=equation_with_values(self.session.tree, ROOT),
+            sentence=answer_sentence(self.session.tree, self.run.base_rate),
             badges=self._badges,
         )
+        self.answer.value = panels.way(
+            waterfall(self.session.tree),
+            arithmetic=equation_with_values(self.session.tree, ROOT),
+            caveats=self._caveats(),
+            mark=self.run.mark,
+        )
+        self.tabs.citation = citation(self.document)
+        side = self._side_panels
+        show_if(bool(self.session.edits) or (side is not None and self.session.can_redo), self._hypothetical)
+
+    def _caveats(self) -> list[str]:
+        """What a reader has to keep in mind about the answer, most serious first."""
+        document = self.document
+        lines = [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
+        rows = document.get("findings") or ()
+        lines += [*panels.no_data_words(rows), *panels.other_findings(rows)]
+        if self._band is None and self.run.tree.root.p is not None:
+            lines.append(f"No band: {self._no_band or 'one forecast per driver'}.")
+        return [line for line in lines if line]
 
     def refresh(self) -> None:
         """Bring every panel in step with the session."""
@@ -320,6 +370,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._said = (line, refused)
         if self._side_panels is not None:
             self._side_panels.say(line, refused)
+
+    def _open_tab(self, name: str) -> None:
+        self.tabs.tab = ""  # the same tab may be asked for again after the reader opened another
+        self.tabs.tab = name
 
     def _choose(self, node: NodeId) -> None:
         if node in self.session.tree:

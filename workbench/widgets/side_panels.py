@@ -4,14 +4,16 @@ None of it is needed for the first screen, so a page makes it once that stands: 
 """
 
 from collections.abc import Callable
+from contextlib import closing
 
 import ipywidgets
 
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
-from workbench.store import utc_now
+from workbench.store import Store, utc_now
 from workbench.views.run_view import RunView
+from workbench.views.transcript import transcript
 from workbench.whatif.edit_remarks import edit_remarks
 from workbench.whatif.edit_request import parse_override
 from workbench.whatif.saved_scenarios import SavedScenarios
@@ -55,6 +57,8 @@ class SurroundingPanes:
         Called when something was put on record about the run; True where that moves the band.
     look : callable
         Called when a step that waited was answered: the log has something new.
+    open_tab : callable
+        Opens a tab of the page by its name.
     whose : SharedEdits, optional
         The run's other widgets in this kernel, whose fields for name, reason and time are this page's too.
     """
@@ -72,10 +76,11 @@ class SurroundingPanes:
         follow: Callable[[], None],
         reread: Callable[[bool], None],
         look: Callable[[], object],
+        open_tab: Callable[[str], None],
         whose: SharedEdits | None = None,
     ) -> None:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
-        self._run, self._select, self._reread = run, select, reread
+        self._run, self._select, self._reread, self._open_tab = run, select, reread, open_tab
         self._shown: tuple[NodeId, bool] | None = None
         self._node: NodeId = ROOT
         self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z")
@@ -102,25 +107,56 @@ class SurroundingPanes:
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
         self.fan = Panel(panels.unread_fan())
-        self.fan.on_open = self._read_fan
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
         self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
-        buttons = box(ipywidgets.HBox, [self.undo, self.redo, self.reset], "wb-keeping")
         whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
-        self.left = [
-            pane("What if", [self.line, self.table, whose, self.resynthesis], "wb-what-if", beside=buttons),
-            pane("What would it take", [drivers.questions], "wb-asked"),
-            pane("Scenarios", [self.book], "wb-scenarios"),
-            pane("Notes and tags", [self.notes], "wb-notes"),
-            pane("Review", [self.review], "wb-review"),
-        ]
-        evidence = [self.detail, self.assuming, self.change, self.regrounding, self.refitting, self.proof]
-        self.right = [
-            pane("Series", [self.fan], "wb-series"),
-            pane("Evidence", evidence, "wb-evidence"),
-            pane("Take it with you", [self.taking], "wb-taking"),
-            pane("Time and money", [self.spent], "wb-spent"),
-        ]
+        self.state = html()
+        self.keep = action("Save", self._save, tooltip="keep these edits under a name")
+        self.keep.add_class("wb-save-edits")
+        #: The bar over a hypothetical state: what it is, and what can be done with it from every tab.
+        self.hypothetical = (self.state, self.undo, self.redo, self.reset, self.keep)
+        self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
+        evidence = [self.detail, self.regrounding, self.refitting, self.model_calls, self.proof]
+        #: The panes of each tab, in order.
+        self.panes: dict[str, list[ipywidgets.Widget]] = {
+            "answer": [pane("Where the series may go", [self.fan], "wb-series")],
+            "evidence": [pane("Evidence", evidence, "wb-evidence")],
+            "what-if": [
+                pane(
+                    "What if",
+                    [self.table, whose, self.assuming, self.change, self.resynthesis],
+                    "wb-what-if",
+                ),
+                pane("What would it take", [drivers.questions], "wb-asked"),
+                pane("Scenarios", [self.book], "wb-scenarios"),
+            ],
+            "review": [
+                pane("Comments and sign-off", [self.review], "wb-review"),
+                pane("Notes and tags", [self.notes], "wb-notes"),
+                pane("Take it with you", [self.taking], "wb-taking"),
+                pane("Time and money", [self.spent], "wb-spent"),
+            ],
+        }
+
+    def _make_transcript(self) -> Panel:
+        panel = Panel()
+        panel.value = self._transcript(self._node)
+        return panel
+
+    def _transcript(self, node: NodeId) -> str:
+        """The calls of a proposition's models; of one that was added on the page there are none."""
+        run = self._run()
+        if node not in run.tree:
+            return panels.note(f"{node} is yours: no model was asked.")
+        try:
+            with closing(Store(run.home)) as store:
+                return panels.model_calls(transcript(store, run.state, node))
+        except WorkbenchError as error:  # a damaged database: the page shows the rest
+            return panels.refusal(on_page(error))
+
+    def _save(self) -> None:
+        self._open_tab("what-if")
+        self.book.ask_name()
 
     def _show_refits(self) -> None:
         with self._session.lock:  # on a thread of its own: the page goes on while the model answers
@@ -155,7 +191,8 @@ class SurroundingPanes:
         self.table.value = panels.what_if(
             self._scenarios.run_id, now, edits, session.base, scenario=self._keeper.name, remarks=remarks
         )
-        self.reset.disabled = not edits
+        self.state.value = panels.hypothetical(now, len(edits), scenario=self._keeper.name)
+        self.reset.disabled = self.keep.disabled = not edits
         self.undo.disabled, self.redo.disabled = not session.can_undo, not session.can_redo
         self.resynthesis.show()
         self.book.show()
@@ -185,6 +222,8 @@ class SurroundingPanes:
         # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
         # every message.
         if self._shown != (node, dark):
+            if (calls := self.model_calls.filled_with) is not None:
+                calls.value = self._transcript(node)
             document, title = self._document(node, dark)
             self.proof.value = proof.frame(document, title=title)
             self._shown = (node, dark)
@@ -194,7 +233,7 @@ class SurroundingPanes:
         self._shown = None
         if done:
             self.spent.value = panels.unread_time_and_money()
-            self.fan.value = panels.unread_fan()
+            self.read_fan()
 
     def _make_form(self) -> EditingForm:
         form = EditingForm(self._session, self._select)
@@ -208,7 +247,8 @@ class SurroundingPanes:
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self.spent.value = panels.refusal(on_page(error))
 
-    def _read_fan(self, _name: str) -> None:
+    def read_fan(self) -> None:
+        """Show the fan of the claim's series, once the rest of the page stands: what it came to is read for it."""
         try:
             self.fan.value = panels.series_fan(self._run().fan())
         except WorkbenchError as error:

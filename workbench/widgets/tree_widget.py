@@ -136,6 +136,13 @@ class TreeWidget(anywidget.AnyWidget):
         """Take all edits back, as the button does."""
         self.session.reset_all()
 
+    def say_alive(self) -> bool:
+        """Tell the page that this process lives; False once the page is gone."""
+        if self.comm is None:
+            return False
+        self.send({"type": "alive"})
+        return True
+
     def _on_message(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Answer one message of the front end; whatever it holds, the answer is a patch or a visible refusal."""
         message = content if isinstance(content, dict) else {}

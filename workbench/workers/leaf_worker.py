@@ -436,5 +436,6 @@ def _outcome_to_json(outcome: Grounding | GroundingFailure) -> dict[str, Any]:
             "kind": evidence.kind,
             "evidence": evidence.to_json(),
             "trace": dict(outcome.trace),
+            "findings": [finding.to_json() for finding in outcome.findings],
         }
     }

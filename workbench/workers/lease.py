@@ -18,6 +18,7 @@ from sandbox.errors import SandboxError
 from sandbox.record.journal import read_lines
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.evidence.base import EvidenceBroken, MissingEvidence, read_evidence
+from workbench.agents.findings.check_table import ReplyFinding
 from workbench.engine.leaves.grounding import session_spec
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.errors import WorkbenchError
@@ -263,6 +264,7 @@ class JobService:
             belief=Belief(p=content["p"], key_factor=content["key_factor"], report=content["report"]),
             evidence=evidence,
             trace=content["trace"],
+            findings=tuple(map(ReplyFinding.from_json, content["findings"])),
         )
 
 

@@ -133,6 +133,11 @@ class _Failure(_Word):
     gave_up: tuple[Number, Number] | None
 
 
+class _Finding(_Word):
+    check: Line
+    words: Text
+
+
 class _Grounded(_Word):
     p: Annotated[float, Field(ge=0, le=1)]
     key_factor: Text
@@ -140,6 +145,7 @@ class _Grounded(_Word):
     kind: Line
     evidence: dict[str, Any]
     trace: dict[str, Any]
+    findings: Annotated[list[_Finding], Field(max_length=20)] = []
 
 
 class _OfALease(_Word):

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from proxies.vendors.own.own_manifest import KNOWN, MOST_ROWS, OwnManifest, Reader, own_sources
+from proxies.vendors.own.own_manifest import KNOWN, MOST_ROWS, VALUE, OwnManifest, Reader, own_sources
 
 _KNOWN_BY: dict[str, Any] = {"known_by": {"type": "instant", "about": "as known at an earlier instant"}}
 #: Results of one search, and pages of one answer.
@@ -61,7 +61,7 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
 
     The path is ``own/NAME/rows``. Parameters, none of them needed:
 
-    - ``column``: one column; rows are then ``{"date", "value"}``, as the embedded series have them. Without it a row is
+    - ``column``: one column, or ``*`` for the one that claims mean; rows are then ``{"date", "value"}``, as the embedded series have them. Without it a row is
       ``{"date", COLUMN: ..., ...}``, with every column under its own name.
     - ``start``, ``end``: first and last date (a day, or an instant where the dates have times), both included.
     - ``by``: one value of the column that tells rows of one date apart (only where the source has such a column).
@@ -80,7 +80,7 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
         "limit": {"type": "integer", "low": 1, "high": MOST_ROWS, "about": "the newest so many rows"},
     }  # fmt: skip
     if item.value:
-        params["column"] |= {"example": item.value, "shown": True}
+        params["column"] |= {"choices": [*names, VALUE], "example": item.value, "shown": True}
     if item.by:
         params["by"] = {"about": f"one value of {item.by}"}
     as_of: dict[str, Any] = {

@@ -24,6 +24,8 @@ Grain = Literal["day", "instant"]
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 #: Columns of the stored rows that are ours: when a row is about, when it became known (UTC), and its place in the file.
 DATE, KNOWN, PLACE = "__date", "__known", "__row"
+#: In the place of a column's name: the one that claims about the source mean.
+VALUE = "*"
 CURRENT = "source.json"
 #: Rows of one answer; a cell that needs more asks window by window.
 MOST_ROWS = 100_000

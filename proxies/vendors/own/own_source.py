@@ -22,6 +22,7 @@ from proxies.vendors.own.own_manifest import (
     KNOWN,
     MOST_ROWS,
     PLACE,
+    VALUE,
     OwnManifest,
     own_sources,
     rows_path,
@@ -153,6 +154,7 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
         where.append(f"{_quoted(item.by)}::VARCHAR = ?")
         values.append(params["by"])
     column = params.get("column")
+    column = item.value if column == VALUE else column
     names = [column] if column else [item_column.name for item_column in item.columns]
     shown = ", ".join(f"{_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
     # for the policy, which takes it out again; who asks without a cutoff has no policy behind them

@@ -1,17 +1,15 @@
-"""What is wrong with an expansion, before anybody pays for grounding it: checks of its words in code, and a second model's reading.
-
-Weak models pass anything ("The S&P 500 is the benchmark index"), strong ones now and then leave out a date. The findings go back
-to the model once; what it then stands by is taken.
-"""
+"""What is wrong with an expansion, before anybody pays for grounding it: checks in code (`findings.statement_checks`), and a model's reading."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from datetime import date
 from typing import TYPE_CHECKING
 
 from proxies.asof.asof_text import as_of
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.findings.check_table import RunKind
+from workbench.agents.findings.statement_checks import TreeStatement, statement_findings
 from workbench.agents.replies.stage_replies import parse_faults
 from workbench.agents.second_model import SecondModel
 from workbench.models.base import (
@@ -27,102 +25,24 @@ if TYPE_CHECKING:
     from workbench.propositions import NodeId, Tree
 
 
-_MONTHS = "january|february|march|april|may|june|july|august|september|october|november|december"
-
-
-def _any_case(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
-
-
-_DATE = _any_case(
-    rf"\b(19|20|21)\d\d\b|\b({_MONTHS})\b|\bq[1-4]\b|\b(by|before|until|after|since|during|within|between|in|on|over)\b.*\d"
-    r"|\b(deadline|cutoff|in the past|historically|so far|past cases|comparable|previous)\b",
-)
-_UNNAMED = _any_case(
-    r"\s*(it|this|that|they|these|those|he|she|the (company|index|bank|country|party|team|price|rate|event)) ",
-)
-_OPINION = _any_case(
-    r"\b(is|are|remains?|stays?|looks?) (very |quite |too )?"
-    r"(good|bad|strong|weak|important|significant|healthy|attractive|reasonable|likely|unlikely|plausible)\b",
-)
-_VAGUE = _any_case(
-    r"\b(significant(ly)?|substantial(ly)?|sharp(ly)?|high|low|elevated|favou?rable|robust(ly)?|strong(ly)?)\b",
-)
-_DAY = _any_case(rf"\b\d{{4}}(-\d\d){{0,2}}\b|\b\d{{1,2}}(st|nd|rd|th)?\b(?= ({_MONTHS}))")
-_CERTAIN = _any_case(
-    r"\b(will|does|do) or (will|does|do) not\b|\beither\b.*\bor not\b|\bis (an?|the) [\w' -]*"
-    r"(index|company|bank|country|currency|agency|party|exchange|election|measure) (of|in|for)\b",
-)
-_WORD = re.compile(r"[a-z0-9]+(?:\.[0-9]+)?")
-_NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "fails",
-        "fail",
-        "to",
-        "without",
-        "doesn",
-        "won",
-        "don",
-        "t",
-        "will",
-        "does",
-        "do",
-        "did",
-        "is",
-        "are",
-        "be",
-        "the",
-        "a",
-        "an",
-    ]
-)
-
-
-def findings(tree: Tree, expansions: Sequence[Expansion]) -> list[str]:
+def findings(tree: Tree, expansions: Sequence[Expansion], last_day: date) -> list[str]:
     """Return one line for each fault of the new statements, in the order of the reply; empty if there is none.
 
     Parameters
     ----------
     tree : Tree
         As it was before the expansions.
+    last_day : date
+        The last day that can be seen at the cutoff.
     """
     said: dict[NodeId, str] = {node: tree[node].statement for node in tree.ids()}
     lines: list[str] = []
     for group in expansions:
         for child, statement in group.children.items():
-            lines += [f"{child}: {fault}" for fault in _faults(statement, said)]
+            faults = statement_findings(TreeStatement(statement, said, last_day), RunKind())
+            lines += [f"{child}: {item.words}" for item in faults]
             said[child] = statement
     return lines
-
-
-def _faults(statement: str, said: Mapping[NodeId, str]) -> Iterable[str]:
-    if not _DATE.search(statement):
-        yield "it names no date or period, so nobody can say when it is settled"
-    if _UNNAMED.match(statement):
-        yield "it does not name its subject; whoever grounds it sees nothing but this sentence"
-    if _CERTAIN.search(statement):
-        yield "it is true whatever happens; state something that may turn out false"
-    if (_OPINION.search(statement) or _VAGUE.search(statement)) and not re.search(
-        r"\d", _DAY.sub("", statement)
-    ):
-        yield "it names no threshold; state a measure and a level, or an event that happens or not"
-    for node, other in said.items():
-        if _repeats(statement, other):
-            yield f"it says the same as {node}, or its opposite"
-            return
-
-
-def _repeats(left: str, right: str) -> bool:
-    """Whether two statements have the same words but for small ones and negations; one word more may be another question."""
-    return _telling_words(left) == _telling_words(right)
-
-
-def _telling_words(text: str) -> list[str]:
-    words = _WORD.findall(text.lower())
-    return [word.removesuffix("s") or word for word in words if word not in _NEGATIONS]
 
 
 async def second_findings(

@@ -11,8 +11,8 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting, MalformedReply, RetryWorthwhile
 from workbench.agents.registry import no_options
 from workbench.agents.replies.analysis_reply import END_OF_ANALYSIS, AnalysisReply, parse_analysis
-from workbench.agents.replies.reply_schemas import ANALYSIS
-from workbench.models.base import Asker, NodeRef
+from workbench.agents.replies.reply_schemas import ANALYSIS, ANALYSIS_COMBINED
+from workbench.models.base import Asker, NodeRef, ReplySchema
 from workbench.prompts import prompts_of
 from workbench.propositions import Tree, TreeError
 
@@ -84,6 +84,10 @@ class RoundsAnalyzer:
         render = prompts_of(ask).render
         line, reply_format = render("analyze_line").text, render("analyze_reply").text
         brief = brief or Brief()
+        combines = brief.combines and prompts_of(ask).has("analyze_combine")
+        if combines:
+            reply_format = f"{reply_format}\n\n{render('analyze_combine').text}"
+        schema = ANALYSIS_COMBINED if combines else ANALYSIS
         dialogue = Dialogue(
             system=render(
                 "analyze_system",
@@ -106,16 +110,22 @@ class RoundsAnalyzer:
         for number in range(settings.max_analyzer_rounds):
             before = tree
             criticised = not settings.critic
+            standing: tuple[AnalysisReply, Tree] | None = (
+                None  # what was criticised, and stands unless a better one comes
+            )
 
             # A default, because a closure would see the name as it is later. Trees do not change, so each ask of a round
             # grows the same one and a refused block leaves nothing behind.
             def read(text: str, before: Tree = before) -> tuple[AnalysisReply, Tree]:
-                nonlocal criticised
+                nonlocal criticised, standing
                 analysis = parse_analysis(text, require_polarity=self.require_polarity)
+                if analysis.end and standing is not None:
+                    return standing
                 grown = analysis, self._grow(before, analysis)
-                faults = [] if criticised else findings(before, analysis.expansions)
+                faults = [] if criticised else findings(before, analysis.expansions, cutoff.last_visible_day)
                 if faults:
                     criticised = True  # once a round: what the model stands by is taken
+                    standing = grown
                     raise RetryWorthwhile(_criticism(faults), grown)
                 return grown
 
@@ -125,7 +135,7 @@ class RoundsAnalyzer:
                 read,
                 propositions=outline(before),
                 reply_format=reply_format,
-                schema=ANALYSIS,
+                schema=schema,
             )
             if analysis.end:
                 break
@@ -135,8 +145,16 @@ class RoundsAnalyzer:
                     tree, new, number=number, cutoff=cutoff, ask=ask, settings=settings
                 )
                 if faults:
+                    standing = analysis, tree
                     analysis, tree = await self._mended(
-                        (analysis, tree), faults, dialogue, read, outline(before), cutoff
+                        (analysis, tree),
+                        faults,
+                        dialogue,
+                        read,
+                        outline(before),
+                        cutoff,
+                        reply_format,
+                        schema,
                     )
             await on_round(tree)
             if len(tree.leaves()) >= settings.max_leaves:
@@ -164,9 +182,11 @@ class RoundsAnalyzer:
         read: Callable[[str], tuple[AnalysisReply, Tree]],
         shown: str,
         cutoff: Cutoff,
+        reply_format: str,
+        schema: ReplySchema,
     ) -> tuple[AnalysisReply, Tree]:
         """Ask for the round once more with the critic's findings; the first one stands where nothing better comes."""
-        reply_format, length = dialogue.render("analyze_reply").text, len(dialogue.messages)
+        length = len(dialogue.messages)
         prompt = dialogue.render(
             "retry",
             reason=f"{_criticism(faults)}.",
@@ -176,12 +196,12 @@ class RoundsAnalyzer:
         )
         try:
             second = await dialogue.exchange(
-                "analyze", prompt.text, read, propositions=shown, reply_format=reply_format, schema=ANALYSIS
+                "analyze", prompt.text, read, propositions=shown, reply_format=reply_format, schema=schema
             )
         except AgentGaveUp:
             dialogue.cut(length)
             return first
-        return first if second[0].end else second
+        return second
 
     def _grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
         if analysis.end:
@@ -194,7 +214,7 @@ class RoundsAnalyzer:
         try:
             for group in analysis.expansions:
                 tree = tree.expand(group.parent, group.children, group.polarities, group.causality)
-                tree = tree.annotate(group.parent, analysis=analysis.prose)
+                tree = tree.annotate(group.parent, analysis=analysis.prose, combine=group.combine)
                 for child in group.children:
                     tree = tree.annotate(
                         child,

@@ -204,6 +204,7 @@ class RoutedEvidence:
             cells=sum(outcome.cells for outcome in outcomes),
             differing=tuple(faults),
             advisory=tuple(item for outcome in outcomes for item in outcome.advisory),
+            unrepeatable=tuple(item for outcome in outcomes for item in outcome.unrepeatable),
         )
 
     def _head_faults(self, proof: ProofContext) -> list[Difference]:

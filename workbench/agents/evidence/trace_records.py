@@ -245,4 +245,5 @@ async def rerun_cells(proof: ProofContext, replay: Replay, compared: Verificatio
         cells=compared.cells + ran.cells,
         differing=(*compared.differing, *ran.differing),
         advisory=ran.advisory,
+        unrepeatable=ran.unrepeatable,
     )

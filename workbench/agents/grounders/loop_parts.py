@@ -10,6 +10,8 @@ from sandbox.errors import JournalBroken, KernelDied
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
+from workbench.agents.findings.check_table import RunKind
+from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
 from workbench.agents.grounders.proof_log import ProofLogMismatch
 from workbench.agents.loop.belief_state import FIELD, BeliefState
@@ -17,6 +19,7 @@ from workbench.agents.loop.moves import LoopLimits, Spent
 from workbench.agents.loop.submission import Submission, clamped, read_submission, submit_spec
 from workbench.agents.loop.tool_box import ToolSource
 from workbench.agents.loop.toolset import WebOpener, open_leaf_web
+from workbench.agents.replies.stage_replies import Conclusion
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
 from workbench.propositions.strict_json import read_strict
@@ -257,7 +260,13 @@ def grounding_of(evidence: TraceEvidence, *, failed_cells: int = 0) -> Grounding
     report = "\n\n".join(part for part in (submission.reasoning, ending, *evidence.findings) if part)
     belief = Belief(p=submission.p, key_factor=submission.key_factor, report=report)
     steps = sum(step.reply is not None for step in evidence.steps)
-    return Grounding(belief=belief, evidence=evidence, trace={"steps": steps, "failed_cells": failed_cells})
+    stated = Conclusion(p=submission.raw[-1], key_factor=submission.key_factor, report=submission.reasoning)
+    return Grounding(
+        belief=belief,
+        evidence=evidence,
+        trace={"steps": steps, "failed_cells": failed_cells},
+        findings=() if submission.forced else conclusion_findings(stated, None, RunKind(no_kernel=True)),
+    )
 
 
 def _asked_at_limit(outcome: LoopOutcome[Submission]) -> list[str]:

@@ -19,10 +19,11 @@ from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, Le
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, RetryWorthwhile
 from workbench.agents.evidence.notebook_evidence import NotebookEvidence
+from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
+from workbench.agents.findings.conclusion_checks import NotebookRecord, conclusion_findings, from_no_cell
 from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
 from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
-from workbench.agents.grounders.quoted_numbers import sources, unprinted
 from workbench.agents.registry import no_options
 from workbench.agents.replies.reply_schemas import CONCLUSION
 from workbench.agents.replies.stage_replies import (
@@ -111,6 +112,7 @@ class NotebookGrounder:
             belief=belief,
             evidence=NotebookEvidence(),
             trace={"steps": proof.steps, "failed_cells": proof.failed_cells},
+            findings=proof.findings(conclusion),
         )
 
 
@@ -180,6 +182,8 @@ class _Proof:
         self.steps = 0
         self.failed_cells = 0
         self.printed: dict[str, str] = {}  # by cell
+        self.data_calls = 0
+        self.numbers: dict[str, int] = {}  # of code cells, by their ids
         self.addressed: list[str] = []
         self.recounted = False
         self.refusals = 0
@@ -258,7 +262,7 @@ class _Proof:
 
     async def note_unprinted(self, conclusion: Conclusion) -> None:
         """Put on record, as the proof's last cell, what the conclusion accounts with and no output holds."""
-        if absent := self._from_no_cell(conclusion):
+        if absent := from_no_cell(conclusion, self.printed):
             listed = ", ".join(f"{name} {value}" for name, value in absent.items())
             await self.log.markdown(f"**From no cell**: {listed}. No output of this notebook holds that.")
 
@@ -343,6 +347,8 @@ class _Proof:
     async def _execute(self, source: str, shown: _Shown, *, fixes: str | None = None) -> CellResult:
         result = await self.log.execute(source, fixes=fixes)
         self.printed[result.cell_id] = result.text(_ALL)
+        self.numbers[result.cell_id] = self.log.code_cells
+        self.data_calls += result.api_calls
         if result.replaced:
             shown.notes.append(
                 f"Python cell {self.log.code_cells} replaced or deleted {', '.join(result.replaced)}. The kernel has put it back, and it"
@@ -359,7 +365,7 @@ class _Proof:
             "debug",
             number=number,
             source_code=source,
-            error=_error_text(result, self.settings.output_chars),
+            error=_error_text(result, self.settings.output_chars, self.numbers),
             proposition=self.proposition,
             cutoff=self.task.cutoff.text,
             tries_left=self.settings.debug_max_retries - corrections,
@@ -392,35 +398,22 @@ class _Proof:
         )
 
     def _read_conclusion(self, text: str) -> Conclusion:
-        """The conclusion; the first one that states numbers which no cell has printed, or contradicts itself, is sent back once."""
+        """The conclusion; the first one that contradicts its notebook or itself is sent back once."""
         conclusion = parse_conclusion(text)
         if not self.settings.critic or self.recounted:
             return conclusion
-        p, numbers = conclusion.p, conclusion.numbers
-        # Neither a report nor its accounting is a source for the other; p alone needs none.
-        prose = conclusion.report.removesuffix(numbers.lines(p))
-        faults = []
-        if quoted := unprinted(prose, [*self.printed.values(), self.proposition, f"{p:g}"]):
-            faults.append(
-                f"the report quotes {', '.join(quoted)}, and no output holds that. Quote printed numbers only, say of others how "
-                "they follow from printed ones, and see that the probability still follows"
-            )
-        if absent := self._from_no_cell(conclusion):
-            listed = ", ".join(f"{name.replace(' ', '_')} {value}" for name, value in absent.items())
-            faults.append(
-                f"of the closing block, {listed} stand in no output of a cell. Give what a cell has printed, or null"
-            )
-        if contradiction := numbers.contradiction(p):
-            faults.append(f"{contradiction} Mend whichever is wrong: p_true, low or high")
-        if not faults:
+        findings = self.findings(conclusion)
+        if not findings:
             return conclusion
         self.recounted = True
-        raise RetryWorthwhile(". Also, ".join(fault.rstrip(".") for fault in faults), conclusion)
+        raise RetryWorthwhile(sent_back(findings), conclusion)
 
-    def _from_no_cell(self, conclusion: Conclusion) -> dict[str, float]:
-        figures = conclusion.numbers.figures()
-        cells = sources(figures, self.printed)
-        return {name: value for name, value in figures.items() if cells[name] is None}
+    def findings(self, conclusion: Conclusion) -> tuple[ReplyFinding, ...]:
+        """What is wrong with a conclusion; recorded with the leaf where the model stands by it."""
+        record = NotebookRecord(
+            proposition=self.proposition, printed=self.printed, data_calls=self.data_calls
+        )
+        return conclusion_findings(conclusion, record, RunKind(live=self.task.cutoff.live))
 
 
 def hints_of(task: LeafTask) -> AsOfText:
@@ -458,8 +451,14 @@ def _cell_fault(result: CellResult) -> str:
     return f"{result.error.ename}: {result.error.evalue}"
 
 
-def _error_text(result: CellResult, limit: int) -> str:
+def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int]) -> str:
     text = result.text(limit).strip("\n") or _cell_fault(result)
+    if result.wedged is not None:
+        return (
+            f"{text}\n(After Python cell {numbers.get(result.wedged, '?')} the kernel answered nothing any more: that cell took what the"
+            " kernel works with, such as sys.stdout, or holds a lock. The kernel was started anew and the other cells were run again; that"
+            " cell was left out, and what it defined is gone. Do not send it again.)"
+        )
     if result.status == "timeout":
         return f"{text}\n(The cell ran longer than a cell may, and was stopped. Do less, or do it faster.)"
     if result.status == "died":

@@ -207,7 +207,8 @@ def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str,
     trace = {
         name: sum(part.trace.get(name, 0) for part in parts.values()) for name in ("steps", "failed_cells")
     }
-    return Grounding(belief=pooled_belief(routed, route), evidence=evidence, trace=trace)
+    findings = tuple(finding for part in parts.values() for finding in part.findings)
+    return Grounding(belief=pooled_belief(routed, route), evidence=evidence, trace=trace, findings=findings)
 
 
 def _series(task: LeafTask) -> str:

@@ -107,7 +107,7 @@ def _key_factor(numbers: SeriesEstimate) -> str:
         if len(models) > 1
         else "one model"
     )
-    base = "" if numbers.base_rate is None else f"it came true in {numbers.base_rate:.0%} of like windows; "
+    base = "" if numbers.base_rate is None else f"it came true in {numbers.base_rate:.0%} of past windows; "
     return f"{base}{spread} give {numbers.p:.2f}."
 
 

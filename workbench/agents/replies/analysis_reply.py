@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -15,13 +15,15 @@ from workbench.agents.replies.stage_replies import JSON_BLOCK, LONGEST_NOTE, Rep
 from workbench.propositions import NodeId, Polarity
 
 END_OF_ANALYSIS = "<END_OF_ANALYSIS>"
+LONGEST_STATEMENT = 400  # characters; a statement stands in every later prompt of its tree
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expansion:
     """Children to put below one parent, the note on how they bear on it, and each one's polarity.
 
-    ``resolves_by`` and ``reference_class`` say of a child what settles it and which cases are comparable, where the reply does.
+    ``resolves_by`` and ``reference_class`` say of a child what settles it and which cases are comparable, where the reply does; ``combine``
+    says of the group whether all of it is needed, or any suffices.
     """
 
     parent: NodeId
@@ -30,6 +32,7 @@ class Expansion:
     causality: str
     resolves_by: Mapping[NodeId, str] = field(default_factory=dict)
     reference_class: Mapping[NodeId, str] = field(default_factory=dict)
+    combine: Literal["", "all", "any"] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,7 @@ class _GroupShape(ReplyShape):
     children: dict[str, str | _ChildShape] | list[_ChildShape] = Field(min_length=1)
     causality: str = ""
     polarity: dict[str, str] = Field(default_factory=dict)
+    combine: str | None = None
 
 
 def parse_analysis(text: str, *, require_polarity: bool = True) -> AnalysisReply:
@@ -153,11 +157,20 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
     named = {new: child for new, (_, child) in zip(allotted, written, strict=True)}
     if empty := [child for child, statement in children.items() if not statement]:
         raise MalformedReply(f"{', '.join(empty)} has no statement")
+    for child, statement in children.items():
+        if fault := _shape_fault(statement):
+            raise MalformedReply(f"the statement of {child} {fault}")
     for new, (_, child) in zip(allotted, written, strict=True):
         if child.polarity is not None:
             polarity_of[new] = child.polarity
     polarities = _polarities(causality, list(children))
-    polarities |= {child: _polarity(child, word) for child, word in polarity_of.items() if child in children}
+    stated = {child: _polarity(child, word) for child, word in polarity_of.items() if child in children}
+    for child, side in stated.items():
+        if polarities.get(child, side) is not side:
+            raise MalformedReply(
+                f"{child} is {side.value} by its polarity and {polarities[child].value} in the causality note; choose one"
+            )
+    polarities |= stated
     missing = [child for child in children if child not in polarities]
     if missing and require_polarity:
         raise MalformedReply(
@@ -171,7 +184,27 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
         causality=causality,
         resolves_by=_said(named, "resolves_by"),
         reference_class=_said(named, "reference_class"),
+        combine=_combination(shape.combine or ""),
     )
+
+
+def _combination(word: str) -> Literal["", "all", "any"]:
+    """How the children of a group work together; what is no such word is additive, which is what nothing said means."""
+    plain = re.sub(r"[^a-z]+", " ", word.lower()).split()
+    if plain[:1] in (["all"], ["and"], ["conjunction"]):
+        return "all"
+    return "any" if plain[:1] in (["any"], ["or"], ["either"]) else ""
+
+
+def _shape_fault(statement: str) -> str:
+    """What keeps a statement from standing in other prompts as one line of its own; "" if nothing does."""
+    if len(statement) > LONGEST_STATEMENT:
+        return f"has {len(statement)} characters; {LONGEST_STATEMENT} at most, one sentence"
+    if re.search(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]", statement):
+        return "must be one line without control characters"
+    if "```" in statement or re.search(r"</?[A-Za-z][^<>]*>|<\|", statement):
+        return "holds tags or fences; write it as one plain sentence"
+    return ""
 
 
 def _said(children: Mapping[NodeId, _ChildShape], name: str) -> dict[NodeId, str]:

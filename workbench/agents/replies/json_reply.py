@@ -34,6 +34,9 @@ _COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(?<=[\s,{{\[])#[^\n]*", 
 _TRAILING = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 _BARE_POINT = re.compile(rf"({_STRING})|(?<=[\s:,\[])([+-]?)(\.\d)", re.DOTALL)
 _PLUS = re.compile(rf"({_STRING})|(?<=[\s:,\[])\+(?=[\d.])", re.DOTALL)
+#: A decimal comma where a number stands; in a list of numbers it would be read as two of them.
+_COMMA = re.compile(r":\s*[+-]?\d+,\d+\s*[,}%\n]")
+DECIMAL_POINT = "write numbers with a decimal point: 0.62, not 0,62"
 _PERCENT = re.compile(rf"({_STRING})|(?<=[\s:,\[])(-?\d+(?:\.\d+)?)[ ]?%", re.DOTALL)
 
 
@@ -262,6 +265,8 @@ def loads(source: str) -> Any:
         value = _python_literal(source)
         if value is not None:
             return value
+        if _COMMA.search(source):
+            raise MalformedReply(f"{malformed.reason}; {DECIMAL_POINT}") from None
         raise malformed from None
 
 

@@ -9,6 +9,14 @@ from workbench.models.thoughts import without_thoughts
 _BLOCK = re.compile(r"^[ \t>]*(?:```|~~~|\{)", re.MULTILINE)
 #: A block that brings prose of its own needs none from before.
 _OWN_REPORT = re.compile(r'"report"\s*:\s*"[^"]')
+_AS_ASKED = {
+    tag.lower(): tag
+    for tag in (
+        "<python_cell>", "</python_cell>", "<markdown_cell>", "</markdown_cell>", "<TERMINATE_NOTEBOOK>",
+        "<END_OF_ANALYSIS>",
+    )
+}  # fmt: skip
+_TAG = re.compile("|".join(map(re.escape, _AS_ASKED)), re.IGNORECASE)
 
 
 def prose_before(text: str) -> str:
@@ -39,9 +47,9 @@ def after_earlier(texts: Sequence[str]) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a reply with plain line ends and without thoughts."""
+    """Return a reply with plain line ends, tags as they are asked for, and without thoughts."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").removeprefix("\ufeff")
-    return without_thoughts(text)
+    return without_thoughts(_TAG.sub(lambda match: _AS_ASKED[match[0].lower()], text))
 
 
 def continued(partial: str, rest: str) -> str:

@@ -32,31 +32,38 @@ def _list_schema(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
 
 
-#: An analyzer's round: the engine allots the ids, the polarity is a field.
-ANALYSIS = ReplySchema(
-    name="analysis",
-    schema=_object(
-        expansions=_list_schema(
-            _object(
-                parent=_TEXT,
-                children=_list_schema(
-                    _object(
-                        statement=_TEXT,
-                        polarity={"type": "string", "enum": ["Positive", "Negative"]},
-                        resolves_by=_TEXT,
-                        reference_class=_TEXT,
-                    )
-                ),
-                causality=_TEXT,
-            )
+def _analysis(**more: Any) -> ReplySchema:
+    """An analyzer's round: the engine allots the ids, the polarity is a field."""
+    return ReplySchema(
+        name="analysis",
+        schema=_object(
+            expansions=_list_schema(
+                _object(
+                    parent=_TEXT,
+                    children=_list_schema(
+                        _object(
+                            statement=_TEXT,
+                            polarity={"type": "string", "enum": ["Positive", "Negative"]},
+                            resolves_by=_TEXT,
+                            reference_class=_TEXT,
+                        )
+                    ),
+                    causality=_TEXT,
+                    **more,
+                )
+            ),
+            end={"type": "boolean"},
         ),
-        end={"type": "boolean"},
-    ),
-    note=_NOTE.format(
-        fields='"expansions" has one entry per proposition that you expand, its "children" in order and without ids;'
-        ' "end" is true, with no expansions, where nothing is left to expand.'
-    ),
-)
+        note=_NOTE.format(
+            fields='"expansions" has one entry per proposition that you expand, its "children" in order and without ids;'
+            ' "end" is true, with no expansions, where nothing is left to expand.'
+        ),
+    )
+
+
+ANALYSIS = _analysis()
+#: The same where the analyzer may say how the children work together.
+ANALYSIS_COMBINED = _analysis(combine={"type": "string", "enum": ["additive", "all needed", "any suffices"]})
 
 #: A leaf's conclusion, and a vanilla synthesis.
 CONCLUSION = ReplySchema(

@@ -5,6 +5,7 @@ read (``reply_json``), and thoughts are no part of a reply (``thoughts``). Numbe
 is one only where it is marked. Keys that nobody asked for are noted and passed over.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, TypeVar
@@ -13,13 +14,15 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies.cell_reply import TERMINATE, ReplyCell, find_cells
-from workbench.agents.replies.json_reply import first_line, number_of, read_json
+from workbench.agents.replies.json_reply import DECIMAL_POINT, first_line, number_of, read_json
 from workbench.agents.replies.reply_prose import clean
 from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.propositions import NodeId
 
 JSON_BLOCK = "```json block"
 LONGEST_NOTE = 600  # characters of one side note of a reply
+
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?\d+,\d+\s*%?\s*")
 
 Number = Annotated[float, BeforeValidator(number_of)]
 Unit = Annotated[float, BeforeValidator(number_of), Field(ge=0, le=1)]
@@ -65,6 +68,8 @@ def check_form(shape: type[_S], data: object) -> _S:
         for fault in error.errors(include_url=False)[:5]:
             where = first_line(".".join(str(part) for part in fault["loc"]))
             faults.append(f'"{where}": {fault["msg"][0].lower()}{fault["msg"][1:]}')
+            if isinstance(fault["input"], str) and _DECIMAL_COMMA.fullmatch(fault["input"]):
+                faults[-1] += f"; {DECIMAL_POINT}"
         raise MalformedReply("; ".join(faults)) from error
 
 

@@ -6,19 +6,30 @@ from collections.abc import Sequence
 
 from workbench.propositions import NodeId, Polarity, Proposition
 
+#: Characters of a child's report and key factor in its parent's prompt; a report of a megabyte would fill a model's context.
+LONGEST_REPORT = 12_000
+LONGEST_KEY_FACTOR = 600
+
 
 def child_block(node: Proposition, child: Proposition) -> str:
-    """What a synthesizer is shown of a child: id, polarity, statement, p, key factor, and the report in full."""
+    """What a synthesizer is shown of a child: id, polarity, statement, p, key factor, and its report."""
     assert child.belief is not None
     lines = [
         f"{child.id} ({_polarity(node, child.id)}): {child.statement}",
         f"p = {child.belief.p!r}",
-        f"Key factor: {child.belief.key_factor or '(none given)'}",
+        f"Key factor: {_capped(child.belief.key_factor, LONGEST_KEY_FACTOR, child.id) or '(none given)'}",
         f'<report of="{child.id}">',
-        child.belief.report or "(no report)",
+        _capped(child.belief.report, LONGEST_REPORT, child.id) or "(no report)",
         "</report>",
     ]
     return "\n".join(lines)
+
+
+def _capped(text: str, most: int, node: NodeId) -> str:
+    """A text as another prompt takes it; what is left out is said, and where it stands."""
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n({len(text) - most} more characters stand in the evidence of {node})"
 
 
 def equation_to_fill(node: Proposition, children: Sequence[Proposition]) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.findings.statement_checks import rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
@@ -32,6 +33,7 @@ from workbench.agents.synthesizers.child_blocks import (
     in_brief,
     probabilities,
 )
+from workbench.agents.synthesizers.root_prior import Prior
 from workbench.agents.synthesizers.synthesis_look_up import STAGE, LookUpSettings, look_up
 from workbench.models.base import Asker, NodeRef, ReplySchema
 from workbench.prompts import PromptSet, prompts_of
@@ -102,6 +104,9 @@ class RuleSynthesizer(ABC):
             )
         self.settings = settings or AgentSettings()
 
+    #: The engine then gives the root's own prior, where the run asks for one.
+    takes_prior: ClassVar[bool] = True
+
     @property
     def looks_up(self) -> bool:
         """Whether something is looked up for a node before its children are weighed."""
@@ -124,8 +129,11 @@ class RuleSynthesizer(ABC):
         cutoff: Cutoff,
         ask: Asker,
         looked_up: LookUp | None = None,
+        prior: Prior | None = None,
     ) -> tuple[Rule, Belief]:
-        """Return the rule and the belief it gives; ``looked_up`` is what was looked up for the node.
+        """Return the rule and the belief it gives; ``looked_up`` is what was looked up for the node, ``prior`` what was said of it before.
+
+        A value far from the prior is looked at a second time, as any doubt is; the prior then stands in the report.
 
         Raises
         ------
@@ -162,7 +170,7 @@ class RuleSynthesizer(ABC):
             return await dialogue.exchange(
                 self.name,
                 prompt,
-                lambda text: self.weigh(text, node, children, stand_by=stand_by),
+                lambda text: _beside(prior, node, self.weigh(text, node, children, stand_by=stand_by)),
                 propositions=in_brief(node, children),
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
@@ -186,6 +194,8 @@ class RuleSynthesizer(ABC):
             )
             weighed = await exchange(again.text, stand_by=True)
         rule, belief = self.settled(weighed, children)
+        if prior is not None:
+            belief = replace(belief, report=f"{belief.report}\n\n{prior.for_report()}")
         if looked_up is None:
             return rule, belief
         return rule, replace(belief, report=f"{belief.report}\n\n{looked_up.for_report()}")
@@ -237,6 +247,8 @@ class RuleSynthesizer(ABC):
             if stated.p is None:
                 raise MalformedReply("it states no probability, and its rule gives none")
             return Weighed(stated=stated, p=stated.p)
+        if stand_by and (flat := rule_finding(replace(node, rule=stated.rule))) is not None:
+            doubts.append(f"{flat.words[0].upper()}{flat.words[1:]}.")
         # The tolerance is inclusive; 1e-9 keeps rounding out of it.
         if stated.p is not None and abs(stated.p - p) > self.settings.stated_p_tolerance + 1e-9:
             doubts.append(self._disagreement(stated.rule, stated.p, p))
@@ -286,6 +298,9 @@ class LinearSynthesizer(RuleSynthesizer):
 
     name = "linear"
 
+    #: The analyzer is then asked how the children of each proposition work together.
+    per_node: ClassVar[bool] = True
+
     own_settings = ("semantics", "normalise")
 
     def __init__(
@@ -301,6 +316,28 @@ class LinearSynthesizer(RuleSynthesizer):
         except RuleError as error:
             raise BadSetting(str(error)) from None
         super().__init__(settings, rest)
+
+    async def synthesize(
+        self,
+        node: Proposition,
+        children: Sequence[Proposition],
+        *,
+        cutoff: Cutoff,
+        ask: Asker,
+        looked_up: LookUp | None = None,
+        prior: Prior | None = None,
+    ) -> tuple[Rule, Belief]:
+        """As other rules; a node of which the analyzer said that all or any of its children do is combined by that rule."""
+        kind = {"all": LogicSynthesizer, "any": NoisyOrSynthesizer}.get(node.combine)
+        if kind is None or not self.settings.combine_per_node:
+            return await super().synthesize(
+                node, children, cutoff=cutoff, ask=ask, looked_up=looked_up, prior=prior
+            )
+        said = "All of them are needed for it." if node.combine == "all" else "Any of them suffices for it."
+        node = replace(node, causality=f"{node.causality}\n\n{said}".strip())
+        return await kind(self.settings).synthesize(
+            node, children, cutoff=cutoff, ask=ask, looked_up=looked_up, prior=prior
+        )
 
     def settled(self, weighed: Weighed, children: Sequence[Proposition]) -> tuple[Rule, Belief]:
         """Rule and belief to store; with strict semantics, of the strict rule nearest to the stated one.
@@ -420,6 +457,13 @@ class NoisyOrSynthesizer(RuleSynthesizer):
         """Rule and result of a reply."""
         reply = parse_noisy_or(text)
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
+
+
+def _beside(prior: Prior | None, node: Proposition, weighed: Weighed) -> Weighed:
+    """A reply with one doubt more where its value lies far from the prior; a rule without numbers has none to mend."""
+    if prior is None or not weighed.stated.rule.numeric or not prior.far_from(weighed.p):
+        return weighed
+    return replace(weighed, doubts=(*weighed.doubts, prior.doubt(node.id, weighed.p)))
 
 
 def _stated(rule: Rule, conclusion: Conclusion) -> Stated:

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workbench.audit.run_findings import finding_lines
 from workbench.cli.common import (
     ISOLATION_OPTION,
     JSON_OPTION,
@@ -75,6 +76,8 @@ def verify(
     else:
         for row in report["differing"]:
             echo(f"differs   {row['node'] or 'run'} {row['check']} {row['cell'] or ''}: {row['what']}")
+        for row in report["unrepeatable"]:
+            echo(f"unlike    {row['node']} {row['cell']}: {row['what']}")
         for row in report["advisory"]:
             echo(
                 f"advisory  {row['node']} {row['check']} {row['cell'] or ''}: {row['what']} (another processor or other package versions than the run's)"
@@ -160,8 +163,8 @@ def _print(document: dict[str, Any]) -> None:
         f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
         f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
     )
-    for finding in document["findings"]:
-        echo(f"READ NO DATA: {finding['words']}\n")
+    for line in finding_lines(document["findings"]):
+        echo(f"{line}\n")
     if document["by_chance"] is not None:
         echo(f"{document['by_chance']['line']}\n")
     echo(f"{document['report']}\n")

@@ -301,8 +301,8 @@ def _show_memory(document: dict[str, Any], *, as_json: bool) -> None:
         f"{document['late']} of {document['leaves']} drivers hold a later fact of the model's own = {document['rate']:.1%} "
         f"(Wilson {low:.1%} to {high:.1%}"
     )
-    if (drawn := document["bootstrap_over_runs"]) is not None:
-        line += f", drawing runs {drawn[0]:.1%} to {drawn[1]:.1%}"
+    if (drawn := document["over_runs"]) is not None:
+        line += f", over runs {drawn[0]:.1%} to {drawn[1]:.1%}"
     echo(f"{line}); by rule, which sees only what names a day")
     for row in document["sentences"]:
         whose = "own" if row["own"] else "shown to it"
@@ -316,8 +316,8 @@ def _rate_line(kind: str, rate: dict[str, Any]) -> str:
     line = (
         f"{kind}: {rate['leaks']} leaks in {rate['n']} = {rate['rate']:.1%} (Wilson {low:.1%} to {high:.1%}"
     )
-    if rate["bootstrap_over_runs"] is not None:
-        line += f", drawing runs {rate['bootstrap_over_runs'][0]:.1%} to {rate['bootstrap_over_runs'][1]:.1%}"
+    if rate["over_runs"] is not None:
+        line += f", over runs {rate['over_runs'][0]:.1%} to {rate['over_runs'][1]:.1%}"
     return f"{line}); {rate['unsure']} unsure"
 
 

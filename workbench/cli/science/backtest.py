@@ -127,6 +127,10 @@ def _print_backtest(document: dict[str, Any]) -> None:
             ],
             rows,
         )
+        if len(families) > 1:
+            echo(
+                f"family: {len(families)} kinds of claims looked at, p after Holm's correction for them; `all` is one look more"
+            )
     for reason, count in document["left_out"].items():
         say(f"not asked {count} times: {reason}")
 

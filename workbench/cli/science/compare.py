@@ -18,6 +18,7 @@ from workbench.cli.science.science_options import (
     listed,
     load,
     with_exam,
+    with_interval,
 )
 from workbench.cli.table import show_table
 from workbench.science.documents import compare_document
@@ -93,7 +94,6 @@ def compare(
 
 
 def _show_comparison(document: dict[str, Any]) -> None:
-    scores = next(iter(document["paired_bootstrap"].values()))
     rows = []
     for name, parts in document["paired_test"].items():
         for part, r in parts.items():
@@ -105,7 +105,7 @@ def _show_comparison(document: dict[str, Any]) -> None:
                     part,
                     r["n"],
                     r["clusters"],
-                    f"{scores[name][part]['method']:.2f}",
+                    with_interval(r["method"], r["method_interval"]),
                     f"{r['difference']:+.2f}{ends}",
                     r["p"],
                     r["p_holm"],

@@ -21,11 +21,11 @@ from workbench.cli.science.science_options import (
     load,
     numbers,
     with_exam,
-    with_half_width,
+    with_interval,
     write_csv,
 )
 from workbench.cli.table import show_table
-from workbench.science.comparing.score_intervals import Resampling
+from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.documents import (
     POSITION_COLUMNS,
     BettingRules,
@@ -94,7 +94,7 @@ def returns(
 
     Return = 1 + edge + luck: edge was expected when the bet was made, luck came with the outcome; luck z beyond 2 either way
     says that the expectations were off. With --fee, --cap or --no-price bets are of one side, sized after costs, the rest kept.
-    Behind each ± stands half a 95 % interval over questions.
+    Behind the figures stand 95 % intervals: of averages and luck with the bets fixed and outcomes at the prices' odds, of ratios over clusters.
     """
     levels = numbers(risk_aversion, option="--risk-aversion")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
@@ -116,7 +116,13 @@ def returns(
     keys = [f"{level:g}" for level in levels]
     shown = [(figure, key) for figure in _SHOWN for key in keys]
     show_table(
-        ["method", "n", *[f"{_SHOWN[figure]} {key}" for figure, key in shown], "brier", "ece", "ties"],
+        [
+            "method",
+            "n",
+            "clusters",
+            *[f"{_SHOWN[figure]} {key}" for figure, key in shown],
+            *("brier", "ece", "ece if calibrated", "ties"),
+        ],
         [[name, *_returns_row(entry, shown)] for name, entry in document["methods"].items()],
     )
 
@@ -133,6 +139,13 @@ _SHOWN = {
 
 def _returns_row(entry: dict[str, Any], shown: list[tuple[str, str]]) -> list[Any]:
     bounds = entry.get("intervals", {})
-    figures = [with_half_width(entry[figure][key], bounds.get(figure, {}).get(key)) for figure, key in shown]
-    scores = [with_half_width(entry[name], bounds.get(name)) for name in ("brier", "ece")]
-    return [entry["n"], *figures, *scores, entry["ties"]]
+    figures = [with_interval(entry[figure][key], bounds.get(figure, {}).get(key)) for figure, key in shown]
+    scores = [with_interval(entry["brier"], bounds.get("brier")), entry["ece"]]
+    return [
+        entry["n"],
+        entry["clusters"],
+        *figures,
+        *scores,
+        entry["calibrated"]["ece"]["expected"],
+        entry["ties"],
+    ]

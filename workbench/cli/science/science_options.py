@@ -139,17 +139,18 @@ def parsed_day(text: str, *, option: str) -> date:
         raise UsageError(f"{option} wants a day such as 2018-12-31, not {text!r:.40}") from None
 
 
-def with_half_width(value: float | None, interval: Sequence[float] | None) -> str | float | None:
-    """A number of a table with half the width of its interval, in one word so that a pipe can cut the table up.
+def with_interval(value: float | None, interval: Sequence[float] | None) -> str | float | None:
+    """A number of a table with its interval, in one word so that a pipe can cut the table up.
 
     Examples
     --------
-    >>> with_half_width(0.25, [0.2, 0.3]), with_half_width(0.25, None)
-    ('0.2500±0.0500', 0.25)
+    >>> with_interval(0.25, [0.2, 0.3]), with_interval(0.25, None), with_interval(81.234, [79.5, 83.1])
+    ('0.250[0.200,0.300]', 0.25, '81.2[79.5,83.1]')
     """
     if value is None or interval is None:
         return value
-    return f"{value:.4f}±{(interval[1] - interval[0]) / 2:.4f}"
+    digits = 1 if abs(value) >= 10 else 3
+    return f"{value:.{digits}f}[{interval[0]:.{digits}f},{interval[1]:.{digits}f}]"
 
 
 def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None:
@@ -175,7 +176,7 @@ def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None
                 name,
                 entry["n"],
                 *(
-                    None if score is None else with_half_width(score["mean"], score["interval"])
+                    None if score is None else with_interval(score["mean"], score["interval"])
                     for score in (*map(entry["crps"].get, units), entry["crps_percent"])
                 ),
                 *(

@@ -24,16 +24,16 @@ from workbench.cli.science.science_options import (
     load,
     print_quantile_scores,
     with_exam,
-    with_half_width,
+    with_interval,
 )
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.formatting import outcome_words, percent
-from workbench.science.comparing.score_intervals import Resampling
+from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.documents import UtilityRule, quantile_document, score_document
 from workbench.science.quantile_tables import read_quantiles, read_targets
 from workbench.science.recipe import Recipe
-from workbench.science.scoring.scorecard import DEFAULT_METRICS, check_metrics
+from workbench.science.scoring.scorecard import BINNED, DEFAULT_METRICS, check_metrics
 
 
 @command
@@ -134,7 +134,7 @@ def score(
     """Score forecasts by question type and overall.
 
     Overall is the mean of the question types, but ece and log_loss pool all events. ``abi`` takes its question
-    effects from all methods of the forecasts file. Forecasts of numbers (--values, --quantiles) get CRPS and PIT in a table of their own. Behind each ± stands half a 95 % interval: questions are drawn again, all else is held fixed.
+    effects from all methods of the forecasts file. Forecasts of numbers (--values, --quantiles) get CRPS and PIT in a table of their own. In brackets stands the 95 % interval over clusters, all else held fixed; beside a calibration error what a calibrated forecaster of the same forecasts would show.
     """
     if values is not None or quantiles is not None:
         if values is None or quantiles is None or events or forecasts or own or exam:
@@ -208,22 +208,36 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
     first = next(iter(entries.values()))[columns[0]]
     parts = [part for part in first if part in ("market", "dataset", "overall")]
     show_table(
-        ["method", "n", *[f"{metric} {part}" for metric in columns for part in parts]],
+        [
+            "method",
+            "n",
+            "clusters",
+            *[name for metric in columns for part in parts for name in _score_headings(metric, part)],
+        ],
         [
             [
                 name,
                 entry["n"]["overall"],
-                *[
-                    with_half_width(
-                        entry.get(metric, {}).get(part), entry.get("intervals", {}).get(metric, {}).get(part)
-                    )
-                    for metric in columns
-                    for part in parts
-                ],
+                entry["n"]["clusters"],
+                *[cell for metric in columns for part in parts for cell in _score_cells(entry, metric, part)],
             ]
             for name, entry in entries.items()
         ],
     )
+
+
+def _score_headings(metric: str, part: str) -> list[str]:
+    name = f"{metric} {part}".strip()
+    return [name, f"{name} if calibrated"] if metric in BINNED else [name]
+
+
+def _score_cells(entry: dict[str, Any], metric: str, part: str) -> list[Any]:
+    """The score with its interval; of a calibration error also what a calibrated forecaster would show."""
+    score = entry.get(metric, {}).get(part)
+    if metric in BINNED:
+        calibrated = entry.get("calibrated", {}).get(metric, {}).get(part)
+        return [score, None if calibrated is None else calibrated["expected"]]
+    return [with_interval(score, entry.get("intervals", {}).get(metric, {}).get(part))]
 
 
 def _score_own(
@@ -239,9 +253,14 @@ def _score_own(
         emit_json(document)
         return
     show_table(
-        ["", "n", *columns],
+        ["", "n", "clusters", *[name for metric in columns for name in _score_headings(metric, "")]],
         [
-            [label, entry["n"]["overall"], *_overall_cells(entry, columns)]
+            [
+                label,
+                entry["n"]["overall"],
+                entry["n"]["clusters"],
+                *[cell for metric in columns for cell in _score_cells(entry, metric, "overall")],
+            ]
             for name, entries in document["methods"].items()
             for label, entry in ((name, entries), *entries.get("by", {}).items())
         ],
@@ -305,10 +324,3 @@ def _score_steps(resampling: Resampling, *, as_json: bool) -> None:
         echo(f"{by_step['n']} drivers of {by_step['runs']} runs; step 0 is a belief of 0.5")
     for row in document["left_out"]:
         say(f"not counted: {row['run_id']}: {row['reason']}")
-
-
-def _overall_cells(entry: dict[str, Any], columns: Sequence[str]) -> list[Any]:
-    bounds = entry.get("intervals", {})
-    return [
-        with_half_width(entry[metric]["overall"], bounds.get(metric, {}).get("overall")) for metric in columns
-    ]

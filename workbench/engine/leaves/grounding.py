@@ -29,9 +29,10 @@ from workbench.engine.proof_check import proof_context, stored_evidence, verify_
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
+from workbench.engine.record.state import REPEATS
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
-from workbench.models.errors import ModelError
+from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import EVIDENCE, GROUNDERS, package_of
 from workbench.propositions import Belief, NodeId
 from workbench.resources import is_resource_error
@@ -241,6 +242,8 @@ class TrialGrounding:
                 )
                 attempt, last = attempt + 1, last + 1
                 continue
+            except AccountRefused:
+                raise  # nobody in this run will be answered: it stops once, and the attempt stays open
             # Neither is a fault of the proof: the attempt stays open, and a resumed run asks for nothing in it again.
             except (ModelError, ProxyError, LeafBudgetSpent, KernelStartFailed, RebuyNeeded) as error:
                 self._wait(node, trial, attempt, str(error))
@@ -411,6 +414,7 @@ class TrialGrounding:
                     body=put(_stored(evidence)),
                 ),
                 journal_head=journal_head,
+                findings=tuple(ev.FindingRecord(**finding.to_json()) for finding in grounding.findings),
             )
         )
 
@@ -446,7 +450,16 @@ class TrialGrounding:
             )
         lines = tuple(f"{item.check} {item.cell or ''}: {item.what}"[:300] for item in outcome.differing)
         self._recorder.record(
-            ev.LeafVerified(node=node, trial=trial, verified=outcome.verified, differing=lines)
+            ev.LeafVerified(
+                node=node,
+                trial=trial,
+                verified=outcome.verified,
+                differing=lines,
+                findings=tuple(
+                    ev.FindingRecord(check=REPEATS, words=f"{item.cell}: {item.what}")
+                    for item in outcome.unrepeatable
+                ),
+            )
         )
 
 

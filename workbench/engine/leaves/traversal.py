@@ -2,18 +2,21 @@
 
 import asyncio
 from collections.abc import Collection, Mapping
+from typing import Any
 
 from proxies.errors import ProxyError
 from workbench.agents.base import Synthesizer
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.look_up import LookUp
+from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.access.web_access import LooksUp, NodeLookUps, look_up_record
 from workbench.engine.leaves.grounding import LeafGrounding
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.errors import ProviderError, WorkbenchError, command, sentence
-from workbench.models.errors import ModelError
+from workbench.models.base import NodeRef
+from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
 from workbench.propositions import NodeId
 from workbench.store import events as ev
@@ -48,6 +51,7 @@ class TreeGrounding:
         self._synthesizer = synthesizer
         self._gateway = gateway
         self._look_ups = look_ups
+        self._prior: asyncio.Task[Prior | Exception | None] | None = None
 
     async def ground(self) -> None:
         """Ground every leaf and combine every inner node that has no belief yet; returns when the root has one.
@@ -64,6 +68,8 @@ class TreeGrounding:
         tasks: dict[NodeId, asyncio.Task[bool]] = {}
         try:
             async with asyncio.TaskGroup() as group:
+                if self._asks_prior():
+                    self._prior = group.create_task(self._state_prior(), name="prior")
                 # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
                 for node in reversed(list(self._recorder.state.tree.ids())):
                     tasks[node] = group.create_task(self._node(node, tasks), name=node)
@@ -75,6 +81,46 @@ class TreeGrounding:
             if self._only and (line := self._left_line()) is not None:
                 raise LeavesLeft(line)
             raise ProviderError(self._failure_line())
+
+    def _asks_prior(self) -> bool:
+        """Whether the claim's own prior is asked for: not of the analyst that ships with the workbench, who has his base rate."""
+        state = self._recorder.state
+        return (
+            state.settings.agent.root_prior
+            and not state.settings.stays_here
+            and getattr(self._synthesizer, "takes_prior", False)
+            and self._gateway.prompts.has("prior")
+            and bool(state.tree.root.children)
+            and (state.tree.root.belief is None or bool(state.reopened))
+            and (not self._only or "P0" in self._reached)
+        )
+
+    async def _state_prior(self) -> Prior | Exception | None:
+        """Ask for the claim's own prior beside its leaves; what goes wrong is told to whoever waits for it.
+
+        A model that gives no usable one leaves the claim without: nothing hangs on it but a second look.
+        """
+        state = self._recorder.state
+        cutoff, root = state.parsed_cutoff(), state.tree.root
+        ask = self._gateway.asker(
+            run=state.run_id,
+            node="P0",
+            trial=0,
+            attempt=1 + len(state.failures.get("P0", ())),
+            role="synthesizer",
+        )
+        try:
+            return await state_prior(
+                NodeRef(id="P0", statement=root.statement),
+                context=state.settings.context.as_of(cutoff).lines(),
+                cutoff=cutoff,
+                ask=ask,
+                settings=state.settings.agent,
+            )
+        except AgentGaveUp:
+            return None
+        except (ModelError, RebuyNeeded) as error:
+            return error
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
@@ -134,6 +180,11 @@ class TreeGrounding:
         )
         looked_up: LookUp | None = None
         try:
+            more: dict[str, Any] = {}
+            if node == "P0" and self._prior is not None:
+                more["prior"] = prior = await self._prior
+                if isinstance(prior, Exception):
+                    raise prior
             if isinstance(self._synthesizer, LooksUp) and self._synthesizer.looks_up:
                 looked_up = await self._look_ups.look_up(self._synthesizer, node, attempt, ask)
             rule, belief = await self._synthesizer.synthesize(
@@ -142,10 +193,13 @@ class TreeGrounding:
                 cutoff=state.parsed_cutoff(),
                 ask=ask,
                 **({} if looked_up is None else {"looked_up": looked_up}),
+                **more,
             )
         except AgentGaveUp as error:
             self._recorder.record(ev.NodeFailed(node=node, reason=str(error)))
             return False
+        except AccountRefused:
+            raise  # nobody in this run will be answered: it stops once
         except (ModelError, ProxyError, RebuyNeeded) as error:
             # No fault of the replies: the next sitting asks at the same addresses, and those it has it need not buy again.
             self._recorder.record(ev.NodeWaiting(node=node, reason=str(error)[:1000]))

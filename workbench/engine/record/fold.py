@@ -12,6 +12,7 @@ import orjson
 
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.state import (
+    REPEATS,
     EarlierGrounding,
     RunState,
     TrialState,
@@ -258,9 +259,12 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
                 concluded=event.attempt,
                 again=False,
                 verified=None,
+                findings=event.findings,
             )
         case ev.LeafVerified():
-            _move(state, event, verified=event.verified)
+            concluded = state.trial(event.node, event.trial).findings
+            findings = [each for each in concluded if each.check != REPEATS]
+            _move(state, event, verified=event.verified, findings=(*findings, *event.findings))
         case ev.LeafFailed():
             places = state.trial(event.node, event.trial).gave_up
             if event.gave_up is not None:

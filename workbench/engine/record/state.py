@@ -16,6 +16,9 @@ from workbench.propositions.shared_dict import SharedDict
 from workbench.quoting import PLAIN_MARKS, Marks
 from workbench.store import events as ev
 
+#: The check that finds cells which show another result each time they are run.
+REPEATS = "cannot repeat"
+
 
 @dataclass(frozen=True, slots=True)
 class TrialState:
@@ -26,7 +29,7 @@ class TrialState:
     is where the attempt's dialogue got no usable reply, one (step, retry) for each sitting that ended so; while ``goes_on``
     holds, a later sitting takes the attempt up there. ``max_steps`` is the bound on steps that the attempt began with: it
     stands in its prompts. ``rejected`` are the attempts just before the newest that a person ended by rejecting a cell: the newest
-    goes on from there. ``concluded`` is the attempt that ``belief`` is of; ``again`` says that a later one is to replace it.
+    goes on from there. ``concluded`` is the attempt that ``belief`` is of, ``findings`` what is wrong with that; ``again`` says that a later one is to replace it.
     """
 
     attempt: int = 0
@@ -44,6 +47,7 @@ class TrialState:
     since: str | None = None
     concluded: int = 0
     again: bool = False
+    findings: tuple[ev.FindingRecord, ...] = ()
 
     def until(self, at_utc: str) -> float:
         """Return how long its attempts were in work at an instant, in seconds."""

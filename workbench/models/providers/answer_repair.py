@@ -9,6 +9,7 @@ from typing import Any
 
 import httpx
 
+from workbench.models.providers.account_errors import status_of_error_body
 from workbench.models.providers.streaming.exchange import send_patiently
 
 _LARGEST = 32 << 20
@@ -23,9 +24,14 @@ class MendingClient(httpx.AsyncClient):
         kind = response.headers.get("content-type", "")
         if not kind.startswith("application/json") or not request.url.path.endswith("/chat/completions"):
             return response
-        body = await response.aread()
+        body = utf8(await response.aread(), response.charset_encoding)
+        if response.status_code == 200 and (error := error_in(body)) is not None:
+            await response.aclose()
+            return httpx.Response(
+                status_of_error_body(error), json={"error": _as_object(error)}, request=request
+            )
         better = mended(body)
-        if better is body:
+        if better is response.content:
             return response
         await response.aclose()
         headers = [
@@ -35,6 +41,42 @@ class MendingClient(httpx.AsyncClient):
             if name.lower() not in ("content-length", "content-encoding", "transfer-encoding")
         ]
         return httpx.Response(response.status_code, headers=headers, content=better, request=request)
+
+
+def error_in(body: bytes) -> object | None:
+    """Return the error that an answer holds in place of a reply, as its sender put it; None where it holds none."""
+    if len(body) > _LARGEST:
+        return None
+    try:
+        answer = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict) or answer.get("choices"):
+        return None
+    return answer.get("error") or answer.get("detail") or None
+
+
+def utf8(body: bytes, named: str | None) -> bytes:
+    """Return a body in UTF-8: JSON must be, and some servers send what their header names instead."""
+    try:
+        body.decode()
+    except UnicodeDecodeError:
+        if named in (None, "utf-8") or body[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            return body
+        try:
+            return body.decode(named).encode()
+        except (LookupError, UnicodeDecodeError):
+            return body
+    return body
+
+
+def _number_of_choice(choice: object) -> float:
+    number = choice.get("index") if isinstance(choice, dict) else None
+    return number if isinstance(number, int) else float("inf")
+
+
+def _as_object(error: object) -> object:
+    return error if isinstance(error, dict) else {"message": str(error)}
 
 
 def mended(body: bytes) -> bytes:
@@ -48,7 +90,12 @@ def mended(body: bytes) -> bytes:
     if not isinstance(answer, dict):
         return body
     changed = False
-    for choice in answer.get("choices") or ():
+    choices = answer.get("choices")
+    if isinstance(choices, list) and len(choices) > 1:
+        # The first one by its own number, wherever it stands; LiteLLM numbers them anew.
+        answer["choices"] = choices = sorted(choices, key=_number_of_choice)
+        changed = True
+    for choice in choices or ():
         message = choice.get("message") if isinstance(choice, dict) else None
         if isinstance(message, dict) and isinstance(message.get("content"), list):
             parts = [part for part in message["content"] if isinstance(part, dict)]

@@ -20,6 +20,7 @@ from proxies.secret_registry import MASK, SECRETS
 from workbench.errors import Option
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.models.errors import (
+    AccountRefused,
     ContextOverflow,
     MissingProviderKey,
     ModelError,
@@ -36,6 +37,7 @@ from workbench.models.providers.abilities import (
     listed_abilities,
     window_in,
 )
+from workbench.models.providers.account_errors import is_account_refusal
 from workbench.models.providers.answer_repair import MendingClient
 from workbench.models.providers.connections import (
     close_with_the_loop,
@@ -374,10 +376,10 @@ class LiteLLMModel:
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
         if _asks_for_key(text) and not self._has_key():
             raise self._final_error(problem) from None
+        if is_account_refusal(status, text):
+            raise AccountRefused(f"{self._name} refuses: {text}") from None
         # Of the 4xx only these four may pass by themselves: timeout, conflict, too early, rate limit.
-        if "insufficient_quota" in text or (
-            isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429)
-        ):
+        if isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429):
             raise ModelRefused(f"{self._name} refuses: {text}") from None
         if attempt >= self._retries.attempts:
             raise unavailable(f"{self._name} did not answer in {attempt} attempts: {text}", problem) from None
@@ -399,7 +401,7 @@ class LiteLLMModel:
                 f"{self._provider.upper()}_API_KEY) or use offline/analyst, which needs none"
             )
         if isinstance(problem, kinds.AuthenticationError):
-            return ModelRefused(f"{self._name} refuses the key: {text}")
+            return AccountRefused(f"{self._name} refuses the key that is set: {text}")
         if isinstance(problem, kinds.ContextWindowExceededError) or is_overflow(text):
             window = window_in(text)
             if window is not None:
@@ -408,7 +410,9 @@ class LiteLLMModel:
                 f"the request does not fit into the context of {self._name}: {text}", window
             )
         if isinstance(problem, kinds.NotFoundError):
-            return ModelRefused(f"the provider knows no model {self._name}: {text}")
+            return AccountRefused(f"the provider knows no model {self._name}: {text}")
+        if is_account_refusal(getattr(problem, "status_code", None), text):
+            return AccountRefused(f"{self._name} refuses: {text}")
         return ModelRefused(f"{self._name} refuses the request: {text}")
 
     def _has_key(self) -> bool:

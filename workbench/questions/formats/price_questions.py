@@ -126,6 +126,10 @@ def _price_question(
         title=f"Over the {(end - begin).days} days from {begin}, is it better to be long or short of {label}?",
         kind="options",
         options=(LONG, SHORT),
+        propositions=(
+            f"Going long {label} pays more than going short from {begin} to {end}",
+            f"Going short {label} pays more than going long from {begin} to {end}",
+        ),
         source="prices",
         source_id=symbol,
         category=(row.get("category") or "").strip().lower(),

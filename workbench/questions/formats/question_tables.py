@@ -14,7 +14,7 @@ from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.worded_answers import outcomes_of, values_of
 from workbench.spreadsheet import guard_formula, unguard_formula
 
-_LISTS = ("horizons", "options", "levels", "days", "criteria_parts")
+_LISTS = ("horizons", "options", "propositions", "levels", "days", "criteria_parts")
 _MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "values", "extra")
 _NUMBERS = ("low", "high", "volume")
 _FLAGS = ("exclusive", "open_low", "open_high")

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
+from proxies.vendors.own.own_manifest import VALUE
 from workbench.forecasts.source_rows import source_rows
 from workbench.questions.errors import ClaimRefused
 
@@ -156,7 +157,7 @@ def _page_views(article: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
 
 def _own_rows(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
     name, _, column = id.partition("/")
-    return f"own/{name}/rows", {"column": column} if column else {}
+    return f"own/{name}/rows", {"column": column or VALUE}
 
 
 _CALLS: Mapping[Source, Callable[[str, datetime], tuple[str, dict[str, Any]]]] = {

@@ -210,9 +210,9 @@ def record_outcomes(
     QuestionError
         An event that no question of the set has, or a day that is none.
     """
-    if day is not None:
-        check_day(day, of="the day of an outcome")
     today = day or datetime.now(UTC).date().isoformat()
+    for each in (today, *(days or {}).values()):
+        _check_day_of_outcome(each)
     with store.transaction():
         events = {event.id: event for event in load_set(store, name).events()}
         unknown = [event for event in outcomes if event not in events]
@@ -227,6 +227,15 @@ def record_outcomes(
                 f"{SORT}:{name}", ev.OutcomeRecorded(node=event, p=p, day=own, source=source, author=author)
             )
     return len(changed)
+
+
+def _check_day_of_outcome(day: str) -> None:
+    """Refuse what is no day, and a day that has not come: nothing has happened on it yet."""
+    check_day(day, of="the day of an outcome", blank=True)
+    if day > (today := datetime.now(UTC).date().isoformat()):
+        raise QuestionError(
+            f"an outcome of {day} is not known yet, on {today}: record it once the day has come"
+        )
 
 
 def record_values(
@@ -246,9 +255,9 @@ def record_values(
     QuestionError
         A target that no question of the set has, or a number beyond a closed end of its range.
     """
-    if day is not None:
-        check_day(day, of="the day of an outcome")
     today = day or datetime.now(UTC).date().isoformat()
+    for each in (today, *(days or {}).values()):
+        _check_day_of_outcome(each)
     with store.transaction():
         questions = load_set(store, name)
         targets = {target.id: target for target in questions.targets()}

@@ -245,7 +245,9 @@ def submission(
     complete, left_out = [], []
     for question in questions.questions.values():
         lacking = [event.id for event in events_of(question) if event.id not in p]
-        if lacking or not events_of(question):
+        if lacking and question.outcomes:
+            left_out.append(f"{question.id}: resolved already, so it is forecast no more")
+        elif lacking or not events_of(question):
             left_out.append(f"{question.id}: no forecast of {lacking[0] if lacking else 'any event'}")
         else:
             complete.append(question)

@@ -25,7 +25,7 @@ class Interval:
     level: float
 
 
-Draws = Literal["index", "multinomial", "half"]
+Draws = Literal["index", "multinomial"]
 
 
 def resample_counts(
@@ -34,17 +34,10 @@ def resample_counts(
     """How often each unit was drawn in each resample: multinomial counts.
 
     ``index`` and ``multinomial`` have one distribution: units drawn and counted (about ten times faster), or numpy's
-    multinomial, whose stream the reference values of the tests were made with. ``half`` takes each unit or leaves it by a
-    coin, as the sign flips of the paired test do: its spread is the same for many units and wider for few, where the
-    bootstrap's is too narrow (of 6 units a nominal 95 % covers 85 to 92 %, not 82 to 85 %). Rows sum to ``units``, with
-    ``half`` to at least 1.
+    multinomial, whose stream the reference values of the tests were made with. Rows sum to ``units``.
     """
     if draws == "multinomial":
         return rng.multinomial(units, np.full(units, 1.0 / units), size=resamples).astype(np.float64)
-    if draws == "half":
-        chosen = rng.integers(0, 2, size=(resamples, units), dtype=np.uint8)
-        chosen[~chosen.any(axis=1)] = 1  # nothing drawn: its complement
-        return chosen.astype(np.float64)
     small = np.uint16 if units < 2**16 else np.int32 if units < 2**31 else np.int64
     drawn = rng.integers(0, units, size=(resamples, units), dtype=small)
     flat = drawn.astype(np.int64)
@@ -74,7 +67,7 @@ def resampled_means(
         At least 1.
     seed : int or Generator
         The same seed gives the same resamples for any number of columns.
-    draws : {"index", "multinomial", "half"}
+    draws : {"index", "multinomial"}
         See `resample_counts`.
 
     Returns

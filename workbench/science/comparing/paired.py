@@ -200,3 +200,17 @@ def holm(p: Mapping[str, float]) -> dict[str, float]:
         floor = max(floor, min(1.0, (len(p) - rank) * p[name]))
         raised[name] = floor
     return {name: raised[name] for name in p}
+
+
+def holm_matrix(p: ArrayLike) -> FloatArray:
+    """The same of a symmetric table of p values: one family of all pairs, the diagonal and what is missing left out.
+
+    >>> holm_matrix([[1.0, 0.02], [0.02, 1.0]]).tolist()
+    [[1.0, 0.02], [0.02, 1.0]]
+    """
+    table = np.array(p, dtype=np.float64)
+    upper = [(i, j) for i, j in zip(*np.triu_indices(len(table), 1), strict=True) if np.isfinite(table[i, j])]
+    raised = holm({f"{i} {j}": float(table[i, j]) for i, j in upper})
+    for i, j in upper:
+        table[i, j] = table[j, i] = raised[f"{i} {j}"]
+    return table

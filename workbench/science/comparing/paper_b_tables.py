@@ -21,6 +21,7 @@ CASSI = "fb-cassi-ai-2"
 GPT5 = "fb-openai-gpt-5-2025-08-07_zero_shot_with_freeze_values"
 NOT_RELEASED = "not in the dev files: its forecasts were not shipped"
 CASSI_WHY = "the file holds 4 tranche-A market forecasts imputed as 0.5 (without them 82.46): other forecasts were scored"
+_CASSI_IMPUTED, _CASSI_WITHOUT = 4, 82.46
 
 #: Methods of the files that the tables speak of.
 USED = (
@@ -125,9 +126,17 @@ def _values_by_row(events: Events, published: Forecasts) -> dict[str, FloatArray
     }
 
 
-def _why(row: str, part: str, column: str = "all") -> str:
+def _why(values: Mapping[str, FloatArray], events: Events, row: str, part: str, column: str = "all") -> str:
+    """The known reason for a difference, while the files show what it says: other data differ for reasons of their own."""
     if row == "Cassi" and part in ("market", "overall") and column in ("A", "all"):
-        return CASSI_WHY
+        p = values["Cassi"]
+        market = (events.kind == "market") & np.isfinite(p)
+        imputed = market & (events.text("tranche") == "A") & (p == 0.5)
+        rows = np.flatnonzero(market & ~imputed)
+        index = _index(p[rows], rows, events)["market"] if len(rows) else None
+        as_said = index is not None and abs(index - _CASSI_WITHOUT) < 0.005
+        if imputed.sum() == _CASSI_IMPUTED and as_said:
+            return CASSI_WHY
     return ""
 
 
@@ -153,7 +162,7 @@ def _table_1(
                     printed=figure,
                     ours=ours.get(part),
                     tolerance=ROUNDING[part],
-                    why=_why(row, part, column) if row in values else NOT_RELEASED,
+                    why=_why(values, events, row, part, column) if row in values else NOT_RELEASED,
                 )
     for (row, against), figures in TABLE_1_DELTAS.items():
         result = bootstrap_comparisons(
@@ -165,13 +174,12 @@ def _table_1(
             seed=seed,
         )[row]
         for part, (figure, mark) in zip(PARTS, figures, strict=True):
-            yield _delta_cell(row, against, part, figure, mark, result[part])
+            yield _delta_cell(row, against, part, figure, mark, result[part], _why(values, events, row, part))
 
 
 def _delta_cell(
-    row: str, against: str, part: str, figure: float, mark: str, result: PairedResult
+    row: str, against: str, part: str, figure: float, mark: str, result: PairedResult, why: str
 ) -> TableCell:
-    why = _why(row, part)
     if not why and result.stars != mark:
         why = f"p = {result.p_two_sided:.4f} two-sided, {result.p_one_sided:.4f} one-sided: beside a limit of the stars"
     return TableCell(
@@ -211,7 +219,7 @@ def _table_9(
                 printed=figure,
                 ours=ours,
                 tolerance=ROUNDING[part],
-                why=_why(row, part) if row in values else NOT_RELEASED,
+                why=_why(values, events, row, part) if row in values else NOT_RELEASED,
                 printed_note=f"[{low}, {high}]",
                 our_note=note,
             )

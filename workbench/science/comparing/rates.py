@@ -1,4 +1,4 @@
-"""How sure a counted rate is: Wilson's interval, and a bootstrap that draws whole runs where cases of one run are alike."""
+"""How sure a counted rate is: Wilson's interval, and one over whole runs where cases of one run are alike."""
 
 from typing import NamedTuple
 
@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri
 
+from workbench.science.comparing.mean_intervals import Bounds, share_interval
 from workbench.science.errors import DomainError
 
 
@@ -43,17 +44,13 @@ def wilson_interval(count: int, n: int, *, level: float = 0.95) -> RateInterval:
     return RateInterval(rate, max(0.0, centre - half), min(1.0, centre + half))
 
 
-def bootstrap_rate(
-    counts: ArrayLike, totals: ArrayLike, *, level: float = 0.95, draws: int = 5000, seed: int = 0
-) -> RateInterval:
-    """Rate over runs with a percentile interval from drawing whole runs: cases of one run share its claim, sources and model.
+def rate_over_runs(counts: ArrayLike, totals: ArrayLike, *, level: float = 0.95) -> Bounds:
+    """Interval of a rate over runs, whose cases share a claim, sources and a model; None for fewer than six runs.
 
     Parameters
     ----------
     counts, totals : array_like, shape (runs,)
         Cases that count, and all cases, of each run; runs without a case are left out.
-    draws : int
-        Bootstrap samples.
 
     Raises
     ------
@@ -62,14 +59,17 @@ def bootstrap_rate(
 
     Examples
     --------
-    >>> [round(value, 2) for value in bootstrap_rate([1, 0, 2, 0], [10, 10, 10, 10])]
-    [0.07, 0.0, 0.15]
+    >>> [round(end, 2) for end in rate_over_runs([1, 0, 2, 0, 0, 1], [10] * 6)]
+    [0.02, 0.21]
     """
     c, t = np.asarray(counts, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     if c.shape != t.shape or c.ndim != 1 or not t.sum() > 0:
         raise DomainError("counts and totals are one number each per run, with at least one case")
-    c, t = c[t > 0], t[t > 0]
-    rows = np.random.default_rng(seed).integers(0, len(c), size=(draws, len(c)))
-    rates = c[rows].sum(axis=1) / t[rows].sum(axis=1)
-    low, high = np.quantile(rates, [(1 - level) / 2, (1 + level) / 2])
-    return RateInterval(float(c.sum() / t.sum()), float(low), float(high))
+    some = t > 0
+    return share_interval(
+        c[some] / t[some],
+        np.arange(int(some.sum())),
+        weights=t[some],
+        events=int(t.sum()),
+        level=level,
+    )

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from workbench.science.arrays import FloatArray
-from workbench.science.comparing.bootstrap import percentile_interval, resampled_means
-from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.comparing.mean_intervals import PLAIN, Resampling, loss_interval
 from workbench.science.errors import DomainError
 
 #: The belief before the first step (BLF, Algorithm 1).
@@ -18,7 +17,7 @@ PRIOR = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepScores:
-    """Mean Brier score after each step, the prior's first, and its interval; None of fewer than `MIN_CLUSTERS` clusters.
+    """Mean Brier score after each step, the prior's first, and its interval; None of too few clusters.
 
     ``working`` counts at each step the questions of which some trial still went on; the others count with their last belief.
     """
@@ -51,9 +50,7 @@ def step_scores(
     outcomes: Sequence[float],
     clusters: Sequence[str],
     *,
-    resamples: int = 2000,
-    seed: int = 0,
-    level: float = 0.95,
+    resampling: Resampling = PLAIN,
 ) -> StepScores:
     """Return the Brier score of the mean-over-trials belief after each step.
 
@@ -84,19 +81,11 @@ def step_scores(
     # Rounded where binary fractions would show: scores of equal beliefs are equal.
     scores = np.round((means - np.asarray(outcomes, dtype=np.float64)[:, None]) ** 2, 12)
     brier = scores.mean(axis=0)
-    groups = len(set(clusters))
-    intervals: list[tuple[float, float] | None] = [None] * (length + 1)
-    if groups >= MIN_CLUSTERS and resamples:
-        drawn = resampled_means(
-            scores, clusters=np.array(clusters, dtype=str), resamples=resamples, seed=seed, draws="half"
-        )
-        for step in range(length + 1):
-            interval = percentile_interval(float(brier[step]), drawn[:, step], level=level)
-            intervals[step] = (interval.low, interval.high)
+    intervals = [loss_interval(column, clusters, resampling=resampling) for column in scores.T]
     return StepScores(
         brier=tuple(float(value) for value in brier),
-        intervals=tuple(intervals),
+        intervals=tuple(None if each is None else (each[0], each[1]) for each in intervals),
         working=tuple(sum(size >= step for size in longest) for step in range(length + 1)),
         n=len(questions),
-        clusters=groups,
+        clusters=len(set(clusters)),
     )

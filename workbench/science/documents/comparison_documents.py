@@ -18,12 +18,15 @@ from workbench.science.comparing.comparison import (
     size_hints,
     trial_anova,
 )
+from workbench.science.comparing.mean_intervals import Bounds
 from workbench.science.comparing.mixed import IndexContrast
-from workbench.science.comparing.paired import holm
+from workbench.science.comparing.paired import holm, holm_matrix
+from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.documents.score_documents import Document, method_names, raw_forecasts
 from workbench.science.pooling.ensembles import divergence_matrix, greedy_ensemble, greedy_leave_out
 from workbench.science.recipe import SHRINKAGES, Prepared, Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.scorecard import scorecard
 from workbench.science.tables import Events, Forecasts
 
 
@@ -149,7 +152,12 @@ def compare_document(
             }
             for name, parts in mixed.items()
         },
-        "mcnemar": {"methods": names, "p": p_values.tolist()},
+        "mcnemar": {
+            "methods": names,
+            "p": p_values.tolist(),
+            "p_holm": holm_matrix(p_values).tolist(),
+            "looked_at": len(names) * (len(names) - 1) // 2,
+        },
         "consensus": {"methods": names, "agreement": consensus_matrix(values)[1].tolist()},
         "divergence": {"methods": names, "bits": divergence_matrix(values)[1].tolist()},
         "als": {key: _effects(events, values, complete=key == "complete") for key in ("complete", "all")},
@@ -165,8 +173,8 @@ def compare_document(
             for name, hint in size_hints(events, values, reference).items()
         },
         "multiple_comparisons": (
-            f"{others} methods against one reference: about {0.05 * others:.1f} would show p < 0.05 "
-            "by chance alone; p_holm keeps the chance of any such to 5 %"
+            f"family: {others} method{'s' * (others != 1)} against one reference, in each part; about {0.05 * others:.1f} of them would "
+            "show p < 0.05 by chance alone; p_holm keeps the chance of any such to 5 %"
         ),
     }
 
@@ -230,20 +238,34 @@ def _tested(
     seed: int,
 ) -> Document:
     results = paired_comparisons(events, values, reference, resamples=resamples, seed=seed)
+    cards = {name: _index_card(events, values[name], values[reference]) for name in results}
     document: Document = {name: {} for name in results}
     for part in dict.fromkeys(part for parts in results.values() for part in parts):
         for name, test in judge(results, mixed, part=part).items():
             document[name][part] = {
                 "n": test.n,
                 "clusters": test.clusters,
+                "method": cards[name][0][part],
+                "method_interval": cards[name][1][part],
                 "difference": test.estimate,
                 "interval": test.interval,
                 "p": test.p,
                 "p_holm": test.p_holm,
+                "looked_at": len(results),
                 "verdict": test.verdict,
                 "reason": test.reason,
             }
     return document
+
+
+def _index_card(
+    events: Events, p: FloatArray, reference: FloatArray
+) -> tuple[Mapping[str, float | None], Mapping[str, Bounds]]:
+    """Brier Index of a method on the events that the reference answered too, and its intervals: those of `score`."""
+    rows = np.flatnonzero(np.isfinite(p) & np.isfinite(reference))
+    scores = scorecard(p[rows], rows, events, ["brier_index"])
+    card = interval_card(p[rows], rows, events, ["brier_index"], scores)
+    return scores["brier_index"], card["brier_index"]
 
 
 def _paired(

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.mean_intervals import loss_interval
 from workbench.science.documents.score_documents import Document
 from workbench.science.errors import TableError
 from workbench.science.quantile_tables import NumericTargets, QuantileForecasts
@@ -113,5 +113,4 @@ def _method_scores(
 
 
 def _mean_score(score: FloatArray, labels: StrArray) -> Document:
-    test = paired_test(score, labels)
-    return {"mean": test.estimate, "interval": test.interval}
+    return {"mean": float(score.mean()), "interval": loss_interval(score, labels, most=np.inf)}

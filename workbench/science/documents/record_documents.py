@@ -10,7 +10,7 @@ from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.comparison import paired_comparisons
 from workbench.science.comparing.paired import PairedVerdict, holm
 from workbench.science.documents.score_documents import Document
-from workbench.science.scoring.calibration_error import calibration_error, reliability
+from workbench.science.scoring.calibration_error import calibrated_error, calibration_error, reliability
 from workbench.science.scoring.scores import brier, brier_index
 from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
@@ -82,17 +82,17 @@ def record_document(table: PastTable) -> Document:
 
 
 def record_documents(families: Mapping[str, PastTable]) -> dict[str, Document]:
-    """`record_document` of each family of questions, their p values against the base rate corrected by Holm for their number.
+    """`record_document` of each family of questions, their p values against each rival corrected by Holm for their number.
 
     A family that was better by itself may so turn into one that shows no skill.
     """
     tests = {name: _tests(table) for name, table in families.items()}
-    raised = holm({name: each[BASE_RATE].p for name, each in tests.items()})
-    documents = {}
-    for name, table in families.items():
-        skill = replace(tests[name][BASE_RATE], p_holm=raised[name]).judged(comparisons=len(families))
-        documents[name] = _document(table, {**tests[name], BASE_RATE: skill})
-    return documents
+    for rival in dict.fromkeys(rival for each in tests.values() for rival in each):
+        family = {name: each[rival] for name, each in tests.items() if rival in each}
+        raised = holm({name: test.p for name, test in family.items()})
+        for name, test in family.items():
+            tests[name][rival] = replace(test, p_holm=raised[name]).judged(comparisons=len(family))
+    return {name: _document(table, tests[name], looked_at=len(families)) for name, table in families.items()}
 
 
 def _tests(table: PastTable) -> dict[str, PairedVerdict]:
@@ -104,18 +104,20 @@ def _tests(table: PastTable) -> dict[str, PairedVerdict]:
     }
 
 
-def _document(table: PastTable, tests: Mapping[str, PairedVerdict]) -> Document:
+def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at: int) -> Document:
     o, values = table.outcome, table.values()
     curve = reliability(values[_OWN], o, bins=_BINS)
     return {
         "n": len(o),
         "clusters": cluster_count(event_clusters(table.events())),
+        "looked_at": looked_at,
         "first": str(min(table.first_day)),
         "last": str(max(table.first_day)),
         "came_true": float(o.mean()),
         "brier": brier(values[_OWN], o),
         "brier_index": brier_index(values[_OWN], o),
         "ece": calibration_error(values[_OWN], o, bins=_BINS),
+        "ece_calibrated": calibrated_error(values[_OWN], bins=_BINS).expected,
         "against": {
             name: {
                 "brier_index": brier_index(values[name], o),

@@ -9,13 +9,14 @@ import numpy as np
 from workbench.errors import Option, UsageError
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.comparing.return_intervals import return_intervals
-from workbench.science.comparing.score_intervals import PLAIN, Resampling, card_of, interval_card
+from workbench.science.comparing.score_intervals import card_of, interval_card
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 from workbench.science.pooling.pool import pool
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
-from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
@@ -23,6 +24,7 @@ from workbench.science.scoring.scorecard import (
     DEFAULT_METRICS,
     Difficulty,
     SubsetScores,
+    calibrated_card,
     check_metrics,
     difficulty_of,
     scorecard,
@@ -232,6 +234,8 @@ def _score_entry(
     def card(p: FloatArray, rows: IntArray, own: FloatArray) -> Document:
         scores = scorecard(p, rows, events, metrics, difficulty)
         entry: Document = {**scores, "n": _counts(rows, events, own)}
+        if calibrated := calibrated_card(p, events.kind[rows], metrics):
+            entry["calibrated"] = calibrated
         if resampling.resamples:
             entry["intervals"] = interval_card(p, rows, events, metrics, scores, difficulty, resampling)
         return entry
@@ -266,12 +270,11 @@ def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampl
     }
     if resampling.resamples:
         entry["intervals"] = card_of(
-            lambda inside, names: {name: scores.per_event[name][inside] for name in names},
+            lambda inside: {name: losses[inside] for name, losses in scores.per_event.items()},
             events.kind[rows],
             events.question[rows],
             event_clusters(events)[rows],
             scores.averaged,
-            {},
             resampling,
         )
     return entry
@@ -467,6 +470,7 @@ def _returns(
     forecast: FloatArray, events: Events, rows: IntArray, rules: BettingRules, resampling: Resampling
 ) -> Document:
     p, q, o = forecast[rows], events.probability(rules.price)[rows], events.outcome[rows]
+    clusters = event_clusters(events)[rows]
     belief = rules.beliefs(events, p, rows)
     bets = {f"{level:g}": rules.positions(events, p, rows, level) for level in rules.levels}
     splits: dict[str, EdgeAndLuck] = {key: each.split(o, belief) for key, each in bets.items()}
@@ -476,6 +480,7 @@ def _returns(
     }
     entry: Document = {
         "n": len(p),
+        "clusters": cluster_count(clusters),
         "average_return": {key: r.average_return for key, r in results.items()},
         "sharpe": {key: r.sharpe for key, r in results.items()},
         "sharpe_ddof0": {key: r.sharpe_ddof0 for key, r in results.items()},
@@ -485,14 +490,15 @@ def _returns(
         "payoff_sd": {key: r.deviation for key, r in results.items()},
         "edge": {key: float(split.edge.mean()) for key, split in splits.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
-        "luck_z": {key: split.luck_z for key, split in splits.items()},
+        "luck_z": {key: split.luck_z(clusters) for key, split in splits.items()},
         "staked": {key: float(each.stake.mean()) for key, each in bets.items()},
         "brier": brier(p, o),
         "ece": calibration_error(p, o),
+        "calibrated": {"ece": calibrated_error(p)._asdict()},
         "ece_right_closed": calibration_error(p, o, closed="right"),
         "ties": int(ties(p, q).sum()),
         "yes_bets": int((p - q > TIE_WIDTH).sum()),
     }
     if resampling.resamples:
-        entry["intervals"] = return_intervals(entry, splits, p, o, event_clusters(events)[rows], resampling)
+        entry["intervals"] = return_intervals(entry, splits, p, q, o, clusters, resampling)
     return entry

@@ -5,7 +5,7 @@ No, both of shape (n,). Empty input, unequal shapes or a value out of range rais
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -59,7 +59,7 @@ def calibration_error(
     Returns
     -------
     float
-        In [0, 1]; lower is better. Biased upward: even a perfect forecaster gets about 0.3 / sqrt(n / bins).
+        In [0, 1]; lower is better. Biased upward, so read it beside `calibrated_error`: of 50 forecasts a perfect forecaster gets 0.15.
 
     Examples
     --------
@@ -71,6 +71,59 @@ def calibration_error(
     # Summed, not averaged: weighting by the size of a bin would multiply by the number just divided by.
     gap = np.bincount(codes, weights=o - p, minlength=bins)
     return float(np.abs(gap).sum() / len(p))
+
+
+def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10) -> float:
+    """Calibration error with the outcomes' own spread taken out of each bin's gap; 0 where a bin shows no more than that.
+
+    The square of a gap is too large by its sampling variance (Ferro and Fricker 2012); less of the bias is left than in the plain one,
+    not none. Lower is better.
+
+    >>> debiased_calibration_error([0.5] * 4, [1, 0, 1, 0]), round(debiased_calibration_error([0.9] * 10, [0] * 10), 9)
+    (0.0, 0.9)
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins)
+    count, yes, said = (
+        np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
+    )
+    with np.errstate(invalid="ignore", divide="ignore"):
+        spread = np.where(
+            count > 1,
+            yes * (1.0 - yes / count) * count / (count - 1.0),
+            np.bincount(codes, weights=p * (1.0 - p), minlength=bins),
+        )
+    return float(np.sqrt(np.maximum((yes - said) ** 2 - spread, 0.0)).sum() / len(p))
+
+
+class CalibratedError(NamedTuple):
+    """Calibration error of a forecaster whose probabilities are right: its mean, and what 95 % of its samples stay below."""
+
+    expected: float
+    high: float
+
+
+def calibrated_error(
+    forecast: ArrayLike, *, how: Bins = "width", bins: int = 10, draws: int = 400, seed: int = 20261124
+) -> CalibratedError:
+    """What `calibration_error` would be of these forecasts if they were right, outcomes drawn from them independently.
+
+    Forecasts whose outcomes go together, such as dates of one question, show more.
+
+    Examples
+    --------
+    >>> [round(value, 2) for value in calibrated_error([0.5] * 100)]
+    [0.04, 0.1]
+    """
+    p, _ = checked(forecast, np.zeros(len(np.asarray(forecast))))
+    order = np.argsort(codes := bin_of(p, bins=bins, how=how), kind="stable")
+    ends = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    rng = np.random.default_rng(seed)
+    errors = []
+    for _ in range(draws):
+        gaps = np.add.reduceat((rng.random(len(p)) < p[order]) - p[order], ends)
+        errors.append(float(np.abs(gaps).sum()) / len(p))
+    return CalibratedError(float(np.mean(errors)), float(np.quantile(errors, 0.95)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,28 +6,44 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, sigmoid
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, sigmoid
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeAndLuck:
-    """Gains of settled bets and their two parts, each of shape (n,); ``deviation`` is that of the luck under the belief."""
+    """Gains of settled bets and their two parts, each of shape (n,).
+
+    ``swing`` is the payoff on Yes less that on No, ``deviation`` that of the luck under the belief, below 0 where No pays more.
+    """
 
     gain: FloatArray
     edge: FloatArray
     luck: FloatArray
     deviation: FloatArray
+    swing: FloatArray
 
-    @property
-    def luck_z(self) -> float | None:
-        """All luck in its standard deviations, bets taken as independent; None if nothing was at stake.
+    def luck_z(self, clusters: ArrayLike | None = None) -> float | None:
+        """All luck in its standard deviations, that of a cluster falling together; None if nothing was at stake.
 
         Beyond 2 either way the results hardly came by luck alone: the belief behind the edge was off.
         """
-        total = float(np.sqrt((self.deviation**2).sum()))
+        total = sum_deviation(self.deviation, np.arange(len(self.luck)) if clusters is None else clusters)
         return float(self.luck.sum()) / total if total > 0 else None
+
+
+def sum_deviation(deviations: ArrayLike, clusters: ArrayLike) -> float:
+    """Standard deviation of a sum of bets, from those of single ones, below 0 where they win on No.
+
+    Bets of one cluster are taken to fall together, or as independent where that varies more, as it does of hedges.
+
+    >>> sum_deviation([1.0, 1.0], ["a", "b"]).__round__(6), sum_deviation([1.0, 1.0], ["a", "a"])
+    (1.414214, 2.0)
+    """
+    own = np.asarray(deviations, dtype=np.float64)
+    together = np.bincount(codes_of(clusters)[0], weights=own)
+    return float(np.sqrt(max((together**2).sum(), (own**2).sum())))
 
 
 def edge_and_luck(
@@ -67,7 +83,8 @@ def edge_and_luck(
         gain=np.where(o == 1.0, yes, no) - 1.0,
         edge=r * yes + (1.0 - r) * no - 1.0,
         luck=(o - r) * swing,
-        deviation=np.sqrt(r * (1.0 - r)) * np.abs(swing),
+        deviation=np.sqrt(r * (1.0 - r)) * swing,
+        swing=swing,
     )
 
 

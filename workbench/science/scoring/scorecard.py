@@ -10,7 +10,12 @@ from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import DomainError, UnknownName
 from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.adjusted import adjusted_brier, market_difficulty, question_difficulty
-from workbench.science.scoring.calibration_error import calibration_error
+from workbench.science.scoring.calibration_error import (
+    Bins,
+    calibrated_error,
+    calibration_error,
+    debiased_calibration_error,
+)
 from workbench.science.scoring.scores import (
     accuracy,
     brier,
@@ -36,12 +41,15 @@ METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
     "log_loss": lambda p, o, q: log_loss(p, o),
     "accuracy": lambda p, o, q: accuracy(p, o),
     "ece_quantile": lambda p, o, q: calibration_error(p, o, how="quantile"),
+    "ece_debiased": lambda p, o, q: debiased_calibration_error(p, o),
     "brier_by_question": lambda p, o, q: event_weighted_brier(p, o, q),
     "brier_index_by_question": lambda p, o, q: index_of(event_weighted_brier(p, o, q)),
 }
 DEFAULT_METRICS = ("brier", "brier_index", "metaculus_baseline", "ece", "log_loss", "accuracy")
 #: For these, overall pools all events; for the others it is the plain mean of the question types (BLF, section 2).
-POOLED = frozenset({"ece", "ece_quantile", "log_loss"})
+POOLED = frozenset({"ece", "ece_quantile", "ece_debiased", "log_loss"})
+#: Calibration errors, which come out above 0 for a calibrated forecaster too, with their kind of bins.
+BINNED: dict[str, Bins] = {"ece": "width", "ece_quantile": "quantile"}
 MAIN_PARTS = ("market", "dataset")
 
 
@@ -197,6 +205,24 @@ def scorecard(
     return card
 
 
+def calibrated_card(p: FloatArray, kind: Any, metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """What a calibrated forecaster of the same forecasts would show: metric -> part -> ``{expected, high}``, for ``ece``, ``ece_quantile``.
+
+    >>> calibrated_card(np.full(100, 0.5), np.full(100, "market"), ["ece"])["ece"]["dataset"]
+    """
+    card: dict[str, dict[str, Any]] = {}
+    for metric in metrics:
+        if metric in BINNED:
+            card[metric] = {
+                part: calibrated_error(p[inside], how=BINNED[metric])._asdict() if inside.any() else None
+                for part, inside in {
+                    **{part: kind == part for part in parts_of(kind)},
+                    "overall": np.ones(len(p), dtype=bool),
+                }.items()
+            }
+    return card
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubsetScores:
     """Scores over all subsets of so many trials.
@@ -208,7 +234,7 @@ class SubsetScores:
     rows : ndarray of int
         The events scored.
     per_event : dict
-        Metric -> what ``averaged`` is a mean of, shape (rows,).
+        Metric -> loss of each event, averaged over subsets, that its interval is made from (hits for accuracy), shape (rows,).
     """
 
     averaged: dict[str, Part]
@@ -262,6 +288,7 @@ def subset_scorecard(
         scores["overall"] = float(base.mean()) if metric in POOLED else _overall(scores)
         card[metric] = scores
     per_event["brier_index"] = per_event["brier"]
+    per_event["metaculus_baseline"] = 100.0 - per_event["metaculus_baseline"]
     return SubsetScores(
         averaged=card,
         of_average=scorecard(pooled.mean(axis=1), rows, events, usable),

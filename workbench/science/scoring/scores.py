@@ -29,8 +29,6 @@ def brier(forecast: ArrayLike, outcome: ArrayLike, weights: ArrayLike | None = N
 
     ``weights`` are at least 0 and equal when not given. Source: BLF, App. A.2; Prophet Arena, App. C.1.
 
-    Examples
-    --------
     >>> brier([0.5, 1.0], [1, 1])
     0.125
     """

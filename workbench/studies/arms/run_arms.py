@@ -191,7 +191,9 @@ def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:
     if prior is not None and (grounder != "belief" or not isinstance(prior, str)):
         raise ArmError(f"arm {spec.name!r}: prior names the column of a prior, for belief agents")
     tree: dict[str, Any] = (
-        {"analyzer": "rounds", "rule": ANALYTICA[letter]} if letter else {"analyzer": "single"}
+        {"analyzer": "rounds", "rule": ANALYTICA[letter], "combine_per_node": False}
+        if letter
+        else {"analyzer": "single"}
     )
     for fixed in ("budget_usd", "context", "background"):
         if fixed in settings:

@@ -92,6 +92,10 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         """The scenarios to choose from."""
         return [row["name"] for row in (self._table or {}).get("scenarios", [])] or [DRAFT]
 
+    def ask_name(self) -> None:
+        """Put the cursor where the name of the scenario is typed."""
+        self.name.focus()
+
     def allow_saving(self) -> None:
         """Offer to save where there are edits and a name."""
         self.save.disabled = not (self.session.edits and self.name.value.strip())

@@ -120,7 +120,7 @@ class TreeView {
     this.watch.observe(this.list);
     if (model.get("owns_address")) this.takeTheme();
     this.sayReady();
-    this.heard = Date.now();
+    this.heard = this.answered = Date.now();
     this.pinging = setInterval(() => this.ping(), PING_EVERY_MS);
     this.sendLeftOver();
     this.comeToRest();
@@ -498,11 +498,18 @@ class TreeView {
     this.paintState();
     clearTimeout(this.resting);
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => {
-      this.waiting = 0;
-      this.lose();
-    }, ANSWER_WITHIN_MS);
+    this.timer = setTimeout(() => this.giveUp(), ANSWER_WITHIN_MS);
     this.model.send({ ...message, moving: true });
+  }
+
+  // An edit without an answer is lost with its process only; one that lives is busy, and comes to it.
+  giveUp() {
+    if (Date.now() - this.heard <= LOST_AFTER_MS) {
+      this.timer = setTimeout(() => this.giveUp(), ANSWER_WITHIN_MS);
+      return;
+    }
+    this.waiting = 0;
+    this.lose();
   }
 
   // What the page says by itself; one of ours that is being left has given its kernel up, and nobody hears it.
@@ -564,10 +571,12 @@ class TreeView {
 
   ping() {
     if (document.hidden) {
-      this.heard = Date.now(); // timers of a hidden page run late
+      this.heard = this.answered = Date.now(); // timers of a hidden page run late
       return;
     }
     if (!this.lost && Date.now() - this.heard > LOST_AFTER_MS) this.lose();
+    // It lives, as its own pulse says, and has not come to our question yet.
+    this.root.classList.toggle("wb-busy", !this.lost && Date.now() - this.answered > LOST_AFTER_MS);
     this.tell({ type: "ping" });
   }
 
@@ -576,7 +585,7 @@ class TreeView {
     const edits = this.unanswered.size;
     const kept = edits ? ` ${edits === 1 ? "One edit" : `${edits} edits`} will be made again then.` : "";
     this.banner.textContent =
-      "No answer from the workbench: it has ended or is busy. Nothing on this page can be changed until it is back." +
+      "No answer from the workbench: it has ended. Nothing on this page can be changed until it is back." +
       `${kept} If it was started anew, open the address it printed.`;
     this.leaveOver();
     this.paintLost();
@@ -632,6 +641,9 @@ class TreeView {
 
   onMessage(message) {
     this.onHeard();
+    if (message.type === "alive") return;
+    this.answered = this.heard;
+    this.root.classList.remove("wb-busy");
     if (message.type === "rows") {
       Object.assign(this.tree.nodes, message.nodes);
       for (const id of Object.keys(message.nodes)) this.asked_rows.delete(id);
@@ -684,7 +696,7 @@ class TreeView {
     const known = node.p !== null;
     if (statement.textContent !== node.statement) statement.replaceChildren(...words(node.statement));
     statement.title = node.statement;
-    note.textContent = node.note;
+    note.textContent = node.key_factor || node.note; // the rule is behind "show the arithmetic"
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;

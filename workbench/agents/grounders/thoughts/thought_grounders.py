@@ -23,10 +23,13 @@ of the cutoff and through all layers; its results stand in that proposal alone, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
+from workbench.agents.findings.check_table import RunKind
+from workbench.agents.findings.conclusion_checks import conclusion_findings
 from workbench.agents.grounders.thoughts.elicited import calls_of, count_of, elicit
 from workbench.agents.grounders.thoughts.outcomes import read_outcomes
 from workbench.agents.grounders.thoughts.thought_calls import ThoughtCalls, whole_numbers
@@ -67,7 +70,11 @@ class _Thinker:
 
 
 def _grounding(calls: ThoughtCalls, conclusion: Conclusion) -> Grounding:
-    return calls.grounding("last", conclusion.key_factor, conclusion.report)
+    kind = RunKind(live=calls.task.cutoff.live, no_kernel=True)
+    return replace(
+        calls.grounding("last", conclusion.key_factor, conclusion.report),
+        findings=conclusion_findings(conclusion, None, kind),
+    )
 
 
 class ZeroShotGrounder(_Thinker):

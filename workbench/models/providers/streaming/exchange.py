@@ -6,6 +6,7 @@ answered; one that refuses ``stream`` is asked without, and that is remembered.
 """
 
 import asyncio
+import re
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import contextmanager
@@ -192,6 +193,9 @@ def _refuses(response: httpx.Response, part: bytes) -> bool:
     return response.status_code in _REFUSALS and part in response.content.lower()
 
 
+_LINE_END = re.compile(rb"\r\n|\n|\r")
+
+
 async def _lines(response: httpx.Response, limit: Callable[[], float]) -> AsyncIterator[str]:
     """The lines of a stream; raises ``TimeoutError`` when nothing comes for as long as ``limit`` says."""
     parts, size, rest = response.aiter_bytes(), 0, bytearray()
@@ -205,11 +209,13 @@ async def _lines(response: httpx.Response, limit: Callable[[], float]) -> AsyncI
         if size > _LARGEST:
             raise httpx.RemoteProtocolError("the reply is too large", request=response.request)
         rest += part
-        if b"\n" not in part:
+        if b"\n" not in part and b"\r" not in part:
             continue
-        *whole, rest = rest.split(b"\n")
+        # A line ends with any of the three (the standard of event streams); a last "\r" may be half of "\r\n".
+        *whole, last = _LINE_END.split(rest[:-1] if rest.endswith(b"\r") else rest)
+        rest = bytearray(last + b"\r" if rest.endswith(b"\r") else last)
         for line in whole:
-            yield line.decode("utf-8", "replace").rstrip("\r")
+            yield line.decode("utf-8", "replace")
     if rest:
         yield rest.decode("utf-8", "replace").rstrip("\r")
 

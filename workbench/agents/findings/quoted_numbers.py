@@ -9,9 +9,9 @@ from functools import lru_cache
 
 # Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
 _NUMBER = re.compile(
-    r"(?<![\w.,/:-])[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/:]|[.,-]\d)"
+    r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
 )
-_DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|\b(19|20|21)\d\d\b")
+_DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(19|20|21)\d\d\b")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
 #: So many are named in a complaint.
 _NAMED = 6
@@ -28,7 +28,7 @@ def unprinted(report: str, printed: Iterable[str]) -> list[str]:
     >>> unprinted("In 61.3% of 38 windows it rose, by 4.71 on average.", ["share 0.6129 of 38"])
     ['4.71']
     """
-    known = [value for text in printed for value, _ in _numbers(text)]
+    known = [value for text in printed for value in _values(text)]
     missing: dict[str, None] = {}
     for value, spelling in _numbers(_CODE.sub(" ", report)):
         if _is_word(value, spelling) or any(_rounds_to(other, value, spelling) for other in known):
@@ -80,7 +80,8 @@ def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[st
 
 @lru_cache(maxsize=256)  # a report quotes dozens of numbers, each looked for in the same outputs
 def _values(text: str) -> tuple[float, ...]:
-    return tuple(value for value, _ in _numbers(text))
+    # "297/851" is two printed numbers; in a report it may be a day of a month.
+    return tuple(value for value, _ in _numbers(text.replace("/", " ")))
 
 
 def _number_of(spelling: str) -> float:

@@ -1,0 +1,151 @@
+"""What a model says is held to what it showed: each check with its positive control, over every kind of run, and 200 honest conclusions."""
+
+import itertools
+import json
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
+from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
+from workbench.agents.findings.conclusion_checks import (
+    CONCLUSION_CHECKS,
+    NotebookRecord,
+    conclusion_findings,
+)
+from workbench.agents.replies.stage_replies import parse_conclusion
+
+FLAGS = tuple(item.name for item in fields(RunKind))
+KINDS = [
+    RunKind(**dict(zip(FLAGS, held, strict=True)))
+    for held in itertools.product((False, True), repeat=len(FLAGS))
+]
+SHOWED = NotebookRecord(
+    proposition="P1: The S&P 500 closes above 2700 on 2018-12-31",
+    printed={"cell-1": "share 0.093 of 614 windows", "cell-2": "2018-06-12 2786.85", "cell-3": "inside 0.57"},
+    data_calls=1,
+)
+SOUND: dict[str, Any] = {"p_true": 0.12, "key_factor": "k"}
+#: Each check, what is wrong in the reply or the notebook, and words of the finding.
+FAULTS: dict[str, tuple[str, dict[str, Any], NotebookRecord, str]] = {
+    "quoted numbers": ("It held in 71.4 % of them.", {}, SHOWED, "quotes 71.4"),
+    "figures from no cell": ("Report.", {"base_rate": 0.22, "n": 88}, SHOWED, "base_rate 0.22, n 88 stand in no output"),
+    "bounds": ("Report.", {"low": 0.57, "high": 0.57}, SHOWED, "p 0.12 with low 0.57"),
+    "far from base rate": ("Report.", {"base_rate": 0.57, "p_true": 0.02}, SHOWED, "far from the base rate of 0.57"),
+    "certain without a row": ("It cannot fail any more.", {"p_true": 1}, SHOWED, "names no row that settles it"),
+    "report and number": ("I put the probability at 12 %. It is very unlikely.", {"p_true": 0.88}, SHOWED, "arrives at 0.12"),
+    "asked for no data": ("Report.", {}, replace(SHOWED, data_calls=0), "asked for data"),
+}  # fmt: skip
+#: Where a check has nothing to look at or nothing to say.
+SILENT = {
+    "quoted numbers": {"no_kernel"},
+    "figures from no cell": {"no_kernel"},
+    "asked for no data": {"no_kernel"},
+    "far from base rate": {"clairvoyant"},
+}
+
+
+def found(
+    prose: str, said: dict[str, Any], notebook: NotebookRecord, kind: RunKind
+) -> tuple[ReplyFinding, ...]:
+    text = f"{prose}\n\n```json\n{json.dumps({**SOUND, **said})}\n```"
+    return conclusion_findings(parse_conclusion(text), None if kind.no_kernel else notebook, kind)
+
+
+def test_the_table_has_every_check() -> None:
+    assert [check.name for check in CONCLUSION_CHECKS] == list(FAULTS)
+    assert all(set(check.where) <= set(FLAGS) for check in CONCLUSION_CHECKS)
+    assert {check.name: set(check.where) for check in CONCLUSION_CHECKS if check.where} == SILENT
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_each_check_finds_its_fault_and_no_other_in_every_kind_of_run(name: str) -> None:
+    prose, said, notebook, words = FAULTS[name]
+    for kind in KINDS:
+        names = [item.check for item in found(prose, said, notebook, kind)]
+        silent = any(getattr(kind, flag) for flag in SILENT.get(name, ()))
+        assert names == ([] if silent else [name]), kind.names()
+    (only,) = found(prose, said, notebook, RunKind())
+    assert words in only.words and only.mend
+    assert sent_back([only, only]).count(only.mend) == 2
+
+
+def test_a_sound_conclusion_has_no_finding_in_any_kind_of_run() -> None:
+    said = {
+        "base_rate": 0.093,
+        "n": 614,
+        "inside_view": 0.57,
+        "adjustments": "+0.03",
+        "low": 0.093,
+        "high": 0.57,
+    }
+    prose = "In 9.3 % of 614 windows it held; I put it at 12 %."
+    assert not any(found(prose, said, SHOWED, kind) for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("prose", "said"),
+    [
+        ("The level was passed on 2018-06-12 at 2786.85.", {"p_true": 1}),  # the row that settles it is named and printed
+        ("I put the probability that it fails at 88 %.", {"p_true": 0.12}),
+        ("I start at 57 % and end at 12 %.", {"p_true": 0.12}),
+        ("Report.", {"base_rate": 0.57, "p_true": 0.02, "adjustments": "-0.55 for the distance"}),
+        ("Report.", {"base_rate": 0.093, "inside_view": 0.57, "p_true": 0.5}),
+    ],
+)  # fmt: skip
+def test_what_is_explained_is_no_fault(prose: str, said: dict[str, Any]) -> None:
+    assert found(prose, said, SHOWED, RunKind()) == ()
+
+
+def test_adjustments_that_point_the_other_way_do_not_explain_it() -> None:
+    said = {"base_rate": 0.57, "p_true": 0.02, "adjustments": "+0.10 for momentum"}
+    (only,) = found("Report.", said, SHOWED, RunKind())
+    assert "point the other way" in only.words
+
+
+@given(st.text(max_size=300), st.floats(0, 1), st.text(max_size=60))
+def test_any_prose_is_read(prose: str, p: float, adjustments: str) -> None:
+    said = parse_conclusion(
+        f"```json\n{json.dumps({**SOUND, 'p_true': p, 'base_rate': 0.5, 'adjustments': adjustments})}\n```"
+    )
+    conclusion_findings(replace(said, report=prose), SHOWED, RunKind())
+
+
+CORPUS = list(honest_conclusions(200, seed=30))
+
+
+def _flagged(item: HonestConclusion) -> tuple[ReplyFinding, ...]:
+    return conclusion_findings(parse_conclusion(item.text), item.notebook, RunKind())
+
+
+def test_at_most_one_in_twenty_honest_conclusions_is_flagged() -> None:
+    flagged = [(item.text, found) for item in CORPUS if (found := _flagged(item))]
+    assert len(flagged) <= 10, flagged
+    others = [*honest_conclusions(1000, seed=7)]
+    assert sum(bool(_flagged(item)) for item in others) <= 50
+
+
+@pytest.mark.parametrize("slip", ["base_rate", "bounds", "p", "number"])
+def test_the_same_conclusions_with_one_slip_are_found(slip: str) -> None:
+    """A check that never speaks would pass the test above."""
+    slipped = caught = 0
+    for item in CORPUS:
+        prose, _, block = item.text.partition("\n\n```json\n")
+        said = json.loads(block.removesuffix("\n```"))
+        if slip == "base_rate" and "base_rate" in said:
+            said["base_rate"] = 0.4137
+        elif slip == "bounds" and "low" in said:
+            said["low"], said["high"] = 0.0, round(said["p_true"] / 2, 3)
+        elif slip == "p":
+            said["p_true"] = 1.0
+        elif slip == "number":
+            prose += " The mean was 48.731."
+        else:
+            continue
+        slipped += 1
+        text = f"{prose}\n\n```json\n{json.dumps(said)}\n```"
+        caught += bool(conclusion_findings(parse_conclusion(text), item.notebook, RunKind()))
+    assert slipped > 50 and caught >= 0.95 * slipped

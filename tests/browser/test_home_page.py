@@ -1,0 +1,100 @@
+"""A Monday morning with 34 runs, by clicks and keys: what moved, what failed, two claims side by side, a star that stays."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from proxies.asof.clock import Cutoff
+from tests.browser.conftest import start
+from tests.browser.test_workflows import axe_findings
+from tests.fakes.browser import Watched, shot
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
+from workbench.engine.run_settings import with_preset
+from workbench.packages.package import adopt_tree
+from workbench.propositions import Belief, Tree
+from workbench.store import Store
+from workbench.store import events as ev
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+DAY = (datetime.now(UTC) + timedelta(days=120)).date()
+CLAIMS = [f"Claim number {number} holds by {DAY}" for number in range(16)]
+
+
+def make_desk(home: Path) -> str:
+    """Thirty-three answers to sixteen claims, the last of which moved most, and a run that failed; returns that one's id."""
+    with closing(Store(home)) as store:
+        for number in range(33):
+            claim = CLAIMS[number % 16]
+            p = 0.4 + (number % 16) / 50 + (0.3 if number == 32 else 0)
+            tree = Tree.root_only(claim).with_belief("P0", Belief(p=p, key_factor="", report=""))
+            adopt_tree(store, tree, cutoff="2026-01-01", package=f"sha256:{number:064d}")
+        failed = new_run(
+            store, f"It rains by {DAY}", Cutoff.parse("2026-01-01"), with_preset("product", model="m")
+        )
+        store.append(failed, ev.RunStopped(why="failure", detail="the provider refused the key"))
+        return failed
+
+
+def columns(page: Any, name: str) -> list[str]:
+    return [each.inner_text() for each in page.locator(f'td[data-column="{name}"]').all()]
+
+
+def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
+    failed = make_desk(tmp_path / "home")
+    served = start(tmp_path / "home")
+    page = watched.page
+    try:
+        page.goto(served.url)
+        page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
+        # seen without a click: what failed, and why
+        needed = page.locator(f'.wb-needs li[data-run="{failed}"]')
+        assert "the provider refused the key" in needed.inner_text()
+        assert needed.get_by_role("button", name="Retry").is_visible()
+        assert page.locator(".wb-claim-table tbody tr").count() == 17
+        # one click: what moved most stands first, with its course
+        page.get_by_role("button", name="Change", exact=True).click()
+        first = page.locator(".wb-claim-table tbody tr").first
+        assert CLAIMS[0] in first.inner_text() and "+30.0 pp" in first.inner_text()
+        assert first.locator("svg.wb-spark").get_attribute("aria-label").startswith("3 answers:")
+        # two clicks and one more: side by side
+        for row in page.locator(".wb-claim-table tbody tr").all()[:2]:
+            row.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Compare 2").click()
+        page.locator(".wb-compared").wait_for()
+        # by keys: search, walk, watch, open
+        page.keyboard.press("Escape")
+        page.locator(".wb-header h1").click()
+        page.keyboard.press("/")
+        page.keyboard.type("number 9")
+        page.wait_for_function("() => document.querySelectorAll('.wb-claim-table tbody tr').length === 1")
+        page.keyboard.press("Tab")
+        page.locator(".wb-header h1").click()
+        page.keyboard.press("j")
+        page.keyboard.press("s")
+        page.wait_for_selector('.wb-star[aria-pressed="true"]')
+        run = page.locator(".wb-claim-table tbody tr").first.get_attribute("data-run")
+        with closing(Store(tmp_path / "home")) as store:
+            assert "watch" in load_state(store, run).annotations.tags
+        for theme in ("light", "dark"):
+            page.evaluate(f"document.querySelector('.wb-claims-head button:last-child').textContent.toLowerCase() === '{theme}'"
+                          " && document.querySelector('.wb-claims-head button:last-child').click()")  # fmt: skip
+            assert axe_findings(page) == [], theme
+        page.set_viewport_size({"width": 390, "height": 844})
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        shot(page, "home-390")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.locator(".wb-claims-head .wb-search").fill("")
+        shot(page, "home-34")
+        page.locator(f'tr[data-run="{run}"] td[data-column="claim"] > a').click()
+        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        watched.clean()
+    finally:
+        page.goto("about:blank")
+        served.stop()
+        if served.process.stdout is not None:
+            served.process.stdout.close()

@@ -1,0 +1,67 @@
+"""A kernel that answers nothing any more is started anew at the second silent time-out, without the cell that wedged it."""
+
+import pytest
+
+from sandbox import Sandbox
+from sandbox.record.journal import read_journal
+from sandbox.record.verify import verify_proof
+from sandbox.types import Limits
+from tests.sandbox.conftest import Opener
+
+STDOUT = "import sys\nsys.stdout = None"
+LOCK = (
+    "import builtins, threading\nlock = threading.Lock(); lock.acquire()\nreal = builtins.print\n"
+    "def locked(*words, **options):\n    lock.acquire(); real(*words, **options)\nbuiltins.print = locked"
+)
+
+
+@pytest.mark.parametrize("wedge", [STDOUT, LOCK], ids=["no stdout", "a lock that nobody opens"])
+async def test_a_wedged_kernel_is_started_anew_without_the_cell_that_wedged_it(
+    open_session: Opener, wedge: str
+) -> None:
+    session = await open_session(limits=Limits(cell_seconds=1.5, grace_seconds=0.5))
+    await session.execute("x = 7")
+    assert (await session.execute(wedge)).status == "ok"
+    first = await session.execute("print('a', x)")
+    second = await session.execute("print('b', x)")
+    assert (first.status, first.wedged) == ("timeout", None)
+    assert (second.status, second.wedged) == ("timeout", "cell-002")
+    after = await session.execute("print('c', x)")
+    assert after.status == "ok" and after.text().strip() == "c 7"
+    await session.close()
+    cells = read_journal(session.spec.journal)
+    assert cells[3].result is not None and cells[3].result.wedged == "cell-002"
+    assert "started anew without that cell" in cells[3].findings[0]
+
+
+async def test_cells_that_only_wait_restart_nothing(open_session: Opener) -> None:
+    session = await open_session(limits=Limits(cell_seconds=1.0, grace_seconds=1.0))
+    await session.execute("import time; x = 7")
+    for _ in range(3):
+        result = await session.execute("time.sleep(60)")
+        assert (result.status, result.wedged) == ("timeout", None)
+    assert (await session.execute("print(x)")).text().strip() == "7"
+    lines = session.spec.journal.read_text()
+    assert lines.count('"kind":"kernel"') == 1
+    await session.close()
+
+
+@pytest.mark.parametrize(
+    ("source", "repeats"),
+    [
+        ("import random\nprint(random.random())", True),  # every kernel begins with the same seed
+        ("import os\nprint(os.urandom(8).hex())", False),
+        ("print(0.5)", True),
+    ],
+)
+async def test_a_cell_that_cannot_repeat_is_told_from_one_that_was_changed(
+    open_session: Opener, box: Sandbox, source: str, repeats: bool
+) -> None:
+    session = await open_session()
+    await session.execute(source)
+    await session.close()
+    spec = session.spec
+    outcome = await verify_proof(
+        box, journal=spec.journal, notebook=spec.notebook, rows=(), isolation=spec.isolation
+    )
+    assert outcome.verified and bool(outcome.unrepeatable) != repeats

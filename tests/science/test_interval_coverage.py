@@ -1,0 +1,101 @@
+"""Whether intervals hold the truth as often as they say, equal methods are rarely told apart, and a method that is worse is found.
+
+The same worlds as ``python -m benchmarks.interval_coverage``, seeded; each guard is shown to fail with a planted wrong method.
+"""
+
+import numpy as np
+import pytest
+
+from benchmarks import interval_coverage as bench
+from workbench.science.comparing import mean_intervals as intervals
+from workbench.science.comparing import score_intervals
+from workbench.science.scoring.calibration_error import (
+    calibrated_error,
+    calibration_error,
+    debiased_calibration_error,
+)
+
+SMALL = ("20 independent", "20 questions of 3 dates", "one cluster of 10 beside 20 single")
+#: 95 % within 92 to 97 %, and three standard errors of the worlds drawn.
+LEAST, MOST = 0.92, 0.97
+
+
+def scenario(name: str) -> bench.Scenario:
+    return next(each for each in bench.SCENARIOS if each.name == name)
+
+
+def outside(table: dict[str, bench.Coverage], worlds: int) -> dict[str, float]:
+    """Quantities whose coverage is too low by more than chance explains."""
+    slack = 3 * np.sqrt(0.05 * 0.95 / worlds)
+    return {name: each.share for name, each in table.items() if each.shown and each.share < LEAST - slack}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", SMALL)
+def test_intervals_cover_in_few_worlds(name: str) -> None:
+    table, errors = bench.measure(scenario(name), 60)
+    assert outside(table, 60) == {}
+    assert errors.wrong / errors.worlds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("name", [each.name for each in bench.SCENARIOS])
+def test_intervals_cover_in_many_worlds(name: str) -> None:
+    table, errors = bench.measure(scenario(name), 1000)
+    assert outside(table, 1000) == {}
+    assert errors.wrong / errors.worlds <= 0.07
+
+
+@pytest.mark.long
+def test_events_taken_for_independent_cover_too_rarely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The guard's own test: each date a cluster of its own, as scores once had them."""
+
+    def alone(columns, clusters, **settings):  # type: ignore[no-untyped-def]
+        return intervals.mean_intervals(columns, np.arange(len(np.asarray(clusters))), **settings)
+
+    monkeypatch.setattr(score_intervals, "mean_intervals", alone)
+    table, _ = bench.measure(bench.Scenario("12 questions of 10 dates", (10,) * 12, 1.0), 40)
+    assert {"brier", "brier_index", "log_loss"} <= set(outside(table, 40))
+
+
+@pytest.mark.long
+def test_a_planted_difference_is_found_and_more_often_in_more_questions() -> None:
+    found = [bench.measure(scenario(f"{n} independent"), 30)[1].found for n in (20, 200)]
+    assert found[0] < found[1] and found[1] >= 9
+
+
+def test_order_labels_and_scale_change_no_interval() -> None:
+    rng = np.random.default_rng(5)
+    losses, clusters = rng.random(15) ** 2, rng.integers(0, 9, 15)
+    (plain,) = intervals.mean_intervals([losses], clusters)
+    order = rng.permutation(15)
+    (shuffled,) = intervals.mean_intervals([losses[order]], np.array(list("abcdefghi"))[clusters[order]])
+    assert plain is not None and shuffled == pytest.approx(plain)
+    (larger,) = intervals.mean_intervals([100.0 * losses - 3.0], clusters)
+    assert larger == pytest.approx([100.0 * end - 3.0 for end in plain])
+    once = intervals.loss_interval(losses, clusters)
+    assert intervals.loss_interval(4 * losses, clusters, most=np.inf) == pytest.approx(
+        [4 * end for end in once or []]
+    )
+
+
+def test_shares_are_certain_of_nothing_and_one_cluster_is_no_sample() -> None:
+    assert (intervals.share_interval(np.ones(20), np.arange(20)) or [1.0])[0] < 0.87
+    assert intervals.share_interval(np.ones(40), np.repeat([0, *range(1, 21)], [20, *[1] * 20])) is None
+    even = intervals.share_interval([1, 0] * 20, np.arange(40))
+    together = intervals.share_interval([1] * 20 + [0] * 20, np.repeat(np.arange(8), 5))
+    assert even is not None and together is not None
+    assert together[1] - together[0] > 1.7 * (even[1] - even[0])
+
+
+def test_a_calibrated_forecaster_is_expected_to_show_what_it_shows() -> None:
+    rng = np.random.default_rng(6)
+    p = rng.beta(2, 2, 50)
+    seen = [
+        (calibration_error(p, o), debiased_calibration_error(p, o)) for o in (rng.random((300, 50)) < p) * 1.0
+    ]
+    plain, debiased = np.array(seen).T
+    expected = calibrated_error(p)
+    assert plain.mean() == pytest.approx(expected.expected, abs=0.01)
+    assert (plain > expected.high).mean() == pytest.approx(0.05, abs=0.04)
+    assert debiased.mean() < 0.6 * plain.mean()

@@ -1,0 +1,87 @@
+"""Choices of a study: asked once, scored as paper A scores them, by values worked out by hand."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from workbench.questions.formats.price_questions import read_price_history
+from workbench.questions.question import Question, event_id, events_of
+from workbench.studies.study_tasks import complements, task_scores, tasks_of
+
+
+def choices(payoffs: Sequence[tuple[float, float]]) -> list[Question]:
+    return [
+        Question(
+            id=f"q{number}",
+            title="Long or short?",
+            kind="options",
+            options=("long", "short"),
+            payoffs={"long": long, "short": short},
+            outcomes={
+                event_id(f"q{number}", "long"): float(long > short),
+                event_id(f"q{number}", "short"): float(short > long),
+            },
+        )
+        for number, (long, short) in enumerate(payoffs)
+    ]
+
+
+def scored(questions: Sequence[Question], runs: np.ndarray) -> dict | None:  # type: ignore[type-arg]
+    """Of the first options' forecasts, one column a run."""
+    events = [event for question in questions for event in events_of(question)]
+    trials = np.empty((len(events), runs.shape[1]))
+    trials[0::2], trials[1::2] = runs, 1 - runs
+    outcome = np.array([event.outcome for event in events], dtype=float)
+    tasks = tasks_of(questions, [event.id for event in events])
+    return task_scores(
+        tasks, trials.mean(axis=1), trials, outcome, {event.id: row for row, event in enumerate(events)}
+    )
+
+
+def test_hard_utility_is_another_number_than_accuracy() -> None:
+    # Worth by hand: spans 1.0, 0.2, 0.2, together 1.4. The first is called right, the others wrong.
+    questions = choices([(1.5, 0.5), (1.1, 0.9), (0.9, 1.1)])
+    scores = scored(questions, np.array([[0.8], [0.4], [0.7]]))
+    assert scores is not None
+    assert scores["accuracy"] == pytest.approx(1 / 3)
+    assert scores["hard"] == pytest.approx(1.0 / 1.4)
+    assert scores["soft"] == pytest.approx((0.8 * 1.0 + 0.4 * 0.2 + 0.3 * 0.2) / 1.4)
+    # Normalised task by task, as the paper's text has it, a choice between two has its accuracy.
+    assert scores["hard_per_task"] == pytest.approx(scores["accuracy"])
+    assert scores["soft_per_task"] == pytest.approx((0.8 + 0.4 + 0.3) / 3)
+    assert scores["brier"] == pytest.approx((0.2**2 + 0.6**2 + 0.7**2) / 3)
+    assert scores["variance"] is None
+
+
+def test_the_variance_is_of_the_hard_score_over_runs() -> None:
+    # Mean span 0.6. Runs choose long, long, short of the first (1, 1, 0 of its span 1.0) and always long of the second.
+    scores = scored(choices([(1.5, 0.5), (1.1, 0.9)]), np.array([[0.9, 0.6, 0.2], [0.8, 0.7, 0.6]]))
+    first = np.var(np.array([1.0, 1.0, 0.0]) / 0.6, ddof=1)
+    assert scores is not None and scores["variance"] == pytest.approx((first + 0.0) / 2)
+
+
+def test_without_payoffs_there_is_no_utility_and_what_is_no_choice_has_no_task() -> None:
+    plain = Question(
+        id="q", title="Who?", kind="options", options=("a", "b"), outcomes={"q#a": 1.0, "q#b": 0.0}
+    )
+    scores = scored([plain], np.array([[0.7]]))
+    assert (
+        scores is not None and scores["accuracy"] == 1.0 and scores["soft"] is None and scores["hard"] is None
+    )
+    several = Question(id="q", title="Which?", kind="options", options=("a", "b"), exclusive=False)
+    assert tasks_of([several], ["q#a", "q#b"]) == ()
+    three = Question(id="q", title="Who?", kind="options", options=("a", "b", "c"))
+    assert complements(tasks_of([three], [event.id for event in events_of(three)])) == {}
+
+
+def test_options_of_prices_are_propositions() -> None:
+    rows = [
+        {"symbol": "AAA", "date": day, "close": close}
+        for day, close in (("2024-01-01", "100"), ("2025-01-01", "110"))
+    ]
+    (question,) = read_price_history(rows, "2024-01-02").questions
+    assert [event.statement for event in events_of(question)] == [
+        "Going long AAA pays more than going short from 2024-01-02 to 2025-01-01",
+        "Going short AAA pays more than going long from 2024-01-02 to 2025-01-01",
+    ]

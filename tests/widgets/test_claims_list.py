@@ -1,0 +1,132 @@
+"""The home page's zones: what needs a person, the claims with their course, runs side by side, the own record in figures."""
+
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.fakes.screens import RUN, demo_tree, make_run
+from tests.widgets.test_large_tree import comm_of
+from workbench.audit.home_scores import record_card
+from workbench.engine.record.fold import load_state
+from workbench.store import Store
+from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
+from workbench.views.run_overview import claim_key, with_course
+from workbench.views.run_view import load_run
+from workbench.widgets.home_page import Home
+
+NOW = datetime(2026, 11, 22, tzinfo=UTC)
+CLAIM = "A treaty is signed by 2027-03-01"
+
+
+def row(number: int, p: float | None, **more: Any) -> dict[str, Any]:
+    started = (NOW - timedelta(days=50 - number)).isoformat()
+    facts = {"run_id": f"r{number:03}", "statement": CLAIM, "p": p, "started_utc": started, "outcome": None}
+    return {**facts, "cutoff": "now", "state": "done", "tags": [], **more}
+
+
+def listed(*rows: dict[str, Any]) -> list[dict[str, Any]]:
+    """Rows of runs, given oldest first, as the page has them."""
+    return list(reversed(with_course(rows, NOW)))
+
+
+def test_runs_of_one_claim_are_one_row_with_its_course() -> None:
+    (claim,) = claims_of(
+        listed(row(1, 0.5), row(2, 0.6, statement=CLAIM.upper()), row(3, None, state="failed"), row(4, 0.55)),
+        NOW,
+    )
+    assert (claim["run_id"], claim["p"], claim["history"]) == ("r004", 0.55, [0.5, 0.6, 0.55])
+    assert claim["change"] == pytest.approx(-0.05) and claim["runs"] == ["r004", "r003", "r002", "r001"]
+    assert (claim["day"], claim["days"]) == ("2027-03-01", 99)
+
+
+def test_a_newer_run_without_an_answer_hides_no_answer() -> None:
+    (claim,) = claims_of(listed(row(1, 0.5), row(2, None, state="running")), NOW)
+    assert (claim["run_id"], claim["p"]) == ("r001", 0.5)
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["A by 2027-01-01", "B by 2027-01-01", "C"]), st.none() | st.floats(0, 1)),
+        max_size=12,
+    )
+)
+def test_every_run_stands_in_just_one_claim(runs: list[tuple[str, float | None]]) -> None:
+    rows = listed(*(row(number, p, statement=text) for number, (text, p) in enumerate(runs)))
+    claims = claims_of(rows, NOW)
+    assert sorted(run for claim in claims for run in claim["runs"]) == sorted(each["run_id"] for each in rows)
+    assert len({claim_key(claim["claim"]) for claim in claims}) == len(claims)
+
+
+def test_what_waits_failed_is_due_or_came_out_needs_a_person_and_a_later_run_takes_it_back() -> None:
+    outcome = {"p": 1.0, "day": "2026-11-20", "brier": 0.25, "at_utc": "2026-11-21T00:00:00Z"}
+    rows = listed(
+        row(1, None, statement="A", state="failed", reason="the provider refused the key"),
+        row(2, None, statement="B", state="waiting", reason="1 step waits"),
+        row(3, 0.5, statement="C", outcome=outcome),
+        row(4, None, statement="D", state="failed"),
+        row(5, 0.4, statement="D"),
+        row(6, 0.5, statement="E by 2026-12-01", started_utc=(NOW - timedelta(days=40)).isoformat()),
+    )
+    found = {each["claim"]: each for each in needs_you(rows, NOW)}
+    assert {claim: each["kind"] for claim, each in found.items()} == {
+        "A": "failed",
+        "B": "waiting",
+        "C": "resolved",
+        "E by 2026-12-01": "due",
+    }
+    assert found["A"]["words"] == "failed: the provider refused the key"
+    assert found["C"]["words"] == "came out: yes on 2026-11-20, Brier score 0.250"
+
+
+def test_runs_stand_side_by_side_driver_by_driver(home: Path) -> None:
+    other = make_run(home, "20180629-120000-1111")
+    document = compared([load_run(home, RUN), load_run(home, other)])
+    tree = demo_tree()
+    assert [each["run_id"] for each in document["runs"]] == [RUN, other]
+    assert len(document["drivers"]) == len(tree) - 1
+    by_statement = {each["statement"]: each["p"] for each in document["drivers"]}
+    assert by_statement[tree["P2.1"].statement] == [0.5, 0.5]
+
+
+def test_the_record_is_that_of_an_independent_sum() -> None:
+    runs = [
+        {"run_id": "a", "p": 0.7, "outcome": 1.0, "brier": 0.09, "made": "live"},
+        {"run_id": "b", "p": 0.75, "outcome": 0.0, "brier": 0.5625, "made": "back-test"},
+        {"run_id": "c", "p": 1.0, "outcome": 1.0, "brier": 0.0, "made": "live"},
+    ]
+    card = record_card(runs, {"a": 0.5, "b": 0.6, "c": None})
+    assert (card["n"], card["live"], card["base_n"]) == (3, 2, 2)
+    assert card["brier"] == pytest.approx((0.09 + 0.5625) / 3)
+    assert card["base_brier"] == pytest.approx((0.25 + 0.36) / 2)
+    assert card["own_brier"] == pytest.approx((0.09 + 0.5625) / 2)
+    assert [(each["words"], each["n"]) for each in card["bins"]] == [("60 to 80 %", 2), ("80 to 100 %", 1)]
+    assert record_card([], {}) == {}
+
+
+def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comms: list[Any]) -> None:
+    other = make_run(home, "20180629-120000-1111")
+    page = Home(home, environ={})
+    page.poller.stop()
+    comm = comm_of(page.claims, comms)
+
+    def tags(run_id: str) -> tuple[str, ...]:
+        with closing(Store(home)) as store:
+            return load_state(store, run_id).annotations.tags
+
+    comm.deliver({"type": "watch", "run": RUN, "on": True})
+    assert tags(RUN) == (WATCH,) and page.claims.claims[0]["watched"]
+    comm.deliver(
+        {"type": "watch", "run": other, "on": False}
+    )  # of the same claim: it is the claim that is watched
+    assert tags(RUN) == () and not page.claims.claims[0]["watched"]
+    comm.deliver({"type": "compare", "runs": [RUN, other]})
+    assert page.compared.value.count("wb-words-cell") > 2 and other in page.compared.value
+    comm.deliver({"type": "compare", "runs": ["nobody"]})
+    assert "nobody" in page.claims.line
+    for hostile in ({"type": "compare", "runs": 7}, {"type": "watch"}, {"type": None}, "x"):
+        comm.deliver(hostile)

@@ -1,0 +1,241 @@
+"""Checks of a leaf's conclusion against its notebook and against itself: one table, total over the kinds of run.
+
+Each is sent back once by the grounder that asked; what the model stands by is taken, recorded with the leaf and shown.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
+from workbench.agents.findings.quoted_numbers import sources, unprinted
+
+if TYPE_CHECKING:
+    from workbench.agents.replies.stage_replies import Conclusion
+
+#: How far p may lie from its base rate, on the logit, before something must have moved it there.
+FAR = 2.0
+#: How far the number in the prose may lie from the one in the JSON.
+_SAME = 0.03
+#: The check of a notebook whose cells asked for nothing; screens say it from the ledger.
+ASKED_NO_DATA = "asked for no data"
+_NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotebookRecord:
+    """What a leaf's notebook showed: outputs by cell, the data calls of its cells, and the proposition it is about."""
+
+    proposition: str
+    printed: Mapping[str, str]
+    data_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Concluded:
+    """What the checks look at; ``notebook`` is None for a leaf without one."""
+
+    conclusion: Conclusion
+    notebook: NotebookRecord | None
+
+    @property
+    def prose(self) -> str:
+        """The report without the accounting that is repeated at its end."""
+        said = self.conclusion
+        return said.report.removesuffix(said.numbers.lines(said.p))
+
+
+def from_no_cell(conclusion: Conclusion, printed: Mapping[str, str]) -> dict[str, float]:
+    """Return the figures of a conclusion's accounting that no cell has printed, by name."""
+    figures = conclusion.numbers.figures()
+    cells = sources(figures, printed)
+    return {name: value for name, value in figures.items() if cells[name] is None}
+
+
+def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
+    notebook = said.notebook
+    if notebook is None:
+        return None
+    # Neither a report nor its accounting is a source for the other; p alone needs none, for the claim and against it.
+    p = said.conclusion.p
+    known = [*notebook.printed.values(), notebook.proposition, f"{p:g} {round(1 - p, 9):g}"]
+    absent = unprinted(said.prose, known)
+    if not absent:
+        return None
+    return (
+        f"the report quotes {', '.join(absent)}, and no output holds that",
+        "Quote printed numbers only, say of others how they follow from printed ones, and see that the probability still follows",
+    )
+
+
+def _accounting(said: Concluded) -> tuple[str, str] | None:
+    if said.notebook is None:
+        return None
+    absent = from_no_cell(said.conclusion, said.notebook.printed)
+    if not absent:
+        return None
+    listed = ", ".join(f"{name.replace(' ', '_')} {value:g}" for name, value in absent.items())
+    return (
+        f"of the closing block, {listed} stand in no output of a cell",
+        "Give what a cell has printed, or null",
+    )
+
+
+def _outside_bounds(said: Concluded) -> tuple[str, str] | None:
+    contradiction = said.conclusion.numbers.contradiction(said.conclusion.p)
+    return (contradiction, "Mend whichever is wrong: p_true, low or high") if contradiction else None
+
+
+def _far_from_base_rate(said: Concluded) -> tuple[str, str] | None:
+    p, numbers = said.conclusion.p, said.conclusion.numbers
+    if numbers.base_rate is None or not 0 < p < 1:  # a certain p is another check's
+        return None
+    away = _logit(p) - _logit(numbers.base_rate)
+    if abs(away) <= FAR:
+        return None
+    stated = f"p {p:g} lies far from the base rate of {numbers.base_rate:g}"
+    mend = "State in adjustments what moves it from there to p_true, or mend the number that is wrong"
+    moves = [*_moves(numbers.adjustments)]
+    if moves and sum(moves) * away < 0:
+        return f"{stated}, and the adjustments point the other way", mend
+    beyond = numbers.inside_view is None or abs(_logit(p) - _logit(numbers.inside_view)) > FAR
+    if beyond and numbers.adjustments.strip(" .-").lower() in ("", "none", "no", "nothing", "n/a"):
+        return f"{stated}, and no adjustment leads there", mend
+    return None
+
+
+def _certain(said: Concluded) -> tuple[str, str] | None:
+    p, notebook = said.conclusion.p, said.notebook
+    if 0 < p < 1:
+        return None
+    words = f"{said.prose} {said.conclusion.key_factor} {said.conclusion.numbers.adjustments}"
+    days = _ISO_DAY.findall(words)
+    shown = None if notebook is None else " ".join(notebook.printed.values())
+    if any(shown is None or day in shown for day in days):
+        return None
+    return (
+        f"p is exactly {p:g}, and the report names no row that settles it",
+        "Name the date and the value of the printed row that settles the matter, or give a probability inside 0 and 1",
+    )
+
+
+def _prose_and_number(said: Concluded) -> tuple[str, str] | None:
+    p = said.conclusion.p
+    stated = [*_stated_probabilities(said.prose)]
+    if not stated or any(abs(value - p) <= _SAME + 1e-9 for value, _ in stated):
+        return None
+    for value, final in stated:
+        if final:
+            return (
+                f"the report arrives at {value:g}, and p_true says {p:g}",
+                "Mend whichever is wrong, so that both say the same",
+            )
+    return None
+
+
+def _no_data(said: Concluded) -> tuple[str, str] | None:
+    if said.notebook is None or said.notebook.data_calls:
+        return None
+    return (
+        "no cell of this notebook asked for data",
+        "What was typed in or remembered is no evidence: say in the report that nothing was read, and keep the probability near "
+        "what you can defend without data",
+    )
+
+
+#: Every check of a conclusion. Without a kernel there is no output to look numbers up in, and data calls are the audit's
+#: business; who may look up the answer may leave every base rate behind.
+CONCLUSION_CHECKS: tuple[FindingCheck[Concluded], ...] = (
+    FindingCheck("quoted numbers", _quotes_unprinted, {"no_kernel": None}),
+    FindingCheck("figures from no cell", _accounting, {"no_kernel": None}),
+    FindingCheck("bounds", _outside_bounds),
+    FindingCheck("far from base rate", _far_from_base_rate, {"clairvoyant": None}),
+    FindingCheck("certain without a row", _certain),
+    FindingCheck("report and number", _prose_and_number),
+    FindingCheck(ASKED_NO_DATA, _no_data, {"no_kernel": None}),
+)
+
+
+def conclusion_findings(
+    conclusion: Conclusion, notebook: NotebookRecord | None, kind: RunKind
+) -> tuple[ReplyFinding, ...]:
+    """Return what is wrong with a conclusion in a run of this kind, in the order of the checks."""
+    said = Concluded(conclusion, notebook)
+    faults = (check.finding(said, kind) for check in CONCLUSION_CHECKS)
+    return tuple(item for item in faults if item is not None)
+
+
+# --- reading the prose -------------------------------------------------------------------------------------------
+
+_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_SIGNED = re.compile(r"(?<![\w.])([+\-−]\s?\d+(?:\.\d+)?)\s*(%|pp\b|points?\b|percentage points?\b)?")
+_VALUE = r"(?P<value>\d+(?:\.\d+)?)[ \u00a0]?(?P<percent>%|per ?cent\b)?"
+_HEDGE = r"(?:only |just |about |around |roughly |approximately |some |near |close to |at |of |~|≈|to |be |is |as |equal )*"
+_FINAL = (
+    r"(?:final|overall|resulting|concluded|my|our|stated|conclusion|therefore|hence|thus|so)\b[^.\n]{0,60}?"
+)
+_NOUN = r"(?:probability|p_true|p\(true\)|p|chance|likelihood|estimate|forecast|belief|odds)"
+#: A sentence's last word on the probability; the first group of patterns is the writer's own.
+_OWN = re.compile(
+    rf"\b(?:I|we) (?:therefore |thus |hence |would |then |now |finally |also )*"
+    rf"(?:put|estimate|conclude|judge|assign|settle|forecast|arrive|land|end|say|give|believe|take)\b[^.\n]{{0,60}}?\b{_HEDGE}{_VALUE}"
+    rf"|\b{_FINAL}\b{_NOUN}\b[^.\n\d]{{0,40}}?{_HEDGE}{_VALUE.replace('value', 'value2').replace('percent', 'percent2')}"
+    rf"|(?:^|[.;\n(] ?)\*{{0,2}}{_NOUN}\*{{0,2}}\s*(?:=|:|≈|is|of)\s*\*{{0,2}}\s*{_HEDGE}"
+    rf"{_VALUE.replace('value', 'value3').replace('percent', 'percent3')}",
+    re.IGNORECASE,
+)
+_ANY = re.compile(rf"(?<![\w.,/-]){_VALUE}(?![\w/]|[.,]\d)")
+_NEGATED = re.compile(
+    r"\b(not|no|false|fails?|against|untrue|does not|won't|otherwise|wrong|miss(es)?)\b", re.IGNORECASE
+)
+_OTHER = re.compile(
+    r"\b(base rate|comparable|windows?|cases?|history|historical|past|market|crowd|priced?|implied|prior|share of|"
+    r"band|bounds?|interval|between|inside view|outside view|started?|starting|first|before|earlier|naive|model|between|raise|lower|"
+    r"add|subtract|points?)\b",
+    re.IGNORECASE,
+)
+
+
+def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
+    """Yield the numbers of a report that may be its probability, and whether it says of one that it is.
+
+    Any share agrees with p where it does; only a sentence in the writer's own name, or a bare "Probability: 12 %", can
+    disagree. A sentence that speaks of the opposite is taken for one minus its number too.
+    """
+    for sentence in _sentences(prose):
+        negated = _NEGATED.search(sentence) is not None
+        for match in _ANY.finditer(sentence):
+            value = _as_share(match["value"], match["percent"])
+            if value is not None:
+                yield value, False
+                if negated:
+                    yield round(1 - value, 12), False
+        own = None if _OTHER.search(sentence) else _OWN.search(sentence)
+        if own is not None:
+            number = own["value"] or own["value2"] or own["value3"]
+            value = _as_share(number, own["percent"] or own["percent2"] or own["percent3"])
+            if value is not None and not negated:
+                yield value, True
+
+
+def _sentences(prose: str) -> list[str]:
+    return [part for part in re.split(r"(?<=[.;!?])\s+|\n+", prose) if part.strip()]
+
+
+def _as_share(number: str, percent: str | None) -> float | None:
+    value = float(number) / (100 if percent else 1)
+    return value if 0 <= value <= 1 and (percent or "." in number) else None
+
+
+def _moves(adjustments: str) -> Iterator[float]:
+    for match in _SIGNED.finditer(adjustments):
+        yield float(match[1].replace("−", "-").replace(" ", ""))
+
+
+def _logit(p: float) -> float:
+    bounded = min(max(p, _NUDGED), 1 - _NUDGED)
+    return math.log(bounded / (1 - bounded))

@@ -1,0 +1,54 @@
+"""All findings of a run in one document: leaves that read no data, conclusions that do not hold to their notebook, statements, weights.
+
+Every screen takes them from here: ``show --json`` has them under ``findings`` as ``{node, check, words}``.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from workbench.agents.findings.check_table import ReplyFinding, RunKind
+from workbench.agents.findings.conclusion_checks import ASKED_NO_DATA
+from workbench.agents.findings.statement_checks import tree_findings
+from workbench.audit.data_read import DATA_READ, no_data_lines
+from workbench.engine.record.state import RunState
+from workbench.formatting import first_named
+from workbench.propositions import NodeId
+
+#: Lines that a screen shows; the document has all.
+_LINES = 12
+_NAMED = 12
+
+FindingRow = Mapping[str, str]
+
+
+def run_findings(state: RunState, without_data: Mapping[NodeId, str]) -> list[dict[str, str]]:
+    """Return what checks found in a run, in the order of the tree: ``{node, check, words}``.
+
+    ``without_data`` are the leaves that read no data (`leaves_without_data`).
+    """
+    by_node: dict[NodeId, list[ReplyFinding]] = {
+        node: [ReplyFinding(check=DATA_READ, words=words)] for node, words in without_data.items()
+    }
+    for leaf in state.tree.leaves():
+        for number, trial in enumerate(state.trials_of(leaf), 1):
+            several = f"trial {number}: " if state.settings.trials > 1 else ""
+            for each in trial.findings if trial.belief is not None else ():
+                if each.check != ASKED_NO_DATA:  # the ledger says so, and better
+                    by_node.setdefault(leaf, []).append(
+                        ReplyFinding(check=each.check, words=f"{several}{each.words}")
+                    )
+    kind = RunKind(live=state.parsed_cutoff().live, no_tree=not state.tree.root.children)
+    for node, stated in tree_findings(state.tree, state.parsed_cutoff().last_visible_day, kind):
+        by_node.setdefault(node, []).append(stated)
+    return [{"node": node, **each.to_json()} for node in state.tree.ids() for each in by_node.get(node, ())]
+
+
+def finding_lines(rows: Sequence[FindingRow]) -> list[str]:
+    """Return the lines for the screens: the leaves that read no data first, then one for each sentence with its propositions."""
+    by_words: dict[str, list[NodeId]] = {}
+    for row in rows:
+        if row["check"] != DATA_READ:
+            by_words.setdefault(row["words"], []).append(row["node"])
+    lines = [f"CHECK: {first_named(nodes, _NAMED)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
+    more = [f"CHECK: and {len(lines) - _LINES} more findings"] if len(lines) > _LINES else []
+    unread = no_data_lines({row["node"]: row["words"] for row in rows if row["check"] == DATA_READ})
+    return [*unread, *lines[:_LINES], *more]

@@ -1,0 +1,201 @@
+"""The answer of a run for a reader in a hurry: one sentence, the steps from the base rate to it, and a citation.
+
+Page, terminal, note and notebook show the same words. The steps are exact: they sum to the answer, and a person can add them up.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb, fsum
+from typing import Any
+
+from workbench.formatting import percent, single_line
+from workbench.propositions import NodeId, Proposition, Rule, Tree
+from workbench.synthesis.whatif.evaluation import clamp
+from workbench.whatif.stored_reports import report_base_rate
+
+#: Closer to the base rate than this, an answer is about what history says.
+_ABOUT = 0.03
+#: Steps of less than this are not named in a sentence: they read as "+0 points".
+_NAMED = 0.005
+#: From so much on, what no driver explains is said too.
+_UNEXPLAINED = 0.02
+#: Above so many drivers of a rule that is no sum, all orders are too many: 2 to this power evaluations.
+_MOST_IN_ALL_ORDERS = 10
+_LONGEST_NAME = 70
+_DATE = r"\d{4}-\d\d-\d\d"
+_DATES = re.compile(rf"(?: (?:on|by|through|before|until|from|to|than on|and))+ {_DATE}\b|, {_DATE}\b")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """By how much one driver moves the answer: ``points`` in [-1, 1], from ``usual`` to ``p`` of its own."""
+
+    node: NodeId
+    name: str
+    usual: float
+    p: float
+    points: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waterfall:
+    """The way to the answer: ``start``, the steps, and ``rest``, which no driver explains; they sum to ``end``.
+
+    Parameters
+    ----------
+    from_base_rate : bool
+        The start is the claim's base rate, and each driver counts from its own; False: all count from 50 %, as not
+        every driver has a base rate.
+    """
+
+    start: float
+    steps: tuple[Step, ...]
+    rest: float
+    end: float
+    from_base_rate: bool
+
+    @property
+    def start_words(self) -> str:
+        """What the first bar stands for."""
+        return "base rate" if self.from_base_rate else "every driver at 50 %"
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it for programs: points as shares of 1."""
+        return {
+            "from": self.start_words,
+            "start": self.start,
+            "steps": [
+                {"node": each.node, "usual": each.usual, "p": each.p, "points": each.points}
+                for each in self.steps
+            ],
+            "rest": self.rest,
+            "end": self.end,
+        }
+
+
+def waterfall(tree: Tree) -> Waterfall | None:
+    """Return the steps from the base rate to the root's probability, strongest first; None without a formula or a value."""
+    root = tree.root
+    if root.rule is None or not root.rule.numeric or root.p is None:
+        return None
+    drivers = [tree[child] for child in root.rule.named_children() if child in root.children]
+    p = {each.id: each.p for each in drivers if each.p is not None}
+    if not drivers or len(p) < len(drivers):
+        return None
+    base = report_base_rate(root)
+    rates = {each.id: rate for each in drivers if (rate := report_base_rate(each)) is not None}
+    counted = base is not None and len(rates) == len(drivers)
+    usual = rates if counted else dict.fromkeys(p, 0.5)
+    moved = _shares(root.rule, usual, p)
+    start = base if counted and base is not None else clamp(root.rule.evaluate(usual))
+    steps = [
+        Step(node=each.id, name=short_name(each), usual=usual[each.id], p=p[each.id], points=moved[each.id])
+        for each in drivers
+    ]
+    steps.sort(key=lambda step: -abs(step.points))
+    return Waterfall(
+        start=start,
+        steps=tuple(steps),
+        rest=root.p - start - fsum(moved.values()),
+        end=root.p,
+        from_base_rate=counted,
+    )
+
+
+def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
+    """What each driver adds, on average over all orders in which they change from ``usual`` to ``now`` (Shapley value)."""
+    names = list(now)
+    if rule.affine or len(names) == 1:
+        weights = rule.derivative(usual)
+        return {name: weights.get(name, 0.0) * (now[name] - usual[name]) for name in names}
+    if len(names) > _MOST_IN_ALL_ORDERS:
+        return _in_order(rule, usual, now)
+    values = {
+        changed: rule.evaluate({name: (now if name in changed else usual)[name] for name in names})
+        for size in range(len(names) + 1)
+        for changed in map(frozenset, combinations(names, size))
+    }
+    return {
+        name: fsum(
+            (values[before | {name}] - values[before]) / (len(names) * comb(len(names) - 1, len(before)))
+            for before in values
+            if name not in before
+        )
+        for name in names
+    }
+
+
+def _in_order(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
+    point, moved = dict(usual), {}
+    before = rule.evaluate(point)
+    for name, value in now.items():
+        point[name] = value
+        after = rule.evaluate(point)
+        moved[name], before = after - before, after
+    return moved
+
+
+def short_name(proposition: Proposition) -> str:
+    """Return a driver's statement without its dates, for a sentence that names the claim's own.
+
+    >>> short_name(Proposition(id="P4", statement="WTI crude oil closes higher on 2018-12-31 than on 2018-06-29"))
+    'WTI crude oil closes higher'
+    """
+    text = single_line(_DATES.sub("", proposition.statement)).rstrip(" ,.;")
+    if len(text) <= _LONGEST_NAME:
+        return text
+    return text[:_LONGEST_NAME].rsplit(" ", 1)[0] + " …"
+
+
+def answer_sentence(tree: Tree, base_rate: float | None) -> str:
+    """Return the answer as one sentence that can be read aloud: the chance, beside history, and what moves it most."""
+    p = tree.root.p
+    if p is None:
+        return "No answer yet."
+    parts = [f"{whole(p)}{_beside(p, base_rate)}"]
+    steps = waterfall(tree)
+    named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED]
+    for words, side in (("most for it", 1), ("most against it", -1)):
+        step = next((step for step in named if step.points * side > 0), None)
+        if step is not None:
+            parts.append(f"{words}: {step.name} ({whole(step.p)})")
+    if steps is not None and steps.from_base_rate and abs(steps.rest) >= _UNEXPLAINED:
+        parts.append(f"no driver explains {abs(_percents(steps.rest))} points of the gap")
+    return "; ".join(parts) + "."
+
+
+def _beside(p: float, base_rate: float | None) -> str:
+    if base_rate is None:
+        return ""
+    if abs(p - base_rate) < _ABOUT:
+        return f", about what history says ({whole(base_rate)})"
+    # The difference of the two figures as they are shown, so that a reader who subtracts finds the same.
+    points = abs(_percents(p) - _percents(base_rate))
+    side = "above" if p > base_rate else "below"
+    return f", {points} points {side} what history says ({whole(base_rate)})"
+
+
+def _percents(p: float) -> int:
+    return round(100 * p)
+
+
+def whole(p: float) -> str:
+    """Return a probability in whole percents; one that would read as certain and is not keeps a decimal.
+
+    >>> whole(0.6312), whole(0.997), whole(1.0)
+    ('63 %', '99.7 %', '100 %')
+    """
+    if _percents(p) in (0, 100) and p not in (0.0, 1.0):
+        return f"{percent(p).removesuffix('%')} %"
+    return f"{_percents(p)} %"
+
+
+def citation(document: Mapping[str, Any]) -> str:
+    """Return the line by which a run is cited: its probability, base rate, cutoff, id and the hash of its manifest."""
+    p, base = document["root"]["p"], document["base_rate"]
+    beside = f" (base rate {whole(base)})" if base is not None else ""
+    chance = "no answer yet" if p is None else f"{whole(p)}{beside}"
+    mark = f", {manifest[:19]}" if (manifest := document.get("manifest_id")) else ""
+    return f"{document['statement']}: {chance}, as of {document['cutoff']}, run {document['run_id']}{mark}"
