@@ -23,6 +23,7 @@ from typing import Any
 from tests.fakes.provider_rules import Rule, fault, finish_reason, possible
 
 _ID = r"P\d+(?:\.\d+)*"
+_RECALL = '"recalled_outcome"'
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
@@ -117,8 +118,11 @@ def user_texts(body: Mapping[str, Any]) -> list[str]:
 
 
 def last_ask(body: Mapping[str, Any]) -> str:
-    """Text of the last user message with a cutoff: the answer of a tool, sent as a user's turn, has none."""
-    return next(text for text in reversed(user_texts(body)) if _CUTOFF.search(text))
+    """Text of the last user message with a cutoff: the answer of a tool, sent as a user's turn, has none.
+
+    What a model remembers is asked as of today.
+    """
+    return next(text for text in reversed(user_texts(body)) if _CUTOFF.search(text) or _RECALL in text)
 
 
 def stage_of(last: str) -> str:
@@ -154,6 +158,10 @@ def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
     """What a request body asks; raises ValueError where it asks nothing this server knows."""
     users = user_texts(body)
     last = last_ask(body)
+    if _RECALL in last:
+        return Asked(
+            body=body, stage="recall", node="P0", cutoff="", authorization=authorization, at=time.time()
+        )
     ends = {tool["function"]["name"] for tool in body.get("tools") or ()} & {"submit", "hand_in"}
     stage = "act" if ends else stage_of(last)
     if stage == "conclude" and '<report of="' in users[0]:
@@ -194,6 +202,8 @@ class Policy:
         Per stage or ``"stage node"``: an event to wait for before the reply.
     restless : bool
         Loops look something up as long as they may call what they like.
+    remembers : bool
+        Every event is recognized, and recalled as come true.
     """
 
     plan: Plan = field(default_factory=lambda: PLAN)
@@ -207,6 +217,7 @@ class Policy:
     delay: float = 0.0
     hold: dict[str, threading.Event] = field(default_factory=dict)
     restless: bool = False
+    remembers: bool = False
     scores: Mapping[str, int] = field(default_factory=lambda: dict(SCORES))
     fetch: str = FETCH
     plot: str = PLOT
@@ -228,6 +239,7 @@ class Policy:
             "judge": lambda _: _says(
                 fenced({"scores": self.scores, "reasons": dict.fromkeys(self.scores, "so")})
             ),
+            "recall": self._recall,
             "query": lambda asked: _says(fenced({"words": f"what is known, {len(asked.last)}"})),
             "plan": self._research,
             "leak-filter": self._keep,
@@ -278,6 +290,20 @@ class Policy:
 
     def _conclude(self, asked: Asked) -> dict[str, Any]:
         return _says(conclusion(self.p.get(asked.node, 0.6), asked.node))
+
+    def _recall(self, asked: Asked) -> dict[str, Any]:
+        facts = ["It was in the papers."] if self.remembers else []
+        outcome = "yes" if self.remembers else None
+        return _says(
+            fenced(
+                {
+                    "recognized_event": self.remembers,
+                    "evidence_facts": facts,
+                    "recalled_outcome": outcome,
+                    "probability": 0.6,
+                }
+            )
+        )
 
     def _thoughts(self, asked: Asked) -> dict[str, Any]:
         count = re.search(r"^Propose (\d+) ", asked.last, re.MULTILINE)

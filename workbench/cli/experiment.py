@@ -92,7 +92,7 @@ def run(
         store, plan, environ=os.environ, isolation=isolation, workers=place, say=say, rebuy=again
     )
     try:
-        state = asyncio.run(_interruptible(runner))
+        state = asyncio.run(interruptible(runner))
     except (BudgetStop, ProviderError) as error:
         say(f"workbench: {one_line(error)} (`workbench experiment run {file}` goes on)")
         raise typer.Exit(exit_code(error)) from None
@@ -116,7 +116,8 @@ def _open_runs(store: Store, plan: "StudyPlan") -> list[str]:
     return load_study(store, name).open_runs() if name in store.streams(SORT) else []
 
 
-async def _interruptible(runner: "StudyRunner") -> StudyState:
+async def interruptible(runner: "StudyRunner") -> StudyState:
+    """Work on a study until it ends; the signals that stop a program end it between two calls."""
     task = asyncio.current_task()
     assert task is not None
     loop = asyncio.get_running_loop()

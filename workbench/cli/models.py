@@ -7,7 +7,18 @@ from typing import Annotated
 import typer
 
 from workbench.agents.model_trial import try_model, verdict
-from workbench.cli.common import API_BASE_OPTION, JSON_OPTION, WANTING, command, echo, emit_json, say
+from workbench.cli.common import (
+    API_BASE_OPTION,
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    PRICE_OPTION,
+    WANTING,
+    command,
+    echo,
+    emit_json,
+    say,
+)
+from workbench.cli.run.run_options import YES, read_prices
 from workbench.engine.hindsight import training_end
 from workbench.engine.run_settings import RunSettings
 from workbench.models.model_list import KEYS, reachable
@@ -97,3 +108,64 @@ def try_one(
         echo(f"{model}: {sentence} ({price})")
     if any(check.outcome == "failed" for check in checks):
         raise typer.Exit(WANTING)
+
+
+@models.command("exam")
+@command
+def exam(
+    model: Annotated[str, typer.Argument(help="Provider/model as LiteLLM spells it.")],
+    questions: Annotated[int, typer.Option(min=1, help="How many are drawn.")] = 80,
+    recent: Annotated[
+        bool,
+        typer.Option("--recent", help="On series of today, at cutoffs of the last year; needs the network."),
+    ] = False,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--from",
+            metavar="SET",
+            help="Half of them resolved events of this set of yours; may be given again.",
+        ),
+    ] = None,
+    grounder: Annotated[
+        str,
+        typer.Option(
+            help="How the model answers: notebook (with data), zero-shot (one call), or another grounder."
+        ),
+    ] = "notebook",
+    budget_usd: Annotated[
+        float | None, typer.Option(help="Most US dollars; stopped there, the exam can go on.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Of the draw; without it this home's, drawn at random.", hidden=True),
+    ] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    price: Annotated[list[str] | None, PRICE_OPTION] = None,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    yes: Annotated[bool, YES] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Examine a model on dated questions whose outcomes are known, beside the base rate and the key-free forecaster.
+
+    The questions are drawn before the model is named and are the same for every model of this home. The price is said first; stopped,
+    the same command goes on and pays for nothing twice.
+    """
+    from workbench.cli.model_questions import (
+        examine,
+    )  # studies load pandas and scipy, which no list of models needs
+
+    examine(
+        model,
+        questions=questions,
+        recent=recent,
+        sets=sets or (),
+        grounder=grounder,
+        seed=seed,
+        api_base=api_base,
+        prices=read_prices(price or ()),
+        budget_usd=budget_usd,
+        isolation=isolation,
+        yes=yes,
+        as_json=as_json,
+    )

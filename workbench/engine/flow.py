@@ -210,6 +210,9 @@ class Engine:
         )
         if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed(only=tuple(only)))
+        opens_notebook = getattr(agents.grounder, "opens_notebook", False)
+        if opens_notebook and not plan_only and self._workers is None:
+            self._sandbox.warm()
         async with _stop_on_record(recorder), _time_limit(recorder.state):
             if not recorder.state.planned:
                 await Planning(recorder, agents.analyzer, gateway, brief).plan()
@@ -230,7 +233,7 @@ class Engine:
                 for leaf in recorder.state.tree.leaves()
                 if not only or leaf in only
             )
-            if waiting and getattr(agents.grounder, "opens_notebook", False):
+            if waiting and opens_notebook:
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
             slots = KernelSlots()

@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
-from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
+from workbench.formatting import figure, meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
 from workbench.signing_keys import signed_line
@@ -30,6 +30,7 @@ from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
 from workbench.views.wording import assumption_change, edit_words, rule_remarks, sign_off_line
@@ -114,6 +115,7 @@ def _panel_environment() -> "Environment":
         digits=_digits,
         outcome=_outcome,
         duration=duration,
+        figure=figure,
         meaning=meaning,
         percent=percent,
         point_change=point_change,
@@ -474,6 +476,11 @@ def model_calls(document: Mapping[str, Any]) -> str:
         calls=[(call_heading(call), call_parts(call)) for call in document["calls"]],
         lost=[unanswered_line(row) for row in document["unanswered"]],
     )
+
+
+def exam_panel(document: Mapping[str, Any]) -> str:
+    """Return a model's exam (``workbench models exam``) as HTML: its sentence and its numbers."""
+    return rendered("model_exam", sentence=document["sentence"], lines=exam_lines(document))
 
 
 def earlier(rows: Sequence["EarlierGrounding"]) -> str:

@@ -1,0 +1,214 @@
+"""`workbench models exam`: the same questions for every model, nothing paid for twice, and no verdict on what a model remembers."""
+
+import json
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from workbench.engine.ownership import own_folder
+from workbench.errors import UsageError
+from workbench.questions.formats.base import QuestionFile
+from workbench.questions.question import Question
+from workbench.questions.sets.question_sets import add_questions, load_set
+from workbench.store import Store
+from workbench.studies.exam_questions import EMBEDDED, _drawn_jobs, drawn_claims, exam_set
+from workbench.widgets.panels import exam_panel
+
+N = 8
+SEED = 7
+
+
+def _numbered_question(number: int) -> Question:
+    """Question of year 2001 to 2008, which came true in odd years."""
+    day = f"{2000 + number}-01-02"
+    outcome = float(number % 2)
+    return Question(
+        id=f"q{number}",
+        title=f"The S&P 500 closes higher on {2000 + number}-03-30 than on {1999 + number}-12-29",
+        source="drawn",
+        category="SP500",
+        asked_on=day,
+        horizons=(f"{2000 + number}-03-30",),
+        outcomes={f"q{number}": outcome},
+        extra={"series": "SP500", "base_rate": "0.5", "forecaster": "0.6" if outcome else "0.4"},
+    )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home whose questions are drawn already: forecasting their yardsticks takes seconds each."""
+    with closing(Store(tmp_path / "home")) as store:
+        reading = QuestionFile(questions=tuple(map(_numbered_question, range(1, N + 1))), left_out=())
+        add_questions(store, f"exam-embedded-{N}-seed{SEED}", reading, form="exam", origin="drawn")
+    return tmp_path
+
+
+@dataclass
+class Knowing(Policy):
+    """Answers 0.9 where a question came true, else 0.1; of the years in ``silent`` nothing that can be read."""
+
+    silent: frozenset[int] = frozenset()
+
+    def answer(self, asked: Asked) -> dict[str, Any]:
+        years = [year for year in range(2001, 2001 + N) if f"on {year}-03-30" in json.dumps(asked.body)]
+        if asked.stage == "conclude" and set(years) & self.silent:
+            return {"role": "assistant", "content": "\x1b[31m<script>alert(1)</script> I would rather not"}
+        self.p = {"P0": 0.9 if years and years[0] % 2 else 0.1}
+        return super().answer(asked)
+
+
+def _exam(home: Path, server: OpenAIServer, *more: str, model: str = "openai/x") -> Any:
+    options = (
+        "--questions",
+        str(N),
+        "--grounder",
+        "zero-shot",
+        "--api-base",
+        server.url,
+        "--price",
+        f"{model}=1,2",
+    )
+    return run_cli(home, "models", "exam", model, *options, "--yes", *more, OPENAI_API_KEY="sk-none")
+
+
+def test_a_model_that_knows_is_above_both_yardsticks_and_pays_once(home: Path) -> None:
+    with OpenAIServer(Knowing()) as server:
+        done = _exam(home, server, "--json")
+        assert done.returncode == 0, done.stderr
+        first = len(server.asked)
+        again = _exam(home, server, "--json")
+        assert len(server.asked) == first
+    document = orjson.loads(done.stdout)
+    assert orjson.loads(again.stdout) == document
+    assert document["sentence"] == (
+        "on these 8 questions x is 40.0 [40.0, 40.0] points above the base rate and 30.0 [30.0, 30.0] points above the"
+        " key-free forecaster"
+    ).replace(" x ", " openai/x ")
+    assert (document["n"], document["clusters"], document["missing"]) == (N, N, 0)
+    assert (round(document["brier_index"], 6), round(document["base_rate"], 6)) == (90.0, 50.0)
+    assert (
+        document["usd_per_1000"] == pytest.approx(1000 * document["cost_usd"] / N)
+        and document["cost_usd"] > 0
+    )
+    assert document["before_training_end"] is None and document["training_end"] is None
+    assert document["recall"] == {"n": N, "remembered": 0, "right": 0, "share": 0.0}
+    assert "about 8 calls to openai/x, about $" in done.stderr
+    page = next((home / "home" / "studies").glob("exam-*/report.html")).read_text()
+    assert "points above the base rate" in page
+    assert orjson.loads(next((home / "home" / "studies").glob("exam-*/exam.json")).read_bytes()) == document
+    assert "points above the base rate" in exam_panel(document)
+
+
+@pytest.mark.long
+def test_every_model_is_asked_the_same_questions(home: Path) -> None:
+    with OpenAIServer(Knowing()) as server:
+        documents = [
+            orjson.loads(_exam(home, server, "--json", model=name).stdout)
+            for name in ("openai/x", "openai/y")
+        ]
+        asked = Counter(each.last for each in server.asked if each.stage == "conclude")
+    assert documents[0]["questions"] == documents[1]["questions"] == f"exam-embedded-{N}-seed{SEED}"
+    assert set(asked.values()) == {2}
+
+
+@pytest.mark.long
+def test_a_model_that_remembers_gets_no_verdict(home: Path) -> None:
+    with OpenAIServer(Knowing(remembers=True)) as server:
+        done = _exam(home, server)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith(
+        "no verdict: openai/x says of 8 of 8 questions that it remembers how they came out"
+    )
+    assert "4 of them rightly" in done.stdout
+
+
+def test_a_model_that_fails_half_the_time_is_scored_on_the_rest_and_it_is_said(home: Path) -> None:
+    with OpenAIServer(Knowing(silent=frozenset({2001, 2004, 2005, 2008}))) as server:
+        done = _exam(home, server)
+    assert done.returncode == 0, done.stderr
+    assert "4 more it left unanswered" in done.stdout or "4 unanswered" in done.stdout
+    assert "too few" in done.stdout
+    assert "\x1b" not in done.stdout + done.stderr
+    page = next((home / "home" / "studies").glob("exam-*/report.html")).read_text()
+    assert "<script" not in page
+
+
+@pytest.mark.long
+def test_a_budget_stops_the_exam_and_a_higher_one_goes_on(home: Path) -> None:
+    with OpenAIServer(Knowing()) as server:
+        stopped = _exam(home, server, "--budget-usd", "0.004")
+        assert stopped.returncode == 3, stopped.stdout + stopped.stderr
+        assert "goes on" in stopped.stderr
+        done = _exam(home, server, "--budget-usd", "5")
+        assert done.returncode == 0, done.stderr
+        asked = Counter(each.key() for each in server.asked)
+    assert max(asked.values()) == 1
+
+
+@pytest.mark.long
+def test_a_second_process_on_one_exam_is_told_so(home: Path) -> None:
+    with OpenAIServer(Knowing()) as server:
+        assert _exam(home, server).returncode == 0
+        study = next((home / "home" / "studies").glob("exam-*"))
+        with own_folder(study, what="study"):
+            busy = _exam(home, server)
+    assert busy.returncode == 2
+    assert "study exam-openai-x" in busy.stderr
+    with own_folder(home / "home" / "exams" / "draw", what="draw"), OpenAIServer(Knowing()) as server:
+        assert _exam(home, server).returncode == 2
+
+
+def test_a_draw_depends_on_its_seed_alone() -> None:
+    def jobs(seed: int) -> list[tuple[str, str]]:
+        return [
+            (job.cutoff.isoformat(), job.templates[0].text)
+            for job in islice(_drawn_jobs(EMBEDDED, recent=False, seed=seed), 40)
+        ]
+
+    assert jobs(1) == jobs(1) != jobs(2)
+    assert len({text for _, text in jobs(1)}) > 8
+    assert all("1995" <= day < "2019" for day, _ in jobs(1))
+
+
+@pytest.mark.long
+def test_a_larger_draw_begins_with_the_smaller_and_every_claim_has_its_yardsticks(tmp_path: Path) -> None:
+    with closing(Store(tmp_path / "home")) as store:
+        name = exam_set(store, 3, seed=4, processes=1)
+        assert exam_set(store, 3, processes=1) == name
+        questions = list(load_set(store, name).questions.values())
+    assert [row.forecast.statement for row in drawn_claims(2, seed=4) if row.forecast] == [
+        question.title for question in questions[:2]
+    ]
+    for question in questions:
+        assert 0 <= float(question.extra["base_rate"]) <= 1
+        assert 0 <= float(question.extra["forecaster"]) <= 1
+        assert next(iter(question.outcomes.values())) in (0.0, 1.0)
+
+
+def test_events_of_a_persons_set_get_the_base_rate_of_those_resolved_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workbench.studies.exam_questions.drawn_claims", lambda count, **_: [])
+    own = [
+        Question(id=f"e{year}", title=f"It happens in {year}?", asked_on=f"{year}-01-01", outcomes={f"e{year}": 1.0}, resolved_on=f"{year}-12-31")
+        for year in (2011, 2012, 2013)
+    ]  # fmt: skip
+    with closing(Store(tmp_path / "home")) as store:
+        add_questions(store, "own", QuestionFile(questions=tuple(own), left_out=()), form="test", origin="me")
+        name = exam_set(store, 8, sets=["own"], seed=1)
+        rates = {q.title: q.extra["base_rate"] for q in load_set(store, name).questions.values()}
+        with pytest.raises(UsageError, match="no set of questions"):
+            exam_set(store, 4, sets=["nothing"], seed=1)
+    assert rates == {
+        "It happens in 2011?": "0.500000",
+        "It happens in 2012?": "0.666667",
+        "It happens in 2013?": "0.750000",
+    }

@@ -1,0 +1,139 @@
+"""An exam of a model as a document: its score, what it gains on the base rate and on the key-free forecaster, and one sentence."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from workbench.science.arrays import FloatArray
+from workbench.science.comparing.clusters import event_clusters
+from workbench.science.comparing.paired import paired_test
+from workbench.science.documents.record_documents import BASE_RATE, PastTable, record_document
+from workbench.science.documents.score_documents import Document
+from workbench.science.scoring.scores import brier_index, index_of
+from workbench.science.table_cells import StrArray
+
+#: A model that says of more of the sample than this that it remembers how it came out gets no verdict.
+MOST_REMEMBERED = 0.5
+_FORECASTER = "key-free forecaster"
+
+
+def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | None = None) -> Document:
+    """Score of a model, and its gains in Brier Index points on the same questions; every interval is 95 % over clusters.
+
+    Parameters
+    ----------
+    table : PastTable
+        The model's forecasts of the questions that it answered, with the base rate among the rivals.
+    forecaster : ndarray, shape (n,)
+        The key-free forecaster's probabilities; ``nan`` where it cannot treat a question.
+    groups : ndarray of str, shape (n,), optional
+        What ``by_group`` is told by; the series when not given.
+
+    Returns
+    -------
+    dict
+        ``low`` and ``high`` are null below six clusters. A gain above 0 favours the model.
+
+    Examples
+    --------
+    >>> days = np.array([f"20{year:02}-01-01" for year in range(8)])
+    >>> document = exam_document(PastTable(
+    ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
+    ...     series=np.array(["VIX"] * 8), first_day=days, last_day=days), np.array([0.9, 0.1] * 4))
+    >>> exam_sentence("x", document)
+    'on these 8 questions x is 40.0 [40.0, 40.0] points above the base rate and not above the key-free forecaster'
+    """
+    record = record_document(table)
+    test = paired_test((table.forecast - table.outcome) ** 2, event_clusters(table.events()))
+    known = np.flatnonzero(np.isfinite(forecaster))
+    beside = None
+    if len(known):
+        part = _part_of(replace(table, rivals={**table.rivals, _FORECASTER: forecaster}), known)
+        beside = record_document(part)["against"][_FORECASTER]
+    names = table.series if groups is None else groups
+    return {
+        "n": record["n"],
+        "clusters": record["clusters"],
+        "came_true": record["came_true"],
+        "brier_index": record["brier_index"],
+        "brier_index_low": None if test.interval is None else float(index_of(min(1.0, test.high))),
+        "brier_index_high": None if test.interval is None else float(index_of(max(0.0, test.low))),
+        "ece": record["ece"],
+        "reliability": record["reliability"],
+        "base_rate": record["against"][BASE_RATE]["brier_index"],
+        "forecaster": None if beside is None else beside["brier_index"],
+        "gain_over_base": {**_gain(record["against"][BASE_RATE]), "n": record["n"]},
+        "gain_over_forecaster": None if beside is None else {**_gain(beside), "n": len(known)},
+        "by_group": [
+            _group_row(name, _part_of(table, np.flatnonzero(names == name)), forecaster[names == name])
+            for name in np.unique(names).tolist()
+        ],
+    }
+
+
+def exam_sentence(model: str, document: Mapping[str, Any]) -> str:
+    """What an exam says in one sentence; ``recall`` of the document, where it was probed, may withhold the verdict."""
+    where = f"on these {document['n']} questions"
+    if missing := document.get("missing"):
+        where += f" ({missing} more it left unanswered)"
+    recall = document.get("recall")
+    if recall is not None and recall["share"] is not None and recall["share"] > MOST_REMEMBERED:
+        return (
+            f"no verdict: {model} says of {recall['remembered']} of {recall['n']} questions that it remembers how they came"
+            f" out, so its score {where} may be memory"
+        )
+    base, forecaster = document["gain_over_base"], document["gain_over_forecaster"]
+    if base["low"] is None:
+        return (
+            f"{where} nothing can be told of {model}: {document['clusters']} clusters are too few"
+            f" ({base['value']:+.1f} points against the base rate)"
+        )
+    said = f"{where} {model} is {_against(base, 'the base rate')}"
+    if forecaster is None or forecaster["low"] is None:
+        return f"{said}; too few of them can be compared with the key-free forecaster"
+    if forecaster["low"] > 0:
+        return f"{said} and {_against(forecaster, 'the key-free forecaster')}"
+    if forecaster["high"] < 0:
+        return f"{said} and {_against(forecaster, 'the key-free forecaster')}"
+    return f"{said} and not above the key-free forecaster"
+
+
+def _against(gain: Mapping[str, Any], rival: str) -> str:
+    low, high = (round(gain[name], 1) + 0.0 for name in ("low", "high"))
+    if gain["low"] > 0:
+        return f"{gain['value']:.1f} [{low:.1f}, {high:.1f}] points above {rival}"
+    if gain["high"] < 0:
+        return f"{-gain['value']:.1f} [{-high:.1f}, {-low:.1f}] points below {rival}"
+    return f"not shown to differ from {rival} ({round(gain['value'], 1) + 0.0:+.1f} [{low:.1f}, {high:.1f}] points)"
+
+
+def _gain(against: Mapping[str, Any]) -> dict[str, Any]:
+    low, high = against["interval"] or (None, None)
+    return {"value": against["difference"], "low": low, "high": high, "verdict": against["verdict"]}
+
+
+def _part_of(table: PastTable, rows: Any) -> PastTable:
+    return PastTable(
+        forecast=table.forecast[rows],
+        outcome=table.outcome[rows],
+        rivals={name: p[rows] for name, p in table.rivals.items()},
+        series=table.series[rows],
+        first_day=table.first_day[rows],
+        last_day=table.last_day[rows],
+    )
+
+
+def _group_row(name: str, table: PastTable, forecaster: FloatArray) -> dict[str, Any]:
+    """Where the yardstick is beaten: scores side by side, without an interval, which a part of an exam is too small for."""
+    own, base = (brier_index(p, table.outcome) for p in (table.forecast, table.rivals[BASE_RATE]))
+    known = np.isfinite(forecaster)
+    rival = brier_index(forecaster[known], table.outcome[known]) if known.any() else None
+    return {
+        "group": name,
+        "n": len(table.outcome),
+        "brier_index": own,
+        "base_rate": base,
+        "forecaster": rival,
+    }
