@@ -31,15 +31,15 @@ test-all:
 soak: .stamp-test browser
 	$(PYTEST) --soak --timeout 3600
 
-# The pictures in docs/, as the browser tests take them.
-# All pictures of the docs but docs/dashboard.png, which is the page of `make demo` itself, with its record: the tests' own
-# run is taken in from a package and has none.
+# The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
+# the tests' own run is taken in from a package and has none.
 screenshots: .stamp-test browser
 	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py tests/browser/test_lab_workflows.py -k 'not tutorial'
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home large note desk-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
+	$(BIN)/python -m tests.browser.demo_picture
 
 bench: .stamp-test
 	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \

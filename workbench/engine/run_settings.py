@@ -327,7 +327,7 @@ class RunSettings:
         Literal["none", "low", "medium", "high"] | None,
         Setting(
             panel="Data",
-            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
+            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
             option="--max-residual",
         ),
     ] = None

@@ -340,7 +340,7 @@ class WhatIfRequest(EditRequest):
     ] = None
     base_seq: Annotated[
         int | None,
-        Says(text="The scenario's record this was made on (seq of `scenarios --json`).", form="N", more=True),
+        Says(text="The scenario's record this was made on (its seq).", form="N", more=True),
     ] = None
 
     def override(self, now: str) -> Override | None:

@@ -59,7 +59,7 @@ def backtest(
         Path | None, typer.Option("--csv", help="Write every forecast to this CSV.", hidden=True)
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Write the reliability plot (.png or .svg).")
+        Path | None, typer.Option("--plot", help="Write the reliability plot (.png or .svg).", hidden=True)
     ] = None,
     processes: Annotated[
         int | None,

@@ -34,7 +34,9 @@ def quantity(
     past: Annotated[
         int, typer.Option("--past", min=0, help="Past cutoffs of its record; 0 for none.", hidden=True)
     ] = MOST,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write the fan chart (.png or .svg).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Write the fan chart (.png or .svg).", hidden=True)
+    ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast a series: quantiles of its value on a day, or of its highs and lows until then.
