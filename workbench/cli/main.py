@@ -31,7 +31,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "read": ("workbench.cli.run.claim_choice:read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
-        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say: examples that are read as they stand here, about any dated series."),
+        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
