@@ -60,6 +60,7 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
     return {
         "own": tuple(verdicts.own_verdicts()),
         "blind": tuple(verdicts.blind_verdicts()),
+        "fresh": tuple(verdicts.blind_verdicts(verdicts.HERE / "fresh.jsonl")),
         "held": tuple(verdicts.own_verdicts(verdicts.HERE / "held.tsv")),
     }
 
