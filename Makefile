@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-long test-all soak screenshots bench map lint lock clean browser model-check
+.PHONY: demo test test-long test-all soak screenshots bench map lint audit sbom lock locked clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -31,15 +31,15 @@ test-all:
 soak: .stamp-test browser
 	$(PYTEST) --soak --timeout 3600
 
-# The pictures in docs/, as the browser tests take them.
-# All pictures of the docs but docs/dashboard.png, which is the page of `make demo` itself, with its record: the tests' own
-# run is taken in from a package and has none.
+# The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
+# the tests' own run is taken in from a package and has none.
 screenshots: .stamp-test browser
 	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py tests/browser/test_lab_workflows.py -k 'not tutorial'
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home large note desk-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
+	$(BIN)/python -m tests.browser.demo_picture
 
 bench: .stamp-test
 	@failed=; for file in $$(grep -l __main__ benchmarks/*.py); do name=$$(basename $$file .py); echo "== $$name"; \
@@ -61,6 +61,21 @@ lint: .stamp-test
 	$(BIN)/mypy
 	$(BIN)/mypy --strict kernels/analyst
 	$(BIN)/lint-imports
+	$(MAKE) audit
+
+# Licences of what is installed, and its known holes. The first needs no network; the second says so where no index answers.
+audit: .stamp-test
+	$(BIN)/python -m benchmarks.licences
+	@mkdir -p out; if $(PIP) install -q pip-audit >out/audit.txt 2>&1; then \
+	  $(BIN)/pip-audit --progress-spinner off --disable-pip --require-hashes -r constraints-hashes.txt >out/audit.txt 2>&1 && echo "pip-audit: no known holes" \
+	    || { grep -q "known vulnerabilit" out/audit.txt && { cat out/audit.txt >&2; exit 1; } || echo "not audited for known holes: no index of advisories answers"; }; \
+	else echo "not audited for known holes: pip-audit cannot be had here"; fi
+
+# What a release is made of, as a CycloneDX document.
+sbom: $(BIN)/python
+	$(PIP) install -q cyclonedx-bom
+	mkdir -p dist
+	$(BIN)/cyclonedx-py requirements constraints-hashes.txt --pyproject pyproject.toml -o dist/analyst-workbench.cdx.json
 
 # A browser for the browser tests: only where the package manager gives one without asking anybody. A failed update is no
 # reason not to try: one source of several may be away, or the lists may be there already.
@@ -101,6 +116,14 @@ lock: $(BIN)/python
 	$(BIN)/uv pip compile pyproject.toml --extra test --extra dask --extra own --universal --python-version 3.11.0 --quiet --no-annotate --no-header \
 	  --no-emit-index-url --no-emit-find-links --output-file constraints.new
 	{ grep '^#' constraints.txt; cat constraints.new; } > constraints.lock && mv constraints.lock constraints.txt && rm constraints.new
+	$(BIN)/uv pip compile pyproject.toml --extra test --extra dask --extra own --universal --python-version 3.11.0 --quiet --no-annotate --no-header \
+	  --no-emit-index-url --no-emit-find-links --constraints constraints.txt --generate-hashes --output-file constraints.new
+	{ grep '^#' constraints-hashes.txt; cat constraints.new; } > constraints.lock && mv constraints.lock constraints-hashes.txt && rm constraints.new
+
+# An environment of exactly the files that were locked: pip refuses any other.
+locked: $(BIN)/python
+	$(PIP) install -q --require-hashes --no-deps -r constraints-hashes.txt
+	$(PIP) install -q --no-deps --no-build-isolation -e .
 
 # Not for this very processor: some virtual machines name matrix instructions that they do not give, and llama.cpp dies of it.
 .stamp-local-model: .stamp-install

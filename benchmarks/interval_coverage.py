@@ -148,7 +148,8 @@ def true_figures(scenario: Scenario, rng: np.random.Generator) -> dict[str, floa
         worlds = [_windows(scenario, rng) for _ in range(1000)]
         whole = World(
             np.arange(1000 * scenario.weeks),
-            *(np.concatenate([getattr(each, name) for each in worlds]) for name in ("truth", "outcome")),
+            np.concatenate([each.truth for each in worlds]),
+            np.concatenate([each.outcome for each in worlds]),
             [np.concatenate([each.forecasts[0] for each in worlds])],
             np.concatenate([each.price for each in worlds]),
         )

@@ -104,5 +104,9 @@ def _without_value(exchange: Exchange) -> Exchange:
 
 
 def _is_settled(endpoint: Endpoint, cutoff: Cutoff, now: datetime) -> bool:
-    """Whether time can add nothing to an answer: a live one ages, a cutoff that lies ahead is the present, files change."""
-    return not cutoff.live and cutoff.instant < now and endpoint.method != "LOCAL"
+    """Whether time can add nothing to an answer: a live one ages, a cutoff that lies ahead is the present, files change.
+
+    Files of an installed package do not: its series are read once a process, and a tree asks for each of them a few times.
+    """
+    fixed = endpoint.method != "LOCAL" or endpoint.source.name == "embedded"
+    return not cutoff.live and cutoff.instant < now and fixed

@@ -2,7 +2,7 @@
 
 A reader that takes whatever parses can be stopped with a few hundred bytes: aliases that multiply, a number of a million
 digits, a list nested deeper than Python can walk, ``/dev/zero``. So every reader of such files uses `read_text` and one of
-the ``parse_`` functions here and turns `InputRefused` into its own room's error: exit code 2 and one line.
+the ``parse_`` functions here or `yaml_text.parse_yaml` and turns `InputRefused` into its own room's error: exit code 2 and one line.
 """
 
 import csv
@@ -13,18 +13,15 @@ import os
 import stat
 import tomllib
 import zlib
-from collections.abc import Hashable, Sequence
 from pathlib import Path
 from typing import Any
-
-import orjson
-import yaml
 
 #: Bytes of a file, also of an unpacked one. A text with one emoji takes four times its bytes in memory, and its values again.
 MOST_BYTES = 32_000_000
 #: Of YAML, which takes a hundred times as long to read as JSON.
 MOST_YAML_BYTES = 1_000_000
-_MOST_YAML_NODES = 50_000
+#: Of a text that goes into one field: a rationale, a context, a step.
+MOST_TEXT_BYTES = 1_000_000
 #: Values, rows and cells of one document.
 MOST_ITEMS = 3_000_000
 #: Levels of lists and mappings in each other; recursive readers give up at about a thousand.
@@ -32,7 +29,6 @@ MOST_LEVELS = 100
 #: Digits of a whole number: 309 are too many for a float, 4,301 for ``str``.
 MOST_DIGITS = 300
 _MOST_DOTS = 1000
-_PLAIN_TAGS = (None, "!", "tag:yaml.org,2002:str")
 
 
 class InputRefused(ValueError):
@@ -138,111 +134,6 @@ def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]
         if len(row) != len(header):
             raise InputRefused(f"row {number} of {what} has {len(row)} cells, the header {len(header)}")
     return [dict(zip(header, row, strict=True)) for row in rows]
-
-
-def parse_yaml(text: str, what: str, *, aliases: bool = False) -> Any:
-    """The one document of a YAML text as JSON data: a date without quotes becomes text, a whole number as a key too.
-
-    ``aliases`` is for texts that ship with the package.
-
-    Raises
-    ------
-    InputRefused
-        No YAML, several documents, an alias, a tag that is no plain data, a key that occurs twice in one mapping, or beyond
-        the bounds of this file.
-    """
-    if len(text) > MOST_YAML_BYTES:
-        raise InputRefused(f"{what} is larger than {_size(MOST_YAML_BYTES)}")
-    try:
-        _check_events(text, aliases=aliases)
-        # through JSON and back: what has no form in JSON is no plain data either
-        return orjson.loads(orjson.dumps(yaml.load(text, Loader=_Loader)))
-    except InputRefused as error:
-        raise InputRefused(f"{what} {error}") from None
-    except yaml.YAMLError as error:
-        raise InputRefused(f"{what} is no YAML: {_one_line(error)}") from None
-    except (ValueError, TypeError, OverflowError) as error:  # the 31st of February; a key that is a list
-        raise InputRefused(f"{what} is no plain data: {_one_line(error)}") from None
-
-
-def line_of(text: str, place: Sequence[str | int]) -> int | None:
-    r"""Return the line, from 1, on which a part of a YAML text begins, or the last part on the way to it that is there.
-
-    >>> line_of("a: 1\nb:\n- c: 2\n- d: 3\n", ("b", 1, "x"))
-    4
-    """
-    try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-    except yaml.YAMLError:
-        return None
-    line = None
-    for part in place:
-        if isinstance(node, yaml.MappingNode):
-            named = next(((key, value) for key, value in node.value if key.value == str(part)), None)
-            if named is None:
-                break
-            line, node = named[0].start_mark.line + 1, named[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(part, int) and part < len(node.value):
-            node = node.value[part]
-            line = node.start_mark.line + 1
-        else:
-            break
-    return line
-
-
-def _check_events(text: str, *, aliases: bool) -> None:
-    """Refuse what would take too long, or too much, to build, before anything is built."""
-    levels = nodes = 0
-    for event in yaml.parse(text, Loader=_BASE):
-        if getattr(event, "anchor", None) is not None and not aliases:
-            raise InputRefused("uses an anchor or an alias (& or *): write the value out")
-        if (tag := getattr(event, "tag", None)) not in _PLAIN_TAGS:
-            raise InputRefused(f"uses the tag {tag!r:.60}: plain data only")
-        nodes += isinstance(event, yaml.events.NodeEvent)
-        levels += isinstance(event, yaml.events.CollectionStartEvent)
-        levels -= isinstance(event, yaml.events.CollectionEndEvent)
-        if levels > MOST_LEVELS:
-            raise InputRefused(f"is nested deeper than {MOST_LEVELS} levels")
-        if nodes > _MOST_YAML_NODES:
-            raise InputRefused(f"has more than {_MOST_YAML_NODES:,} values")
-
-
-_BASE: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-
-
-class _Loader(_BASE):  # type: ignore[misc]
-    """PyYAML's safe loader, which takes the last of two equal keys without a word: here they are an error."""
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[Hashable] = set()
-        for key, _ in node.value:
-            name = _as_key(self.construct_object(key, deep=True))
-            if isinstance(name, Hashable) and name in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {name!r} occurs twice", node.start_mark
-                )
-            seen.add(name)
-        return {_as_key(name): value for name, value in super().construct_mapping(node, deep).items()}
-
-    def construct_number(self, node: Any) -> int | float:
-        if len(node.value) > MOST_DIGITS:
-            raise InputRefused(f"holds a number of more than {MOST_DIGITS} digits")
-        value: int | float
-        if node.tag.endswith("int"):
-            value = self.construct_yaml_int(node)
-        else:
-            value = self.construct_yaml_float(node)
-            if not abs(value) < float("inf"):
-                raise InputRefused(f"holds {node.value[:40]}, which is no finite number")
-        return value
-
-
-_Loader.add_constructor("tag:yaml.org,2002:int", _Loader.construct_number)
-_Loader.add_constructor("tag:yaml.org,2002:float", _Loader.construct_number)
-
-
-def _as_key(name: Any) -> Any:
-    return str(name) if type(name) is int else name
 
 
 def _whole_number(digits: str) -> int:

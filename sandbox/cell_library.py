@@ -7,6 +7,7 @@ cells are: it is held to be text under names of modules, and runs in a sealed ke
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +16,9 @@ import orjson
 from proxies.atomic import replace_file
 from proxies.hashing import PREFIX, canonical_json, sha256_of
 from sandbox.errors import JournalBroken
+
+#: The entry point that returns the library of kernels that a person opens: group and name.
+_GROUP, _NAME = "analyst_sandbox.cell_library", "forecaster"
 
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MODULE = re.compile(r"[a-z_][a-z0-9_]*(?:\.[a-z_][a-z0-9_]*){0,9}")
@@ -80,6 +84,17 @@ class CellLibrary:
         ):
             raise JournalBroken(f"{what} is no source of modules")
         return library
+
+
+def installed_library() -> CellLibrary | None:
+    """Return the library that the workbench gives to kernels of a person's own; None where it is not installed.
+
+    Cells of proofs are then run anywhere: in a new notebook, or in one that was copied away from its run.
+    """
+    for point in entry_points(group=_GROUP, name=_NAME):
+        library: CellLibrary = point.load()()
+        return library
+    return None
 
 
 def library_path(folder: Path, digest: str) -> Path:

@@ -1,9 +1,11 @@
 """`Sandbox`: what callers start with. It probes the machine, opens sessions and closes them all."""
 
 import asyncio
+import contextlib
+import threading
 
 from sandbox.cleanup import cleanup_on_error
-from sandbox.errors import KernelStartFailed
+from sandbox.errors import KernelStartFailed, SandboxError
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.forkserver import ForkServer, fork_server
 from sandbox.kernels.kernel import Endpoints, start_kernel
@@ -11,6 +13,8 @@ from sandbox.kernels.kernel_pool import WARM, ReadyKernel, WarmPool
 from sandbox.kernels.probe import probed
 from sandbox.session import Session
 from sandbox.types import ApiCaller, IsolationReport, SessionSpec
+
+_PROBING = threading.Lock()
 
 
 class Sandbox:
@@ -36,10 +40,23 @@ class Sandbox:
         self.packages = packages
         self._sessions: set[Session] = set()
         self.pool = WarmPool(self._start, warm)
+        self._warming: asyncio.Task[None] | None = None
+
+    def warm(self) -> None:
+        """Begin to start what the first kernel needs (1 to 3 s) while the caller does other work; a plan is made meanwhile.
+
+        What fails here fails again, and is raised, when a session is opened.
+        """
+        if self._warming is None:
+            self._warming = asyncio.get_running_loop().create_task(self._start_server())
+
+    async def _start_server(self) -> None:
+        with contextlib.suppress(SandboxError):
+            await fork_server(await self.level(), packages=self.packages)
 
     async def probe(self) -> IsolationReport:
         """The isolation levels that work on this machine; tried at the first call in this process."""
-        return await asyncio.to_thread(probed)
+        return await asyncio.to_thread(_probed_once)
 
     async def level(self) -> str:
         """The level for the sessions of this sandbox, found by trying; raises `IsolationUnavailable`.
@@ -71,6 +88,8 @@ class Sandbox:
         # exceptions are collected: one session that cannot be closed must not leave the others' kernels running
         ended = await asyncio.gather(*(session.close() for session in sessions), return_exceptions=True)
         await self.pool.close()
+        if self._warming is not None:  # not cancelled: others may wait for the same server
+            await self._warming
         for failure in ended:
             if failure is not None:
                 raise failure
@@ -85,6 +104,12 @@ class Sandbox:
         # it died under our request; another one is started in its place
         server = await fork_server(spec.isolation, packages=self.packages)
         return await _start_on(server, spec)
+
+
+def _probed_once() -> IsolationReport:
+    """The report of this process; threads that ask at the same time try the machine once."""
+    with _PROBING:
+        return probed()
 
 
 async def _start_on(server: ForkServer, spec: SessionSpec) -> ReadyKernel:

@@ -236,3 +236,21 @@ def test_a_wheel_in_a_fresh_environment_runs_the_demo_from_any_folder(tmp_path: 
     command = line.removeprefix("what if").partition("   (")[0].split()
     assert command[1] == "whatif" and Path(command[0]).is_file()
     assert "root" in run(*command)
+
+
+def test_every_locked_version_has_the_hashes_of_its_files() -> None:
+    """`make locked` installs by them, and pip then takes no other file."""
+    locked = {
+        line.strip()
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if line and not line.startswith("#")
+    }
+    blocks = (ROOT / "constraints-hashes.txt").read_text().replace("\\\n", " ").splitlines()
+    hashed = {}
+    for block in blocks:
+        if block and not block.startswith("#"):
+            requirement, *hashes = block.split(" --hash=")
+            hashed[" ".join(requirement.split())] = [each.strip() for each in hashes]
+    assert set(hashed) == locked
+    assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for hashes in hashed.values() for each in hashes)
+    assert all(hashed.values())

@@ -106,7 +106,7 @@ def test_every_panel_shows_texts_verbatim(home: Path) -> None:
         panels.scenarios(table, 0.3, 1),
         panels.selected("P1", tree, tree),
         panels.combination("P0", tree),
-        panels.runs_table([{**document, "p": 0.5}], note=HOSTILE),
+        panels.runs_table([{**document, "p": 0.5}]),
         panels.refusal(HOSTILE),
         panels.note(HOSTILE),
         static_tree.tree_html(tree),

@@ -70,6 +70,33 @@ def json_printable(text: str) -> str:
     return "".join(char if char.isprintable() or char == "\n" else _escape_sequence(char) for char in text)
 
 
+def shown_text(text: str) -> str:
+    r"""Return a text as the log keeps it and every screen shows it: what a terminal would obey stands as ``\uXXXX``.
+
+    Unlike `printable` it keeps two texts apart that differ in such a character alone: names are told apart by it. A text
+    that was written anew once stays as it is.
+
+    >>> shown_text("a\x1b[31mb\tc\nd")
+    'a\\u001b[31mb c\nd'
+    """
+    if text.isprintable():
+        return text
+    text = _BREAKS.sub("\n", text)
+    return "".join(
+        char
+        if char.isprintable() or char == "\n"
+        else " "
+        if char == "\t" or _is_wide_space(char)
+        else _escape_sequence(char)
+        for char in text
+    )
+
+
+def shown_line(text: str) -> str:
+    """Return `shown_text` on one line, also of a text that `shown_text` has made already; statements are lines."""
+    return text if text.isprintable() else " ".join(shown_text(text).split())
+
+
 #: What stands for the signs of our own screens where a terminal's encoding has none for them.
 _STAND_INS = str.maketrans(
     {

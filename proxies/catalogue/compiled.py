@@ -14,7 +14,8 @@ import orjson
 
 from proxies.atomic import replace_file
 from proxies.errors import CatalogueError
-from proxies.input_files import InputRefused, parse_yaml
+from proxies.input_files import InputRefused
+from proxies.yaml_text import parse_yaml
 
 log = logging.getLogger(__name__)
 # raised when `parse_yaml` gives other data for the same text

@@ -21,7 +21,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter,
 from proxies.catalogue.availability import Availability
 from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.errors import CatalogueError
-from proxies.input_files import parse_yaml
+from proxies.yaml_text import parse_yaml
 
 if TYPE_CHECKING:
     import bm25s

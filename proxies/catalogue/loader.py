@@ -28,9 +28,10 @@ from proxies.catalogue.schema import (
 )
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
-from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, read_text
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.secret_registry import is_model_key
 from proxies.vendors.own.own_catalogue import OWN, OwnCatalogue
+from proxies.yaml_text import line_of
 
 _ADAPTER = TypeAdapter(SourceRow)
 

@@ -4,7 +4,7 @@ Registered as ``analyst-sandbox`` (entry point ``jupyter_client.kernel_provision
 it. Such a kernel has no cutoff until one is declared: by a launch option (``cutoff=`` of `start_kernel`, the variable
 ``ANALYST_CUTOFF`` of its environment, or ``config`` in kernel.json) or by ``%cutoff DATE`` in a cell. Until then every
 data call is refused; a later declaration can only be earlier. A proof in the folder of its run starts with the cutoff and the source
-that its cells had.
+that its cells had; every other notebook can import the source that is installed now (``forecaster``).
 """
 
 import asyncio
@@ -29,7 +29,7 @@ from proxies.home import home_from
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder
-from sandbox.cell_library import CellLibrary, named_library
+from sandbox.cell_library import CellLibrary, installed_library, named_library
 from sandbox.kernels.forkserver import fork_server
 from sandbox.kernels.kernel import CHANNELS, Endpoints, Kernel, start_kernel
 from sandbox.kernels.probe import probed
@@ -234,7 +234,8 @@ class SandboxProvisioner(KernelProvisionerBase):
         # a start that fails removes them; the next one then binds fresh ones
         endpoints, self._endpoints = self._endpoints, None
         before = await asyncio.to_thread(proof_before, kwargs.get("cwd"), kwargs.get("env") or {})
-        self.kernel = await start_kernel(server, limits, endpoints=endpoints, library=before.library)
+        library = before.library or await asyncio.to_thread(installed_library)
+        self.kernel = await start_kernel(server, limits, endpoints=endpoints, library=library)
         self._endpoints = endpoints
         thread = broker_thread()
         calls = OpenCalls(thread.session(), f"kernel-{self.kernel_id}")

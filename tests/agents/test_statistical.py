@@ -220,7 +220,7 @@ async def test_a_monthly_series_has_its_past_windows_beside_its_chance(tmp_path:
         )
     numbers = leaf.grounding.evidence.numbers  # type: ignore[attr-defined]
     assert 0 < numbers["base_rate"] < 1 and numbers["windows"] > 12
-    assert numbers["record"]["bits"] and "of like windows" in leaf.grounding.belief.key_factor
+    assert numbers["record"]["bits"] and "of past windows" in leaf.grounding.belief.key_factor
     assert (await leaf.verified()).verified
 
 

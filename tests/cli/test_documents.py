@@ -48,6 +48,7 @@ VERBS: dict[str, tuple[tuple[str, ...], Callable[[], Any]]] = {
     ),
     "audit": (("audit", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).audit()),
     "transcript": (("transcript", SMALL_RUN), lambda: wb.open_run(SMALL_RUN).transcript()),
+    "diff": (("diff", RUN, RUN), lambda: wb.open_run(RUN).diff(wb.open_run(RUN))),
     "coherence": (("coherence", RUN, SMALL_RUN), lambda: wb.coherence(RUN, SMALL_RUN)),
     "decide": (("decide", RUN, "--threshold", "0.6"), lambda: wb.decide(RUN, threshold=0.6)),
     "apis": (("apis", "embedded"), lambda: wb.apis("embedded")),

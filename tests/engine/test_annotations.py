@@ -19,7 +19,7 @@ from workbench.errors import UsageError
 from workbench.packages.package import export_run, import_package
 from workbench.propositions import TreeError
 from workbench.questions.worded_answers import share_of
-from workbench.store import PackageRefused, Store
+from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
 
@@ -245,9 +245,10 @@ def test_a_review_travels_with_the_package_and_still_holds(store: Store, tmp_pat
         assert [row["text"] for row in there["comments"] + there["notes"]] == ["why?", "mine"]
 
 
-def test_a_comment_that_steers_a_terminal_is_refused_with_its_package(store: Store, tmp_path: Path) -> None:
+def test_a_comment_that_would_steer_a_terminal_is_text_wherever_it_goes(store: Store, tmp_path: Path) -> None:
     store.append(RUN, ev.CommentAdded(node="P1", text="fine \x1b[2J", author="Eve"))
     package = tmp_path / "x.zip"
     package.write_bytes(export_run(store, RUN, "zip")[0])
-    with closing(Store(tmp_path / "other")) as other, pytest.raises(PackageRefused, match="steer a terminal"):
+    with closing(Store(tmp_path / "other")) as other:
         import_package(other, package)
+        assert [row["text"] for row in view(other, RUN).document()["comments"]] == ["fine \\u001b[2J"]

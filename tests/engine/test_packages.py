@@ -134,7 +134,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
     assert level != "none"
     document = json.loads(ok(place, "verify", RUN, "--json"))
     assert document == {
-        "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "isolation": level,
+        "verified": True, "proofs": 2, "cells": 4, "differing": [], "advisory": [], "unrepeatable": [], "isolation": level,
         "not_anchored": [], "signed": None,
         "node": "P0", "p": 0.56, "recorded_p": 0.56, "drift": 0.0, "drifting": [],
     }  # fmt: skip

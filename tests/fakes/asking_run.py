@@ -168,6 +168,9 @@ class Provider:
 class NoSandbox:
     """A sandbox that starts nothing."""
 
+    def warm(self) -> None:
+        return
+
     async def probe(self) -> Any:
         return SimpleNamespace(refused=())
 

@@ -411,8 +411,6 @@ def _events(members: Members, honest: bytes) -> Family:
         }
     }
     yield "a scenario on no record", REFUSED, added(members, "scenario.recorded", scenario)
-    imported = {"package": "sha256:" + "0" * 64, "anyway": True, "differing": ["\x1b[2J"]}
-    yield "a mark that steers a terminal", REFUSED, added(members, "run.imported", imported)
     yield (
         "a scenario that is none",
         REFUSED,

@@ -62,7 +62,7 @@ def proofs_count_as_verified() -> Iterator[None]:
     """No kernel ran, so there is nothing to run again."""
 
     async def verified(*_: Any, **__: Any) -> Any:
-        return SimpleNamespace(verified=True, differing=())
+        return SimpleNamespace(verified=True, differing=(), unrepeatable=())
 
     with patch.object(trial_grounding, "verify_trial", verified):
         yield

@@ -72,6 +72,9 @@ class PretendSandbox:
     def __init__(self) -> None:
         self.sessions: list[PretendSession] = []
 
+    def warm(self) -> None:
+        return
+
     async def probe(self) -> Any:
         return _Report()
 

@@ -16,10 +16,10 @@ from proxies.input_files import (
     parse_csv_rows,
     parse_json,
     parse_toml,
-    parse_yaml,
     read_bytes,
     read_text,
 )
+from proxies.yaml_text import parse_yaml
 from tests.fakes.processor_time import processor_seconds
 
 NINES = "9" * (MOST_DIGITS + 1)

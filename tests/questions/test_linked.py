@@ -74,7 +74,7 @@ def test_nested_forecasts_are_mended_by_the_least_change(a: float, b: float, c: 
     for other in ((a, max(a, b), max(a, b, c)), (min(a, b, c), min(b, c), c), (mean, mean, mean)):
         assert change <= sum((value - own) ** 2 for value, own in zip(other, (a, b, c), strict=True)) + 1e-7
     assert mended.worlds.min() >= 0 and mended.worlds.sum() == pytest.approx(1)
-    assert chances(mended, group_of(NESTED).answers) == pytest.approx(values, abs=5e-3)
+    assert chances(mended, group_of(NESTED).answers) == pytest.approx(values, abs=1e-9)
 
 
 @given(inside, inside)

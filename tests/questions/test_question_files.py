@@ -223,8 +223,8 @@ def test_a_csv_by_hand(tmp_path: Path) -> None:
         ("{", "no JSON"),
         ("{}", "no format that is known"),
         ("title\nx\n", "column 'id' is missing"),
-        ("id,title\na\n", "row 1 has not the 2 cells"),
-        ("[" * 100_000, "no JSON|nested too deep"),
+        ("id,title\na\n", "row 1 of the file has 1 cells, the header 2"),
+        ("[" * 100_000, "nested deeper than 100"),
     ],
 )
 def test_a_file_that_is_none_is_one_line(tmp_path: Path, text: str, says: str) -> None:

@@ -51,6 +51,13 @@ def test_a_settled_bet_by_hand() -> None:
     assert won["luck_z"] == pytest.approx(60 / (200 * 0.21**0.5))
 
 
+def test_bets_on_one_question_share_their_luck() -> None:
+    """Four bets on one outcome are one stroke of luck, with four times the deviation of one."""
+    one = settled_document(desk(1.0), [trade()])["total"]["luck_z"]
+    four = settled_document(desk(1.0), [trade(day=f"2026-01-0{day}") for day in range(1, 5)])["total"]
+    assert four["luck_z"] == pytest.approx(one)
+
+
 @given(INSIDE, INSIDE, INSIDE, st.sampled_from(["yes", "no"]), st.sampled_from([0.0, 1.0]))
 def test_gain_is_edge_plus_luck_and_closing_quotes_decide_no_gain(
     p: float, price: float, ask: float, side: str, outcome: float

@@ -13,6 +13,7 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
 from nbformat import v4
 
+from sandbox.cell_library import CellLibrary
 from sandbox.jupyter.lab import filter_message
 from sandbox.record.journal import Journal
 from tests.fakes.upstream import Sent, Upstream
@@ -214,7 +215,10 @@ async def test_a_proof_that_a_person_opens_runs_cell_by_cell(tmp_path: Path):
     proofs, sessions = tmp_path / "proofs", tmp_path / "sessions"
     proofs.mkdir()
     sessions.mkdir()
-    library = forecast_library()
+    own = forecast_library().text.replace(
+        b"paths of {steps} steps", b"paths of the run's own source, {steps} steps"
+    )
+    library = CellLibrary(own)
     library.file_in(sessions)
     journal = Journal(sessions / "P1.1.1.jsonl")
     journal.append("open", name="P1.1.1", title="", metadata={"cutoff": "2018-06-30"})
@@ -227,6 +231,10 @@ async def test_a_proof_that_a_person_opens_runs_cell_by_cell(tmp_path: Path):
     book = _notebook(*(cell.source for step in steps for cell in step if cell.kind == "python"))
     where = {"metadata": {"path": str(proofs)}}
     await NotebookClient(book, kernel_name="analyst", resources=where).async_execute()
-    assert json.loads(_text(book.cells[-1]).splitlines()[-1])["statement"] == statement
-    with pytest.raises(CellExecutionError, match="No module named 'forecaster'"):
-        await NotebookClient(book, kernel_name="analyst").async_execute()
+    before = json.loads(_text(book.cells[-1]).splitlines()[-1])
+    assert before["statement"] == statement and "the run's own source" in _text(book.cells[2])
+    # Copied away from its run it has no cutoff until the person says so, and the source that is installed now.
+    elsewhere = _notebook("%cutoff 2018-06-30", *(cell.source for cell in book.cells))
+    await NotebookClient(elsewhere, kernel_name="analyst").async_execute()
+    assert json.loads(_text(elsewhere.cells[-1]).splitlines()[-1]) == before
+    assert "the run's own source" not in _text(elsewhere.cells[3])

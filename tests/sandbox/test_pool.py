@@ -7,7 +7,7 @@ import signal
 from datetime import UTC, datetime
 from pathlib import Path
 
-from sandbox import Limits, read_journal
+from sandbox import Limits, Sandbox, read_journal
 from sandbox.errors import KernelStartFailed
 from sandbox.kernels.client import KernelClient
 from sandbox.kernels.kernel_pool import ReadyKernel
@@ -168,3 +168,20 @@ async def test_output_that_was_cut_is_in_the_journal(open_session: Opener):
         1000,
         1000,
     ]
+
+
+async def test_a_sandbox_that_is_warmed_starts_its_fork_server_beside_the_callers_work(monkeypatch):
+    started = []
+
+    async def server(level: str, *, packages: tuple[str, ...]) -> None:
+        started.append(level)
+        if len(started) > 1:
+            raise KernelStartFailed("it did not come up")
+
+    monkeypatch.setattr("sandbox.manager.fork_server", server)
+    for _ in range(2):  # what fails is raised by whoever opens a session, not by this
+        warmed = Sandbox(isolation="none")
+        warmed.warm()
+        warmed.warm()
+        await warmed.aclose()
+    assert started == ["none", "none"]

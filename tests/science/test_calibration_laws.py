@@ -236,7 +236,7 @@ def test_a_broken_calibration_is_refused(tmp_path: Path, broken: object) -> None
     path.write_text(json.dumps(broken))
     with pytest.raises(CalibrationError):
         load_calibration(path)
-    with pytest.raises(CalibrationError, match="cannot read"):
+    with pytest.raises(CalibrationError, match="cannot be read"):
         load_calibration(tmp_path / "none.json")
 
 

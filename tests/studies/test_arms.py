@@ -154,12 +154,12 @@ def test_a_budget_stops_a_study_and_more_lets_it_go_on(
     store: Store, server: OpenAIServer, tmp_path: Path
 ) -> None:
     priced = arm(server, "zero-shot", prices={"openai/x": [50.0, 50.0]}, max_tokens=200)
-    small = study(store, tmp_path, [priced], size=6, budget_usd=0.1, concurrency=1)
+    small = study(store, tmp_path, [priced], size=6, budget_usd=0.125, concurrency=1)
     with pytest.raises(BudgetStop):
         work(store, small)
     state = load_study(store, "s")
     spent = state.cost_usd
-    assert spent is not None and spent <= 0.1 and 0 < len(state.forecasts) < 6
+    assert spent is not None and spent <= 0.125 and 0 < len(state.forecasts) < 6
     larger = study(store, tmp_path, [priced], size=6, budget_usd=50.0, concurrency=1)
     assert len(work(store, larger).forecasts) == 6
 

@@ -124,7 +124,7 @@ def test_the_report_counts_the_steps_of_agents_and_what_a_judge_says(
             state = audit_study(store, plan, state)
             ask = own_asker(store, "openai/judge", server.url, run="judge:s", prices={"openai/judge": [1, 1]})
             reports = reports_to_judge(store, state, "openai/judge", per_arm=5)
-            assert judging_cost("openai/judge", len(reports), {"openai/judge": [1, 1]}) == (3, pytest.approx(0.0351))  # fmt: skip
+            assert judging_cost("openai/judge", len(reports), {"openai/judge": [1, 1]}) == (3, pytest.approx(0.036))  # fmt: skip
             asyncio.run(judge_reports(store, state, reports[:2], model="openai/judge", ask=ask))
             rest = reports_to_judge(store, load_study(store, "s"), "openai/judge", per_arm=5)
             asyncio.run(judge_reports(store, state, rest, model="openai/judge", ask=ask))

@@ -1,12 +1,18 @@
 """Choices of a study: asked once, scored as paper A scores them, by values worked out by hand."""
 
 from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from workbench.questions.formats.price_questions import read_price_history
-from workbench.questions.question import Question, event_id, events_of
+from workbench.questions.question import Question, QuestionError, event_id, events_of
+from workbench.questions.sets.question_sets import add_questions, record_outcomes
+from workbench.store import Store
+from workbench.studies.study_file import study_of
+from workbench.studies.study_plan import plan_study
 from workbench.studies.study_tasks import complements, task_scores, tasks_of
 
 
@@ -85,3 +91,23 @@ def test_options_of_prices_are_propositions() -> None:
         "Going long AAA pays more than going short from 2024-01-02 to 2025-01-01",
         "Going short AAA pays more than going long from 2024-01-02 to 2025-01-01",
     ]
+
+
+def test_a_choice_between_two_is_asked_once(tmp_path: Path) -> None:
+    rows = [
+        {"symbol": symbol, "date": day, "close": close}
+        for symbol, last in (("AAA", "110"), ("BBB", "80"))
+        for day, close in (("2024-01-01", "100"), ("2025-01-01", last))
+    ]
+    with closing(Store(tmp_path / "home")) as store:
+        add_questions(store, "ls", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand")
+        arms = ["random", {"arm": "zero-shot", "model": "openai/gpt-4o"}]
+        spec = study_of({"name": "s", "exam": {"set": "ls"}, "arms": arms, "trials": 2}, tmp_path)
+        plan = plan_study(store, spec)
+        with pytest.raises(QuestionError, match="not known yet"):
+            record_outcomes(store, "ls", {"AAA@2024-01-02#long": 1.0}, day="2999-01-01")
+    own = [cell for cell in plan.cells() if cell.arm == "zero-shot"]
+    assert len(own) == 4 and {cell.event.partition("#")[2] for cell in own} == {"long"}
+    # Random forecasts cost nothing and stay one per event.
+    assert sum(cell.arm == "random" for cell in plan.cells()) == 8
+    assert [task.payoffs[0] > task.payoffs[1] for task in plan.exam.tasks] == [True, False]

@@ -185,6 +185,27 @@ def test_a_run_goes_on_when_its_page_is_closed_and_is_stopped_from_another(page:
     assert os.path.exists(home / "runs" / run_id / "run.log")
 
 
+def test_a_series_is_forecast_on_the_page(page: Home) -> None:
+    form = page.quantity
+    form.cutoff.value = "2018-06-30"
+    form.forecast.click()
+    assert "name a series and a day" in form.answer.value
+    form.series.value, form.day.value = "VIX", "2018-07-31"
+    form.forecast.click()
+    form.work.wait()
+    shown = form.answer.value
+    assert "past cutoffs" in shown and 'class="fan"' in shown and "1 chance in" in shown
+    assert "value 12.83 came: CRPS" in shown
+    form.statistic.value = "its highest and lowest until then"
+    form.forecast.click()
+    form.work.wait()
+    assert "highest" in form.answer.value and "lowest" in form.answer.value
+    form.series.value = "the mood"
+    form.forecast.click()
+    form.work.wait()
+    assert 'role="alert"' in form.answer.value and "the mood" in form.answer.value
+
+
 def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Path, tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("month,sales\n2018-01-01,5\n2018-02-01,6\n2018-03-01,7\n")
     form = page.new_source

@@ -303,7 +303,7 @@ class AgentSettings:
         bool,
         Setting(
             panel="Tree",
-            text="Whether the analyzer may say of a proposition that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
+            text="Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
         ),
     ] = True
     root_prior: Annotated[

@@ -139,7 +139,8 @@ def sign_off_rows(store: Store, state: RunState) -> list[dict[str, Any]]:
     """Return every sign-off of a run, with whether it still holds: ``workbench show``, the note, the page.
 
     ``fault`` says what contradicts it, null if nothing does; ``later`` what was added after it, one word each, which it
-    does not cover; ``package`` is null, or the hash of the package in which it came back from another home.
+    does not cover; ``package`` is null, or the hash of the package in which it came back from another home; ``mended``
+    counts the records that it covers as they were written, and that screens show without what steers a terminal.
     """
     said = state.annotations
     if not said.sign_offs and not said.returned:
@@ -178,6 +179,7 @@ def _sign_off_json(
     fault: str | None,
     later: Sequence[StoredEvent],
     package: str | None,
+    mended: int = 0,
 ) -> dict[str, Any]:
     # An import in another home and the sign-off of a colleague take nothing away from this one.
     kinds = [
@@ -192,6 +194,7 @@ def _sign_off_json(
         "fault": fault,
         "later": list(dict.fromkeys(kinds)),
         "package": package,
+        "mended": mended,
     }
 
 
@@ -211,7 +214,8 @@ def _sign_off_row(
         _hash(state.tree.to_json()) != event.tree
     ):
         fault = "the tree is not the tree that was signed"
-    return _sign_off_json(event, at_utc=stored.at_utc, fault=fault, later=after, package=None)
+    mended = store.mended(state.run_id, before=stored.seq)
+    return _sign_off_json(event, at_utc=stored.at_utc, fault=fault, later=after, package=None, mended=mended)
 
 
 def _attested(run_id: str, signed: Mapping[str, Any]) -> str:
@@ -236,7 +240,6 @@ def require_finished(state: RunState) -> None:
 
 
 def _checked_text(text: str, what: str) -> str:
-    # As every screen will print it: a package with characters that steer a terminal is refused at its import.
     plain = printable(text.replace("\t", " "), keep="\n").strip()
     if not plain:
         raise UsageError(f"{what} needs a text")

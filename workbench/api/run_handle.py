@@ -26,6 +26,7 @@ from workbench.store import Store, utc_now
 from workbench.synthesis.rules.normalise import check_normaliser
 from workbench.terminal import printable
 from workbench.views import check_documents, tree_questions
+from workbench.views.run_changes import run_changes
 from workbench.views.run_view import RunView, view
 from workbench.views.transcript import transcript
 from workbench.views.wording import run_lines
@@ -181,6 +182,13 @@ class Analysis:
         or a probability.
         """
         return ShownRows(tree_questions.sensitivity(self._run.state, reference))
+
+    def diff(self, later: "Analysis") -> dict[str, Any]:
+        """Return what changed from this run to a later one of the same claim: the parts sum to the change (`workbench diff`).
+
+        Raises ``UsageError`` where the runs are of two claims or one has no answer.
+        """
+        return run_changes(self._run, later._run)
 
     def two_way(self, first: str, second: str) -> dict[str, Any]:
         """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""

@@ -89,4 +89,4 @@ def _dead(state: RunState, node: NodeId) -> int:
 
 
 def _all_differences(check: ProofCheck) -> tuple[Any, ...]:
-    return (*check.outcome.differing, *check.outcome.advisory)
+    return (*check.outcome.differing, *check.outcome.unrepeatable, *check.outcome.advisory)

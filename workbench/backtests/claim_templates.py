@@ -1,12 +1,12 @@
 """A claim to be asked at many cutoffs: its days move with the cutoff, and ``{median}`` or ``{last}`` are what was known there."""
 
-import csv
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
 
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv, parse_csv_rows, read_text
 from workbench.backtests.past_claims import months_later
 from workbench.errors import Option, UsageError
 from workbench.questions.claims import Claim, number
@@ -152,17 +152,15 @@ def read_templates(source: str, horizon: Span | None) -> list[ClaimTemplate]:
 
 def _file_rows(path: Path) -> list[tuple[int, dict[str, str]]]:
     try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from None
+        text = read_text(path, most=MOST_TEXT_BYTES)
+        if path.suffix == ".csv":
+            header = (parse_csv(text, str(path)) or [[]])[0]
+            if "claim" not in header:
+                raise UsageError(f"{path} has no column claim; it has: {', '.join(header)}")
+            return list(enumerate(parse_csv_rows(text, str(path)), 2))
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
     lines = text.splitlines()
-    if path.suffix == ".csv":
-        reader = csv.DictReader(lines)
-        if "claim" not in (reader.fieldnames or ()):
-            raise UsageError(f"{path} has no column claim; it has: {', '.join(reader.fieldnames or ())}")
-        return [
-            (reader.line_num, {name: value or "" for name, value in row.items() if name}) for row in reader
-        ]
     return [(number, {"claim": line}) for number, line in enumerate(lines, 1) if line.strip()]
 
 

@@ -16,20 +16,21 @@ import orjson
 import typer
 
 from proxies.errors import CatalogueError, ProxyError, Refused
+from proxies.input_files import InputRefused
 from proxies.secret_registry import SECRETS
 from sandbox.errors import IsolationUnavailable, SandboxError
 from workbench.cli.signals import drop_unread_output
 from workbench.environment import home_from
 from workbench.errors import WorkbenchError
 from workbench.store import Store
-from workbench.terminal import brief_lines, json_for, json_printable, printable
+from workbench.terminal import LONGEST_LINE, brief_lines, json_for, json_printable, printable
 
 P = ParamSpec("P")
 
 _opened: ContextVar[ExitStack] = ContextVar("what the running command has opened")
 
 #: What a person meets in the ordinary run of things; anything else is a bug of ours.
-EXPECTED = (WorkbenchError, ProxyError, SandboxError)
+EXPECTED = (WorkbenchError, ProxyError, SandboxError, InputRefused)
 
 #: Exit codes of the whole command line (README).
 DONE, BUG, USAGE, STOPPED, PROVIDER, ISOLATION, WANTING = 0, 1, 2, 3, 4, 5, 6
@@ -110,7 +111,9 @@ def exit_code(error: BaseException) -> int:
         case WorkbenchError():
             return error.exit_code
         # Before ProxyError, which is the base of both.
-        case Refused() | CatalogueError():  # the latter: a file of the user's own, or an installed package
+        case (
+            Refused() | CatalogueError() | InputRefused()
+        ):  # the latter: a file of the user's own, or an installed package
             return USAGE
         case ProxyError():
             return PROVIDER
@@ -123,8 +126,9 @@ def exit_code(error: BaseException) -> int:
 
 
 def one_line(error: BaseException) -> str:
-    """Return an error's message on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
+    """Return an error's message on one line that a person can read: a stranger's file may be quoted in it."""
+    line = " ".join(str(error).split()) or type(error).__name__
+    return line if len(line) <= LONGEST_LINE else f"{line[:LONGEST_LINE]}…"
 
 
 def fail(error: BaseException) -> NoReturn:

@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, command, emit_json
+from workbench.audit.home_check import home_document
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store
 from workbench.cli.table import show_fields
 from workbench.views import data_documents
 
@@ -16,12 +17,24 @@ def doctor(
     live: Annotated[
         bool,
         typer.Option(
-            "--live", help="Also ask every source for one example, with your keys: one call of each plan."
+            "--live",
+            help="Also ask every source for one example, with your keys: one call of each plan.",
+            hidden=True,
+        ),
+    ] = False,
+    check: Annotated[
+        bool,
+        typer.Option(
+            "--check",
+            help="Look instead whether the data folder is whole: database, hashes, logs, folders, proofs. Exit 6 if not.",
         ),
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Say which isolation level works and what refuses a better one, which keys are set, versions and files."""
+    if check:
+        _check_home(as_json=as_json)
+        return
     report = asyncio.run(data_documents.doctor(os.environ, live=live))
     if as_json:
         emit_json(report)
@@ -36,6 +49,19 @@ def doctor(
         else:
             facts.append((name, value))
     show_fields(facts)
+
+
+def _check_home(*, as_json: bool) -> None:
+    document = home_document(open_store())
+    if as_json:
+        emit_json(document)
+    else:
+        for row in document["findings"]:
+            echo(f"{row['run'] or 'home'}  {row['check']}: {row['what']}")
+        count = f"{document['runs']} run{'' if document['runs'] == 1 else 's'}"
+        echo(f"{document['home']}: {count}, {'whole' if document['whole'] else 'not whole'}")
+    if not document["whole"]:
+        raise typer.Exit(WANTING)
 
 
 def _key_line(key: dict[str, str]) -> str:

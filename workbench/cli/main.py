@@ -31,7 +31,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Ask": {
         "analyze": ("workbench.cli.run.analyze:app", "Break a claim into drivers, collect evidence for them in sealed notebooks, and combine them into a probability."),
         "read": ("workbench.cli.run.claim_choice:read", "Say what a claim is taken to mean: series, relation, level and days. No model is asked and nothing is started."),
-        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say: examples that are read as they stand here, about any dated series."),
+        "claims": ("workbench.cli.run.claim_choice:claims", "List what a claim may say, each example with how it is read on 2018-06-30 and who answers it."),
         "demo": ("workbench.cli.run.analyze:demo", "Run the main job on the embedded data, without a key, and say what its answer turned out to be worth."),
         "quantity": ("workbench.cli.science.quantity:quantity", "Forecast a series: quantiles of its value on a day, or of its highs and lows until then."),
         "resume": ("workbench.cli.run.resume:resume", "Go on with a run that was stopped; nothing that reached the ledger is asked again."),
@@ -43,6 +43,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     "Explore": {
         "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
         "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
+        "diff": ("workbench.cli.answers.decide:diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
         "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
         "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
         "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the drivers and print the claim's distribution; no model is asked."),

@@ -117,7 +117,11 @@ def exam(
     questions: Annotated[int, typer.Option(min=1, help="How many are drawn.")] = 80,
     recent: Annotated[
         bool,
-        typer.Option("--recent", help="On series of today, at cutoffs of the last year; needs the network."),
+        typer.Option(
+            "--recent",
+            help="On series of today, at cutoffs of the last year; needs the network.",
+            hidden=True,
+        ),
     ] = False,
     sets: Annotated[
         list[str] | None,
@@ -125,12 +129,14 @@ def exam(
             "--from",
             metavar="SET",
             help="Half of them resolved events of this set of yours; may be given again.",
+            hidden=True,
         ),
     ] = None,
     grounder: Annotated[
         str,
         typer.Option(
-            help="How the model answers: notebook (with data), zero-shot (one call), or another grounder."
+            help="How the model answers: notebook (with data), zero-shot (one call), or another grounder.",
+            hidden=True,
         ),
     ] = "notebook",
     budget_usd: Annotated[

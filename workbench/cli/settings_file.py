@@ -5,12 +5,11 @@ a claim is treated, never who is asked, where requests go, what is sent with the
 """
 
 import os
-import stat
-import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from proxies.input_files import InputRefused, parse_toml, read_text
 from workbench.engine.named_settings import names_in_files, settings_by_name
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.environment import config_folder
@@ -207,21 +206,10 @@ def _refused(path: Path, text: str, name: str, why: str) -> UsageError:
 
 def _read(path: Path) -> tuple[str, dict[str, Any]] | None:
     """The text and values of a file; None if there is none. Raises `UsageError` for what is no small TOML file."""
-    try:
-        # O_NONBLOCK: opening a named pipe would wait for its writer.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return None
-    except OSError as error:
-        raise UsageError(f"{path} cannot be read: {error.strerror}") from None
-    with open(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise UsageError(f"{path} is not a regular file")
-        data = file.read(LARGEST_BYTES + 1)
-    if len(data) > LARGEST_BYTES:
-        raise UsageError(f"{path} is larger than {LARGEST_BYTES // 1024} KiB")
     try:
-        text = data.decode()
-        return text, tomllib.loads(text)
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise UsageError(f"{path} is no TOML: {' '.join(str(error).split())[:200]}") from None
+        text = read_text(path, most=LARGEST_BYTES)
+        return text, parse_toml(text, str(path))
+    except InputRefused as error:
+        raise UsageError(str(error)) from None

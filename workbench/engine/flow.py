@@ -205,11 +205,16 @@ class Engine:
         brief = Brief(
             context=state.settings.context.as_of(state.parsed_cutoff()),
             overview=guide.overview,
-            asks_critic="critic" in state.settings.models or state.settings.agent.tree_critic,
+            # the analyst that ships with the workbench has no answer for a critic
+            asks_critic="critic" in state.settings.models
+            or (state.settings.agent.tree_critic and not state.settings.stays_here),
             combines=state.settings.agent.combine_per_node and getattr(agents.synthesizer, "per_node", False),
         )
         if state.stopped is not None or state.seq > state.started_seq:
             recorder.record(ev.RunResumed(only=tuple(only)))
+        opens_notebook = getattr(agents.grounder, "opens_notebook", False)
+        if opens_notebook and not plan_only and self._workers is None:
+            self._sandbox.warm()
         async with _stop_on_record(recorder), _time_limit(recorder.state):
             if not recorder.state.planned:
                 await Planning(recorder, agents.analyzer, gateway, brief).plan()
@@ -230,7 +235,7 @@ class Engine:
                 for leaf in recorder.state.tree.leaves()
                 if not only or leaf in only
             )
-            if waiting and getattr(agents.grounder, "opens_notebook", False):
+            if waiting and opens_notebook:
                 await seal.level()  # before a model is asked: a machine that cannot seal must cost nothing
             await asyncio.sleep(0)
             slots = KernelSlots()

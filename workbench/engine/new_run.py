@@ -19,6 +19,7 @@ from workbench.models.model_options import OFFLINE
 from workbench.plug_points import SYNTHESIZERS
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.terminal import shown_line
 
 #: Longest statement that is accepted: a claim is a sentence, not a document.
 MAX_STATEMENT = 600
@@ -58,7 +59,7 @@ class Agents:
 
 def check_statement(statement: str) -> str:
     """Return the statement with its white space folded; raises ``UsageError`` when it is empty or overlong."""
-    text = " ".join(statement.split())
+    text = " ".join(shown_line(statement).split())
     if not text:
         raise UsageError("the statement is empty: write a claim that will turn out true or false")
     if len(text) > MAX_STATEMENT:

@@ -28,6 +28,7 @@ Isolation = Literal["namespaces", "landlock", "none"]
 #: Steps that wait for a person's word: ``--approve``.
 Approve = Literal["none", "cells", "calls", "pages"]
 ISOLATION_LEVELS: tuple[Isolation, ...] = ("namespaces", "landlock", "none")
+MAX_NUMBER = 9999  # of a trial or attempt, which stand in file names
 
 
 def check_level(level: str) -> str:
@@ -326,7 +327,7 @@ class RunSettings:
         Literal["none", "low", "medium", "high"] | None,
         Setting(
             panel="Data",
-            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; --strict is medium.",
+            text="Refuse data with more residual risk of later knowledge than none, low, medium or high; strict means medium.",
             option="--max-residual",
         ),
     ] = None
@@ -345,8 +346,8 @@ class RunSettings:
 
     def __post_init__(self) -> None:
         for name in ("depth", "trials", "concurrency", "max_proof_retries", "reply_tokens"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}")
+            if not 1 <= (value := getattr(self, name)) <= (10**9 if name == "reply_tokens" else MAX_NUMBER):
+                raise UsageError(f"{name.replace('_', '-')} must be from 1 to {MAX_NUMBER}, not {value}")
         if self.leaf_target is not None and self.leaf_target < 1:
             raise UsageError(f"leaf-target must be at least 1, not {self.leaf_target}")
         if unknown_framings := set(self.framings) - set(FRAMINGS):

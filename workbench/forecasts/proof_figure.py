@@ -46,7 +46,8 @@ def proof_figure(
     words = f"{title}: p = {forecast.p:.2f}, base rate {windows.base_rate:.2f}"
     figure.suptitle("\n".join(textwrap.wrap(words, 130)), fontsize=11)
     fan.tick_params(axis="x", rotation=25)
-    figure.tight_layout()
+    # Not fitted to its words by a trial drawing: that takes half as long as the figure itself.
+    figure.subplots_adjust(left=0.06, right=0.99, top=0.89, bottom=0.17, wspace=0.2)
     return figure
 
 
@@ -56,8 +57,9 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
     days = np.concatenate([paths.known.days[-1:], paths.days])
     axes.plot(known.days, known.values, color=_BLUE, linewidth=1)
     start = paths.last[1]
-    for share in _BANDS:
-        low, high = paths.quantiles([share, 1.0 - share])
+    # Once for all lines: sorting the paths takes a fourth of the figure's time.
+    *pairs, median = paths.quantiles([end for share in _BANDS for end in (share, 1.0 - share)] + [0.5])
+    for share, low, high in zip(_BANDS, pairs[::2], pairs[1::2], strict=True):
         axes.fill_between(
             days,
             [start, *low],
@@ -67,7 +69,7 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
             linewidth=0,
             label=f"{1 - 2 * share:.0%} of paths",
         )
-    axes.plot(days, [start, *paths.quantiles([0.5])[0]], color=_BLUE, linewidth=1.4, label="median")
+    axes.plot(days, [start, *median], color=_BLUE, linewidth=1.4, label="median")
     axes.axvline(
         np.datetime64(last_day), color="black", linewidth=1, label=f"cutoff (last seen {known.days[-1]})"
     )

@@ -24,9 +24,9 @@ from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
 from workbench.engine.proof_check import combined_faults, compare_trial
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.run_files import MAX_NUMBER, notebook_name
+from workbench.engine.record.run_files import notebook_name
 from workbench.engine.record.state import RunState
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import MAX_NUMBER, RunSettings
 from workbench.errors import WorkbenchError
 from workbench.models.base import reply_from_json
 from workbench.packages.archive import JOURNAL_NAME, LIBRARY_NAME, NOTEBOOK_NAME
@@ -84,7 +84,8 @@ def _check_row(table: str, values: dict[str, Any]) -> None:
         raise PackageRefused(f"its {table} name {values['node'][:40]!r}, which is no driver's id")
     if (values["trial"] or 0) > MAX_NUMBER:
         raise PackageRefused(f"its {table} name trial {values['trial']}, at most {MAX_NUMBER} are taken")
-    for name in ("kind", "stage", "path", "model", "cutoff", "request_hash"):
+    # Not the path of a data call: it is as a cell wrote it, for its re-run asks by it, and every screen prints it by `printable`.
+    for name in ("kind", "stage", "model", "cutoff", "request_hash"):
         if not (values.get(name) or "").isprintable() or len(values.get(name) or "") > 300:
             raise PackageRefused(f"a row of its {table} has no fit text as {name}")
     if table == "events":
@@ -116,35 +117,11 @@ def _event(values: dict[str, Any]) -> None:
     attempt = getattr(event, "attempt", None)
     if (attempt or 1) > MAX_NUMBER:
         raise PackageRefused(f"an event names attempt {attempt}, at most {MAX_NUMBER} are taken")
-    # what `audit`, `scenarios` and `show` print as it stands
-    shown: list[Any] = []
-    if isinstance(event, ev.RunImported):
-        shown = list(event.differing)
-    elif isinstance(event, ev.ScenarioRecorded):
-        shown = [event.record.get(name) for name in ("scenario", "author", "rationale")]
-    elif isinstance(event, ev.CommentAdded | ev.NoteAdded):
-        tags = (*event.tags, *event.untagged) if isinstance(event, ev.NoteAdded) else ()
-        shown = [event.text, event.author, *tags]
-    elif isinstance(event, ev.OutcomeRecorded):
-        shown = [event.author]
-    elif isinstance(event, ev.LeafReopened):
-        shown = [event.author, event.reason]
-    elif isinstance(event, ev.ReviewSigned):
-        shown = [event.author, *event.checklist]
-    elif isinstance(event, ev.ReviewReturned):
-        shown = [words for each in event.comments for words in (each.node, each.text, each.author)]
-        shown += [words for each in event.sign_offs for words in (each.author, *each.checklist)]
-    elif isinstance(event, ev.LeaksAudited):
-        shown = [event.model]
-    if not all(text.replace("\n", " ").isprintable() for text in shown if isinstance(text, str)):
-        raise PackageRefused(f"an event {values['kind']} holds characters that steer a terminal")
     if isinstance(event, ev.RunStarted):
         try:
-            read = RunSettings.from_json(event.settings)
+            RunSettings.from_json(event.settings)
         except WorkbenchError as error:
             raise PackageRefused(f"the settings of the run are not ours ({error!s:.100})") from None
-        if max(read.depth, read.trials, read.concurrency, read.max_proof_retries) > MAX_NUMBER:
-            raise PackageRefused(f"a setting of the run is above {MAX_NUMBER}")
         for instant in (event.cutoff_instant,):
             _check_instant(instant, "cutoff")
 
@@ -217,15 +194,9 @@ def examine(store: Store, run_id: str) -> tuple[RunState, list[IntakeFault]]:
 
 
 def _check_texts(state: RunState) -> None:
-    lines = [
-        state.statement,
-        state.cutoff,
-        state.settings.model,
-        *(node.statement for node in state.tree.propositions()),
-    ]
-    for line in lines:
+    for line in (state.cutoff, state.settings.model):
         if not line.isprintable():
-            raise PackageRefused(f"a statement holds characters that steer a terminal: {line[:40]!r}")
+            raise PackageRefused(f"{line[:40]!r} is no cutoff and no model's name")
     if state.tree.root.statement != state.statement:
         raise PackageRefused("its tree is another claim's")
     leaves = set(state.tree.ids())

@@ -2,7 +2,6 @@
 
 import hashlib
 import io
-import json
 import shutil
 import tempfile
 import time
@@ -18,6 +17,7 @@ import nbformat
 from proxies.asof.clock import Cutoff
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of_file
+from proxies.input_files import InputRefused, parse_json, read_text
 from proxies.secret_registry import SECRETS
 from sandbox.record.passive import passive_markdown
 from workbench.audit.run_audit import audit_checks
@@ -218,9 +218,9 @@ def import_run(
     try:
         # Bytes, not text mode: that would turn every line end into \n, also those inside a report.
         # utf-8-sig drops the byte order mark with which spreadsheets begin a CSV file.
-        text = path.read_bytes().decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise UsageError(f"{path} is neither a package (.zip) nor text in UTF-8") from None
+        text = read_text(path)
+    except InputRefused as error:
+        raise UsageError(f"{error}; it is no package (.zip) either") from None
     tree = import_tree(text)
     return adopt_tree(store, tree, cutoff=cutoff or _cutoff_in(text) or "now", package=sha256_of_file(path))
 
@@ -257,8 +257,8 @@ def adopt_tree(store: Store, tree: Tree, *, cutoff: str, package: str) -> str:
 
 def _cutoff_in(text: str) -> str | None:
     try:
-        data = json.loads(text)
-    except ValueError:
+        data = parse_json(text, "the tree")
+    except InputRefused:
         return None
     cutoff = data.get("cutoff") if isinstance(data, dict) else None
     return cutoff if isinstance(cutoff, str) else None

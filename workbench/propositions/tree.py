@@ -64,7 +64,9 @@ class Tree:
         for proposition in propositions:
             if proposition.id in nodes:
                 raise DuplicateId(f"{proposition.id} is in the tree twice")
-            checks.check_statement(proposition.id, proposition.statement)
+            statement = checks.check_statement(proposition.id, proposition.statement)
+            if not proposition.statement.isprintable():
+                proposition = replace(proposition, statement=statement)
             if len(proposition.children) > 1:
                 # Whatever order rows come in, ids() must be in natural order: in_order's two ways give the same only then.
                 ordered = tuple(sorted(map(require_id, proposition.children), key=_sibling_order))

@@ -14,6 +14,7 @@ from workbench.propositions.errors import (
 )
 from workbench.propositions.ids import ROOT, NodeId, is_child_id, natural_order, parent_of, require_id
 from workbench.propositions.values import Proposition
+from workbench.terminal import shown_line
 
 
 def normal_statement(statement: str) -> str:
@@ -26,7 +27,7 @@ def normal_statement(statement: str) -> str:
 
 
 def check_statement(node: NodeId, statement: object) -> str:
-    """The statement, stripped.
+    """The statement on one line, as screens show it: a model's reply or an older tree may hold what steers a terminal.
 
     Raises
     ------
@@ -35,7 +36,7 @@ def check_statement(node: NodeId, statement: object) -> str:
     """
     if not isinstance(statement, str) or not statement.strip():
         raise TreeFormatError(f"{node} needs a statement")
-    return statement.strip()
+    return shown_line(statement).strip()
 
 
 def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:

@@ -5,37 +5,38 @@ line that names file, row and column. Rows are counted from 1 after the header; 
 like numbers.
 """
 
+import io
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from proxies.input_files import InputRefused, read_bytes
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import TableError
 
 StrArray = NDArray[np.str_]
+_MOST_BYTES = 200_000_000  # a published set of forecasts has tens of millions
 
 
 def read_cells(path: Path) -> pd.DataFrame:
     """Return all cells of a file as they stand: text from CSV, typed values from parquet."""
     try:
-        with path.open("rb") as stream:
-            # By content, not by name: gzip and parquet are read whatever the file is called.
-            magic = stream.read(4)
-    except OSError as error:
-        raise TableError(path, f"cannot be read: {error.strerror or error}") from error
-    if magic[:4] == b"PAR1":
-        return _parquet(path)
-    packed: Literal["gzip"] | None = "gzip" if magic[:2] == b"\x1f\x8b" else None
+        # By content, not by name: gzip and parquet are read whatever the file is called.
+        data = read_bytes(path, most=_MOST_BYTES)
+    except InputRefused as error:
+        raise TableError(path, str(error).removeprefix(f"{path} ")) from None
+    if data[:4] == b"PAR1":
+        return _parquet(path, data)
     try:
         # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
         # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
         # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
         frame = pd.read_csv(
-            path, dtype=str, na_filter=False, compression=packed, index_col=False, encoding="utf-8-sig"
+            io.BytesIO(data), dtype=str, na_filter=False, index_col=False, encoding="utf-8-sig"
         )
     except pd.errors.EmptyDataError as error:
         raise TableError(path, "is empty: a header and at least one row are needed") from error
@@ -51,9 +52,9 @@ def read_cells(path: Path) -> pd.DataFrame:
     return frame
 
 
-def _parquet(path: Path) -> pd.DataFrame:
+def _parquet(path: Path, data: bytes) -> pd.DataFrame:
     try:
-        return pd.read_parquet(path).reset_index(drop=True)
+        return pd.read_parquet(io.BytesIO(data)).reset_index(drop=True)
     except ImportError as error:
         raise TableError(
             path, "is parquet, which needs the package pyarrow: install it or give CSV"

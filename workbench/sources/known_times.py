@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from proxies.input_files import read_bytes
 from proxies.vendors.own.own_manifest import OwnPolicy
 from workbench.errors import UsageError
 from workbench.sources.row_dates import DatedColumn, read_dates
@@ -126,7 +128,7 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
     """Return the release of each row out of a file: date and release, or releases alone, of which the next one counts."""
     import pandas as pd
 
-    table = read_table(path) if _has_columns(path) else pd.read_csv(path)
+    table = read_table(path) if _has_columns(path) else pd.read_csv(io.BytesIO(read_bytes(path)))
     columns = list(table.columns)
     if len(columns) == 1:
         times = known_after(

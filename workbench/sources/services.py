@@ -11,9 +11,10 @@ from urllib.parse import urlsplit
 from proxies.atomic import private_folder, replace_file
 from proxies.catalogue.loader import CatalogueText, Endpoint, SourceInfo, catalogue_with, load_catalogue
 from proxies.errors import CatalogueError
-from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, read_text
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.vendors.own.own_manifest import NAME, own_folder, own_sources
 from proxies.vendors.vendor_registry import check_codecs
+from proxies.yaml_text import line_of
 from workbench.errors import UsageError, command
 
 SUFFIXES = (".yaml", ".yml")

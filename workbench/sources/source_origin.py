@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from proxies.input_files import MOST_YAML_BYTES, InputRefused, line_of, parse_yaml, read_text
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.vendors.own.own_manifest import own_folder, own_sources
+from proxies.yaml_text import line_of, parse_yaml
 from workbench.errors import Option, UsageError
 from workbench.sources.excel_files import read_excel
 from workbench.sources.new_source import NewSource, SourceRequest, new_source, request_of

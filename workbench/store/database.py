@@ -354,6 +354,18 @@ class Store:
             lines.append(orjson.dumps(fields, option=orjson.OPT_SORT_KEYS))
         return lines
 
+    def mended(self, run_id: str, *, before: int) -> int:
+        """Return how many of a run's events, of those before a number, are shown otherwise than they were written.
+
+        Older workbenches wrote what steers a terminal; it stays in the log, and no screen shows it (`event_base.Shown`).
+        """
+        rows = self.query("SELECT * FROM events WHERE run_id = ? AND seq < ?", (run_id, before))
+        suspects = [row for row in rows if not row["data"].isprintable() or "\\u00" in row["data"]]
+        return sum(
+            bool(_unshown(orjson.loads(row["data"])) - _unshown(_stored_event(row).event.model_dump()))
+            for row in suspects
+        )
+
     def run_ids(self) -> list[str]:
         """Return all runs, the oldest first."""
         rows = self.query(
@@ -505,6 +517,19 @@ def _stored_event(row: sqlite3.Row) -> StoredEvent:
         reason = " ".join(str(error).split())[:160]
         raise EventUnreadable(f"{name} was altered, it cannot be read ({reason})") from error
     return StoredEvent(row["seq"], row["run_id"], row["at_utc"], event)
+
+
+def _unshown(value: object) -> set[str]:
+    """Every text in JSON data that holds what a terminal would obey."""
+    match value:
+        case str():
+            return set() if value.replace("\n", " ").isprintable() else {value}
+        case dict():
+            return set().union(*map(_unshown, value.values()))
+        case list() | tuple():
+            return set().union(*map(_unshown, value))
+        case _:
+            return set()
 
 
 def check_run_id(text: object) -> str:

@@ -55,6 +55,8 @@ COLUMNS: dict[str, tuple[str, ...]] = {
         *_ADDRESS, "path", "asked", "sent", "cutoff", "request_hash", "answer", "meta", "refused",
     ),
 }  # fmt: skip
+#: The triggers that keep the log append-only.
+GUARDS = frozenset({"events_keep", "events_stay"})
 #: The column of each table that orders its rows.
 ORDER = {"events": "seq", "model_calls": "id", "api_calls": "id"}
 

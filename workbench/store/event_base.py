@@ -1,8 +1,10 @@
 """What every event of the log has in common, and the kinds of values that events hold."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from workbench.terminal import shown_text
 
 Hash = Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
 #: A public key as OpenSSH writes it, and a signature by it in base64; both are ed25519.
@@ -12,6 +14,26 @@ Signature = Annotated[str, Field(pattern=r"^[A-Za-z0-9+/]{86}==$")]
 JournalHead = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 Probability = Annotated[float, Field(ge=0.0, le=1.0)]
 Day = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}$")]
+
+
+def _as_shown(value: Any) -> Any:
+    """JSON data with every text in it as screens show it; what is no text is left to the field's own type."""
+    match value:
+        case str():
+            return shown_text(value)
+        case dict():
+            return {name: _as_shown(item) for name, item in value.items()}
+        case list() | tuple():
+            return [_as_shown(item) for item in value]
+        case _:
+            return value
+
+
+#: A text that screens print as it stands. Written so when an event is made, so that no door can forget it; and when one is
+#: read, so that what an older workbench or a stranger's package holds is shown like it, while its bytes and hashes stay.
+Shown = Annotated[str, BeforeValidator(_as_shown)]
+#: JSON data whose texts are such texts.
+ShownData = Annotated[dict[str, Any], BeforeValidator(_as_shown)]
 
 
 #: An unknown field is refused rather than dropped: it means that another version wrote the event. The schema of a model is

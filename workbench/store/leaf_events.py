@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, Field, NonNegativeInt
 
-from workbench.store.event_base import SHAPE, EventBase, Hash, JournalHead, Probability
+from workbench.store.event_base import SHAPE, EventBase, Hash, JournalHead, Probability, Shown
 
 
 class LeafKept(EventBase):
@@ -12,7 +12,7 @@ class LeafKept(EventBase):
 
     kind: Literal["leaf.kept"] = "leaf.kept"
     node: str
-    reason: str
+    reason: Shown
 
 
 class EvidenceRecord(BaseModel):
@@ -46,8 +46,8 @@ class LeafReopened(EventBase):
     kind: Literal["leaf.reopened"] = "leaf.reopened"
     node: str
     resynthesis: Literal["numeric", "full"] = "numeric"
-    author: str = ""
-    reason: str = ""
+    author: Shown = ""
+    reason: Shown = ""
 
 
 class LeafStep(EventBase):
@@ -61,8 +61,8 @@ class LeafStep(EventBase):
     trial: int
     attempt: int = Field(ge=1)
     number: int = Field(ge=1)
-    what: str
-    model: str
+    what: Shown
+    model: Shown
     input_tokens: int | None = None
     output_tokens: int | None = None
     cached_tokens: int | None = None
@@ -74,8 +74,8 @@ class FindingRecord(BaseModel):
 
     model_config = SHAPE
 
-    check: str
-    words: str
+    check: Shown
+    words: Shown
 
 
 class LeafGrounded(EventBase):
@@ -90,7 +90,7 @@ class LeafGrounded(EventBase):
     trial: int
     attempt: int = Field(ge=1)
     p: Probability
-    key_factor: str
+    key_factor: Shown
     report: Hash
     steps: int
     failed_cells: int
@@ -109,7 +109,7 @@ class LeafVerified(EventBase):
     node: str
     trial: int
     verified: bool
-    differing: tuple[str, ...] = ()
+    differing: tuple[Shown, ...] = ()
     findings: tuple[FindingRecord, ...] = ()
 
 
@@ -124,7 +124,7 @@ class LeafFailed(EventBase):
     node: str
     trial: int
     attempt: int = Field(ge=1)
-    reason: str
+    reason: Shown
     final: bool
     gave_up: tuple[NonNegativeInt, NonNegativeInt] | None = None
 
@@ -135,7 +135,7 @@ class LeafPooled(EventBase):
     kind: Literal["leaf.pooled"] = "leaf.pooled"
     node: str
     p: Probability
-    key_factor: str
+    key_factor: Shown
     report: Hash
     trials: tuple[float, ...]
     dead: int = Field(default=0, ge=0)
@@ -148,4 +148,4 @@ class LeafWaiting(EventBase):
     node: str
     trial: int
     attempt: int = Field(ge=1)
-    reason: str
+    reason: Shown

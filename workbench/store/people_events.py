@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from workbench.store.event_base import SHAPE, Day, EventBase, Hash, JournalHead, Probability
+from workbench.store.event_base import SHAPE, Day, EventBase, Hash, JournalHead, Probability, Shown
 
 NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
 Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$")]
@@ -15,18 +15,18 @@ class CommentAdded(EventBase):
 
     kind: Literal["comment.added"] = "comment.added"
     node: str
-    text: str
-    author: str = ""
+    text: Shown
+    author: Shown = ""
 
 
 class NoteAdded(EventBase):
     """The analyst's own note on the run, or on one proposition of it, with tags that are set or taken off."""
 
     kind: Literal["note.added"] = "note.added"
-    text: str = ""
-    tags: tuple[str, ...] = ()
-    untagged: tuple[str, ...] = ()
-    author: str = ""
+    text: Shown = ""
+    tags: tuple[Shown, ...] = ()
+    untagged: tuple[Shown, ...] = ()
+    author: Shown = ""
 
 
 class OutcomeRecorded(EventBase):
@@ -39,7 +39,7 @@ class OutcomeRecorded(EventBase):
     p: Probability
     day: Day
     source: Literal["person", "series", "file"] = "person"
-    author: str = ""
+    author: Shown = ""
 
 
 class ReviewSigned(EventBase):
@@ -50,9 +50,9 @@ class ReviewSigned(EventBase):
     """
 
     kind: Literal["review.signed"] = "review.signed"
-    author: str
+    author: Shown
     verdict: Literal["accept", "return"]
-    checklist: dict[str, bool]
+    checklist: dict[Shown, bool]
     head: JournalHead
     tree: Hash
     comments: Hash
@@ -65,8 +65,8 @@ class ReturnedComment(BaseModel):
     model_config = SHAPE
 
     node: NodeName
-    text: str
-    author: str = ""
+    text: Shown
+    author: Shown = ""
     at_utc: Instant
 
 
@@ -75,9 +75,9 @@ class ReturnedSignOff(BaseModel):
 
     model_config = SHAPE
 
-    author: str
+    author: Shown
     verdict: Literal["accept", "return"]
-    checklist: dict[str, bool]
+    checklist: dict[Shown, bool]
     head: JournalHead
     tree: Hash
     comments: Hash
@@ -106,5 +106,5 @@ class LeaksAudited(EventBase):
     """
 
     kind: Literal["leaks.audited"] = "leaks.audited"
-    model: str
+    model: Shown
     findings: Hash

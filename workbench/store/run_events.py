@@ -4,7 +4,16 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt
 
-from workbench.store.event_base import SHAPE, EventBase, Hash, Probability, PublicKey, Signature
+from workbench.store.event_base import (
+    SHAPE,
+    EventBase,
+    Hash,
+    Probability,
+    PublicKey,
+    Shown,
+    ShownData,
+    Signature,
+)
 
 
 class CutText(BaseModel):
@@ -14,7 +23,7 @@ class CutText(BaseModel):
 
     field: str
     text: str
-    reason: str
+    reason: Shown
 
 
 class RunStarted(EventBase):
@@ -25,8 +34,8 @@ class RunStarted(EventBase):
     """
 
     kind: Literal["run.started"] = "run.started"
-    statement: str
-    cutoff: str
+    statement: Shown
+    cutoff: Shown
     cutoff_instant: str
     settings: dict[str, Any]
     cut: tuple[CutText, ...] = ()
@@ -54,7 +63,7 @@ class RunSealed(EventBase):
 
     kind: Literal["run.sealed"] = "run.sealed"
     isolation: str
-    refused: tuple[str, ...] = ()
+    refused: tuple[Shown, ...] = ()
 
 
 class TreeExpanded(EventBase):
@@ -100,7 +109,7 @@ class NodeSynthesized(EventBase):
     rule: dict[str, Any]
     package: str | None = None
     p: Probability
-    key_factor: str
+    key_factor: Shown
     report: Hash
     looked_up: LookUpRecord | None = None
 
@@ -136,7 +145,7 @@ class NodeFailed(EventBase):
 
     kind: Literal["node.failed"] = "node.failed"
     node: str
-    reason: str
+    reason: Shown
 
 
 #: Why a sitting ended before the run was done.
@@ -164,22 +173,22 @@ class RunStopped(EventBase):
 
     kind: Literal["run.stopped"] = "run.stopped"
     why: StopReason
-    detail: str
+    detail: Shown
 
 
 class RunWaiting(EventBase):
     """A provider does not answer; the run asks it again and again until it does, or for as long as is allowed."""
 
     kind: Literal["run.waiting"] = "run.waiting"
-    provider: str
-    reason: str
+    provider: Shown
+    reason: Shown
 
 
 class RunContinued(EventBase):
     """The provider that the run waited for has answered."""
 
     kind: Literal["run.continued"] = "run.continued"
-    provider: str
+    provider: Shown
     seconds: float = Field(ge=0.0)
 
 
@@ -204,7 +213,7 @@ class CallAsked(EventBase):
     step: int
     retry: int
     request_hash: str
-    model: str
+    model: Shown
     worst_usd: float | None = None
     worst_tokens: int = 0
 
@@ -220,7 +229,7 @@ class CallUnbilled(EventBase):
     step: int
     retry: int
     request_hash: str
-    reason: str = ""
+    reason: Shown = ""
 
 
 class NodeWaiting(EventBase):
@@ -228,7 +237,7 @@ class NodeWaiting(EventBase):
 
     kind: Literal["node.waiting"] = "node.waiting"
     node: str
-    reason: str
+    reason: Shown
 
 
 #: What a step does that a person may be asked about first.
@@ -256,9 +265,9 @@ class ApprovalGiven(EventBase):
     what: ApprovalSubject
     subject: Hash
     verdict: Literal["yes", "no", "edit"]
-    reason: str = ""
+    reason: Shown = ""
     edited: Hash | None = None
-    author: str
+    author: Shown
 
 
 class RunFinished(EventBase):
@@ -272,7 +281,7 @@ class ScenarioRecorded(EventBase):
     """Something happened to a named what-if: ``record`` is a ``propositions.scenarios.ScenarioRecord`` as JSON."""
 
     kind: Literal["scenario.recorded"] = "scenario.recorded"
-    record: dict[str, Any]
+    record: ShownData
 
 
 class PackageSignature(BaseModel):
@@ -298,5 +307,5 @@ class RunImported(EventBase):
     kind: Literal["run.imported"] = "run.imported"
     package: Hash
     anyway: bool = False
-    differing: tuple[str, ...] = ()
+    differing: tuple[Shown, ...] = ()
     signature: PackageSignature | None = None

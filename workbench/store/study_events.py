@@ -4,14 +4,14 @@ from typing import Any, Literal
 
 from pydantic import FiniteFloat, NonNegativeInt
 
-from workbench.store.event_base import Day, EventBase, Hash, Probability
+from workbench.store.event_base import Day, EventBase, Hash, Probability, Shown
 
 
 class QuestionsImported(EventBase):
     """A file or a venue's answer was read into a set of questions; ``left_out`` are entries that became none, with the reason."""
 
     kind: Literal["questions.imported"] = "questions.imported"
-    origin: str
+    origin: Shown
     form: str
     count: NonNegativeInt
     left_out: tuple[tuple[str, str], ...] = ()
@@ -37,7 +37,7 @@ class ValueRecorded(EventBase):
     value: FiniteFloat
     day: Day
     source: Literal["person", "series", "file"] = "person"
-    author: str = ""
+    author: Shown = ""
 
 
 class ContextGathered(EventBase):
@@ -65,7 +65,7 @@ class ForecastBegun(EventBase):
     kind: Literal["forecast.begun"] = "forecast.begun"
     node: str
     trial: int
-    arm: str
+    arm: Shown
     seed: int
     run: str = ""
 
@@ -76,7 +76,7 @@ class ForecastMade(EventBase):
     kind: Literal["forecast.made"] = "forecast.made"
     node: str
     trial: int
-    arm: str
+    arm: Shown
     seed: int
     p: Probability
     run: str = ""
@@ -92,10 +92,10 @@ class ForecastMissing(EventBase):
     kind: Literal["forecast.missing"] = "forecast.missing"
     node: str
     trial: int
-    arm: str
+    arm: Shown
     seed: int
     run: str = ""
-    reason: str
+    reason: Shown
     calls: NonNegativeInt = 0
     cost_usd: float | None = 0.0
 
@@ -106,7 +106,7 @@ class ForecastPromoted(EventBase):
     kind: Literal["forecast.promoted"] = "forecast.promoted"
     node: str
     by: Literal["rule", "person"]
-    reason: str = ""
+    reason: Shown = ""
 
 
 class ReasoningJudged(EventBase):
@@ -115,8 +115,8 @@ class ReasoningJudged(EventBase):
     kind: Literal["reasoning.judged"] = "reasoning.judged"
     node: str
     run: str
-    arm: str
-    model: str
+    arm: Shown
+    model: Shown
     scores: dict[str, int]
 
 
@@ -125,4 +125,4 @@ class StudyAudited(EventBase):
 
     kind: Literal["study.audited"] = "study.audited"
     checked: NonNegativeInt
-    findings: tuple[str, ...] = ()
+    findings: tuple[Shown, ...] = ()

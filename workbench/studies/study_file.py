@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from proxies.hashing import canonical_json, sha256_of
+from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
+from proxies.yaml_text import parse_yaml
 from workbench.errors import UsageError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
@@ -130,11 +130,9 @@ def read_study(path: Path) -> StudySpec:
         It cannot be read, or its form is wrong: every mistake of form at once.
     """
     try:
-        document = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise StudyError([f"{path} cannot be read: {getattr(error, 'strerror', None) or error}"]) from None
-    except yaml.YAMLError as error:
-        raise StudyError([f"{path} is no YAML: {' '.join(str(error).split())}"]) from None
+        document = parse_yaml(read_text(path, most=MOST_YAML_BYTES), str(path))
+    except InputRefused as error:
+        raise StudyError([str(error)]) from None
     if not isinstance(document, dict):
         raise StudyError([f"{path}: a study is a mapping with name, exam and arms"])
     return study_of(document, path.resolve().parent)

@@ -113,7 +113,19 @@ def _row_here(store: Store, state: RunState) -> dict[str, Any]:
 
 
 def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
-    names = ("statement", "cutoff", "p", "status", "state", "model", "started_utc", "imported", "outcome")
+    names = (
+        "statement",
+        "cutoff",
+        "p",
+        "status",
+        "state",
+        "model",
+        "started_utc",
+        "imported",
+        "outcome",
+        "base_rate",
+        "reason",
+    )
     facts: dict[str, Any] = {**dict.fromkeys(names), "tags": []}
     reason = " ".join(str(error).split())
     return {"run_id": run_id, **facts, "status": "unreadable", "unreadable": reason}

@@ -244,6 +244,9 @@ def sign_off_line(row: Mapping[str, Any]) -> str:
     parts = [f"{verb} by {row['author']} on {row['at_utc'][:10]} (a typed name), {row['attested'][:19]}"]
     parts += [f"came back in package {row['package'][:19]}"] if row["package"] else []
     parts += [f"open: {', '.join(left)}"] if left else []
+    if row["mended"]:
+        what = "a record" if row["mended"] == 1 else f"{row['mended']} records"
+        parts.append(f"covers {what} as written, which screens show without control characters")
     parts += [f"DOES NOT HOLD: {row['fault']}"] if row["fault"] else []
     # "scenario.recorded": people know the thing, not the event
     later = dict.fromkeys(kind.partition(".")[0] for kind in row["later"])

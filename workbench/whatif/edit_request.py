@@ -10,7 +10,6 @@ from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Self
 
-import orjson
 from pydantic import (
     BaseModel,
     BeforeValidator,
@@ -23,6 +22,7 @@ from pydantic import (
 )
 
 from proxies.asof.clock import Cutoff
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_json, read_text
 from workbench.errors import Option, UsageError
 from workbench.propositions import NodeId, Polarity, RuleLimits, Tree
 from workbench.propositions.edits import (
@@ -86,9 +86,9 @@ def _read_rule(value: object) -> object:
             raise ValueError(f"neither JSON nor a formula ({error})") from None
         return {"name": "logic", "formula": text, "assumption": None}
     try:
-        return orjson.loads(text)
-    except orjson.JSONDecodeError as error:
-        raise ValueError(f"no JSON ({error})") from None
+        return parse_json(text, "the rule")
+    except InputRefused as error:
+        raise ValueError(str(error)) from None
 
 
 Node = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
@@ -340,7 +340,7 @@ class WhatIfRequest(EditRequest):
     ] = None
     base_seq: Annotated[
         int | None,
-        Says(text="The scenario's record this was made on (seq of `scenarios --json`).", form="N", more=True),
+        Says(text="The scenario's record this was made on (its seq).", form="N", more=True),
     ] = None
 
     def override(self, now: str) -> Override | None:
@@ -369,11 +369,9 @@ def _split(each: RequestField, pair: str) -> tuple[str, str]:
 
 def _file_text(each: RequestField, name: str) -> str:
     try:
-        return Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{each.option} {name!r:.200}: the file cannot be read as text ({type(error).__name__})"
-        ) from None
+        return read_text(Path(name), most=MOST_TEXT_BYTES)
+    except InputRefused as error:
+        raise UsageError(f"{each.option}: {error}") from None
 
 
 # A person may set what a model may not: a sign against the stated polarity, and any intercept.

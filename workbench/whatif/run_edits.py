@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import orjson
-
+from proxies.input_files import InputRefused, parse_json, read_bytes
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.run_files import put_tree, write_atomically
 from workbench.engine.record.state import RunState
@@ -37,8 +36,8 @@ def adopt_tree_file(store: Store, run_id: str) -> bool:
     if not state.planned or state.stopped is None or state.stopped.why != "plan-only" or not path.is_file():
         return False
     try:
-        tree = tree_as_asked(tree_from_json(orjson.loads(path.read_bytes())), state.parsed_cutoff())
-    except (orjson.JSONDecodeError, TreeError, RuleError) as error:
+        tree = tree_as_asked(tree_from_json(parse_json(read_bytes(path), str(path))), state.parsed_cutoff())
+    except (InputRefused, TreeError, RuleError) as error:
         raise UsageError(
             f"{path} is not a tree ({error}): mend it, or restore the plan with ", command("show", run_id)
         ) from None

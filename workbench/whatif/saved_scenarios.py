@@ -19,6 +19,7 @@ from workbench.store import Store, utc_now
 from workbench.store import events as ev
 from workbench.synthesis.whatif.apply_edits import play
 from workbench.synthesis.whatif.compare_scenarios import TOLERANCE
+from workbench.terminal import shown_text
 from workbench.whatif.tree_documents import scenario_table
 
 #: The tree without edits, in every comparison; no scenario may be called so.
@@ -50,7 +51,7 @@ def save_scenario(
     UsageError
         The name is empty or ``base``, or an edit does not fit the tree.
     """
-    check_name(name)
+    name = check_name(name)
     with store.transaction():
         if seen is None:
             state = load_state(store, run_id)
@@ -195,7 +196,7 @@ def check_name(name: str) -> str:
         raise UsageError("a scenario needs a name")
     if name.strip() == BASE:
         raise UsageError(f"no scenario may be called {BASE}: that is the tree without edits")
-    return name
+    return shown_text(name)
 
 
 def scenario_set(store: Store, run_id: str) -> ScenarioSet:

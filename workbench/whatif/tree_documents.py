@@ -68,7 +68,21 @@ def sensitivity_report(
         "tornado": sensitivity_rows(tree),
         "uncertainty": root_spread(tree, trials or {}, sources, seed=seed),
         "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
+        "ground_next_note": spread_note(trials or {}),
     }
+
+
+def spread_note(trials: Mapping[NodeId, Sequence[float]]) -> str:
+    """What the record says of asking again: nothing where no driver was asked twice, that it buys nothing where answers never differ.
+
+    >>> spread_note({"P1": [0.4, 0.5]}), spread_note({"P1": [0.4, 0.4]})
+    ('', 'drivers that were asked again gave the same answer: asking again buys nothing, and the order is by weight alone')
+    """
+    if any(len(set(values)) > 1 for values in trials.values()):
+        return ""
+    if any(len(values) > 1 for values in trials.values()):
+        return "drivers that were asked again gave the same answer: asking again buys nothing, and the order is by weight alone"
+    return "no driver was asked twice, so nothing says that asking again would change it: the order is by weight alone"
 
 
 def root_spread(

@@ -48,6 +48,7 @@ from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
 from workbench.widgets.page_terms import on_page, page_terms
 from workbench.widgets.panels import rendered
+from workbench.widgets.quantity_pane import QuantityPane
 from workbench.widgets.run_page import Dashboard, dashboard
 from workbench.widgets.source_form import SourceForm
 
@@ -175,6 +176,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
+        environ_here = {**self._environ, "WORKBENCH_HOME": str(home)}
+        self.quantity = QuantityPane(environ_here, cutoff=self.cutoff.value)
         self.note = html(panels.refusal(note) if note else "")
         self.line, self.reach = (
             html(),
@@ -218,6 +221,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 self.compared,
                 pane("Track record", [self.record], "wb-track-record"),
                 Fold("All runs", self._all_runs),
+                Fold("Forecast a series", lambda: self.quantity),
                 pane(
                     "Own series and sources",
                     [self.sources, Fold("Add a source", lambda: self.new_source)],

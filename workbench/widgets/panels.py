@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
-from workbench.formatting import meaning, outcome_words, percent, point_change, sent_tokens
+from workbench.formatting import figure, meaning, outcome_words, percent, point_change, sent_tokens
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
 from workbench.signing_keys import signed_line
@@ -115,6 +115,7 @@ def _panel_environment() -> "Environment":
         digits=_digits,
         outcome=_outcome,
         duration=duration,
+        figure=figure,
         meaning=meaning,
         percent=percent,
         point_change=point_change,

@@ -40,7 +40,7 @@ def own_catalogue(folder: Path | None, reader: Reader, instant: datetime | None 
     reasons = tuple(
         (
             item.path,
-            f"{item.path} is withheld: {name} was added with --share none, so no language model may see it",
+            f"{item.path} is withheld: {name} was added as shared with none, so no language model may see it",
         )
         for name, item in hidden.items()
     )

@@ -8,6 +8,8 @@ from typing import Any, Generic, TypeVar
 
 T = TypeVar("T")
 
+LONGEST_WORDS = 400  # characters of a finding on record: a quoted number may have thousands of digits
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunKind:
@@ -54,7 +56,7 @@ class ReplyFinding:
 
     def to_json(self) -> dict[str, str]:
         """Return what the log and the documents hold of it."""
-        return {"check": self.check, "words": self.words}
+        return {"check": self.check, "words": self.words[:LONGEST_WORDS]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> ReplyFinding:

@@ -20,7 +20,12 @@ from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, RetryWorthwhile
 from workbench.agents.evidence.notebook_evidence import NotebookEvidence
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
-from workbench.agents.findings.conclusion_checks import NotebookRecord, conclusion_findings, from_no_cell
+from workbench.agents.findings.conclusion_checks import (
+    ASKED_NO_DATA,
+    NotebookRecord,
+    conclusion_findings,
+    from_no_cell,
+)
 from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
 from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
@@ -402,7 +407,8 @@ class _Proof:
         conclusion = parse_conclusion(text)
         if not self.settings.critic or self.recounted:
             return conclusion
-        findings = self.findings(conclusion)
+        # That no cell asked for data can be mended by a cell alone, and none can be added now: it is marked, and costs no call.
+        findings = [item for item in self.findings(conclusion) if item.check != ASKED_NO_DATA]
         if not findings:
             return conclusion
         self.recounted = True

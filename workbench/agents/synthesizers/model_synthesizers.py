@@ -170,7 +170,7 @@ class RuleSynthesizer(ABC):
             return await dialogue.exchange(
                 self.name,
                 prompt,
-                lambda text: _beside(prior, node, self.weigh(text, node, children, stand_by=stand_by)),
+                lambda text: _beside_prior(prior, node, self.weigh(text, node, children, stand_by=stand_by)),
                 propositions=in_brief(node, children),
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
@@ -459,7 +459,7 @@ class NoisyOrSynthesizer(RuleSynthesizer):
         return _stated(NoisyOrRule(reply.leak, reply.weights, reply.inhibitors), reply.conclusion)
 
 
-def _beside(prior: Prior | None, node: Proposition, weighed: Weighed) -> Weighed:
+def _beside_prior(prior: Prior | None, node: Proposition, weighed: Weighed) -> Weighed:
     """A reply with one doubt more where its value lies far from the prior; a rule without numbers has none to mend."""
     if prior is None or not weighed.stated.rule.numeric or not prior.far_from(weighed.p):
         return weighed

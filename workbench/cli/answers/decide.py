@@ -1,4 +1,4 @@
-"""``decide`` and ``coherence``: several runs together, as options of one decision (paper A, C.1 and 5.1) or as claims that must agree."""
+"""``decide``, ``coherence`` and ``diff``: several runs together, as options of one decision (paper A, C.1 and 5.1), as claims that must agree, as answers before and after."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
+from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, run_names, say
 from workbench.cli.questions.bet import pooled_events
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
@@ -17,6 +17,8 @@ from workbench.questions.sets.choices import ChoiceRules, choice_document, linke
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.studies.rounds.round_coherence import set_findings
 from workbench.views import tree_questions
+from workbench.views.run_changes import change_lines, run_changes
+from workbench.views.run_view import view
 from workbench.whatif.run_edits import require_grounded
 
 
@@ -58,6 +60,24 @@ def coherence(
 
 
 @command
+def diff(
+    before: Annotated[str, typer.Argument(help="The earlier run.", autocompletion=run_names)],
+    after: Annotated[str, typer.Argument(help="The later run of the same claim.", autocompletion=run_names)],
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Say what changed between two runs of a claim, and how much of it each driver and the rules brought.
+
+    The parts sum to the change: each is the average of what it adds over the orders in which the parts change.
+    """
+    store = open_store()
+    document = run_changes(*(view(store, store.resolve_run(run)) for run in (before, after)))
+    if as_json:
+        emit_json(document)
+    else:
+        echo("\n".join(change_lines(document)))
+
+
+@command
 def decide(
     runs: Annotated[
         list[str] | None,
@@ -77,7 +97,9 @@ def decide(
     ] = None,
     forecasts: Annotated[
         Path | None,
-        typer.Option("--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet."),
+        typer.Option(
+            "--forecasts", help="Forecasts of its events, instead of runs: CSV or parquet.", hidden=True
+        ),
     ] = None,
     method: Annotated[str, typer.Option("--method", help="Whose forecasts.", hidden=True)] = "",
     pool: Annotated[str, typer.Option("--pool", help="How trials are pooled.", hidden=True)] = "logit-mean",

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from proxies.input_files import read_text
 from workbench.cli.common import (
     JSON_OPTION,
     RUN,
@@ -76,7 +77,7 @@ def trust(
 ) -> None:
     """Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."""
     # A key in quotes is not looked up as a file; errors="replace" leaves it to the check to say that a file holds no key.
-    text = key if key.startswith("ssh-") or not Path(key).is_file() else Path(key).read_text(errors="replace")
+    text = key if key.startswith("ssh-") or not Path(key).is_file() else read_text(Path(key), most=4096)
     public = check_public_key(text)
     remember(name, public)
     echo(f"{name}: {fingerprint(public)}")
@@ -139,7 +140,9 @@ def export(
     ] = None,
     with_transcript: Annotated[
         bool,
-        typer.Option("--transcript", help="For a note: every model call in an appendix (`transcript`)."),
+        typer.Option(
+            "--transcript", help="For a note: every model call in an appendix (`transcript`).", hidden=True
+        ),
     ] = False,
 ) -> None:
     """Write the note of a run (html, pdf, docx, md), the whole package a reviewer needs (zip), or another program's format."""

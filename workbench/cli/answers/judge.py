@@ -1,12 +1,12 @@
 """``judge``, ``leaks``, ``grounders`` and ``redteam``: what other models and the records say of a finished run."""
 
 import asyncio
-import csv
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, parse_csv_rows, read_text
 from workbench.agents.judges import DIMENSIONS
 from workbench.annotations.case_against import price_of_case, red_team, with_model
 from workbench.annotations.entries import keep_case
@@ -273,10 +273,9 @@ def grounders(
 def read_scores(path: Path) -> dict[str, dict[str, float]]:
     """Return a person's scores by leaf from a CSV file; raises ``UsageError`` that names the line."""
     try:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UsageError(f"--against {path}: the file cannot be read ({type(error).__name__})") from None
+        rows = parse_csv_rows(read_text(path, most=MOST_TEXT_BYTES), str(path))
+    except InputRefused as error:
+        raise UsageError(f"--against: {error}") from None
     scores: dict[str, dict[str, float]] = {}
     for number, row in enumerate(rows, 2):
         try:

@@ -66,5 +66,4 @@ def _show_on_terminal(call: dict[str, Any], search: str) -> None:
         shown = Text(printable(SECRETS.clean(text)), style="dim" if name in ("folded", "thoughts") else "")
         if words:
             shown.highlight_regex(f"(?i){'|'.join(words)}", style="reverse")
-        console.print(Text(name, style="bold cyan"))
-        console.print(shown, soft_wrap=True)
+        console.print(Text(f"{name}\n", style="bold cyan") + shown, soft_wrap=True)

@@ -187,7 +187,8 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     lines = [
         (
             row["id"],
-            None if row["reground"] is None else f"{row['reground']:.6f}",
+            # Without answers that differ the cut would be of an assumed spread.
+            None if row["reground"] is None or document["ground_next_note"] else f"{row['reground']:.6f}",
             row["trials"],
             "unknown" if row["cost"] is None else row["cost"],
             statements[row["id"]],
@@ -196,3 +197,5 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     ]
     header = ("look at next", "variance cut", "trials", "$ a trial", "statement")
     show_table(header, lines)
+    if note := document["ground_next_note"]:
+        say(note)

@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from proxies import input_files
+from proxies.input_files import InputRefused
 from workbench.cli.common import JSON_OPTION, WANTING, command, echo, emit_json, open_store, say
 from workbench.cli.science.science_options import ForecastsFile, write_csv
 from workbench.cli.table import show_table
@@ -97,9 +99,9 @@ def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) 
 
 def _text_of(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"cannot read {path}: {error}") from error
+        return input_files.read_text(path)
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
 
 
 @command

@@ -9,6 +9,7 @@ import typer
 from typer.core import TyperCommand, TyperOption
 
 from proxies.catalogue.schema import RESIDUALS
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.cli.common import ISOLATION_OPTION, JSON_OPTION, command, command_name, echo, open_store, say
 from workbench.cli.run.drive import analyze_claim
 from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, more_options, takes_settings
@@ -174,11 +175,9 @@ def _text_or_file(option: str, value: str | None) -> str | None:
     if value is None or not value.startswith("@"):
         return value
     try:
-        return Path(value[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"--{option} {value!r:.200}: the file cannot be read as text ({type(error).__name__})"
-        ) from None
+        return read_text(Path(value[1:]), most=MOST_TEXT_BYTES)
+    except InputRefused as error:
+        raise UsageError(f"--{option}: {error}") from None
 
 
 class AnalyzeCommand(TyperCommand):

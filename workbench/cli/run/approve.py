@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from proxies.input_files import MOST_TEXT_BYTES, InputRefused, read_text
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.engine.approvals import Undecided, decide, undecided_steps
 from workbench.engine.detached import ANSWERED_ELSEWHERE
@@ -103,9 +104,9 @@ def at_terminal() -> bool:
 
 def _text_of(name: str) -> str:
     try:
-        return sys.stdin.read() if name == "-" else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{name!r:.200} cannot be read as text ({type(error).__name__})") from None
+        return sys.stdin.read() if name == "-" else read_text(Path(name), most=MOST_TEXT_BYTES)
+    except (UnicodeDecodeError, InputRefused) as error:
+        raise UsageError(f"{error!s:.200}") from None
 
 
 def _set(ready: asyncio.Future[None]) -> None:

@@ -55,9 +55,11 @@ def backtest(
             hidden=True,
         ),
     ] = "tree",
-    csv: Annotated[Path | None, typer.Option("--csv", help="Write every forecast to this CSV.")] = None,
+    csv: Annotated[
+        Path | None, typer.Option("--csv", help="Write every forecast to this CSV.", hidden=True)
+    ] = None,
     plot: Annotated[
-        Path | None, typer.Option("--plot", help="Write the reliability plot (.png or .svg).")
+        Path | None, typer.Option("--plot", help="Write the reliability plot (.png or .svg).", hidden=True)
     ] = None,
     processes: Annotated[
         int | None,

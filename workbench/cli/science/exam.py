@@ -28,8 +28,10 @@ def build(
     resolved_to: Annotated[
         str | None, typer.Option("--resolved-to", help="Last resolution day.", hidden=True)
     ] = None,
-    source: Annotated[str, typer.Option("--source", help="Only these sources, by comma.")] = "",
-    question_type: Annotated[str, typer.Option("--type", help="Only these question types, by comma.")] = "",
+    source: Annotated[str, typer.Option("--source", help="Only these sources, by comma.", hidden=True)] = "",
+    question_type: Annotated[
+        str, typer.Option("--type", help="Only these question types, by comma.", hidden=True)
+    ] = "",
     seed: Annotated[int, typer.Option("--seed", help="Seed of the choice.", hidden=True)] = 0,
     size: Annotated[int | None, typer.Option("--size", help="Questions in all.")] = None,
     per_stratum: Annotated[

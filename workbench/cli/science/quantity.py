@@ -32,9 +32,11 @@ def quantity(
     ] = "",
     cutoff: Annotated[str, typer.Option("--cutoff", help="Cutoff; now for none.")] = "now",
     past: Annotated[
-        int, typer.Option("--past", min=0, help="Past cutoffs of its record; 0 for none.")
+        int, typer.Option("--past", min=0, help="Past cutoffs of its record; 0 for none.", hidden=True)
     ] = MOST,
-    plot: Annotated[Path | None, typer.Option("--plot", help="Write the fan chart (.png or .svg).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option("--plot", help="Write the fan chart (.png or .svg).", hidden=True)
+    ] = None,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Forecast a series: quantiles of its value on a day, or of its highs and lows until then.

@@ -46,9 +46,14 @@ def returns(
     risk_aversion: Annotated[
         str, typer.Option("--risk-aversion", help="Levels by comma; 0 goes all in, 1 bets the forecast.")
     ] = "0,0.25,0.5,0.75,1",
-    price: Annotated[str, typer.Option("--price", help="Column with the price of a Yes share.")] = "crowd",
+    price: Annotated[
+        str, typer.Option("--price", help="Column with the price of a Yes share.", hidden=True)
+    ] = "crowd",
     tie: Annotated[
-        str, typer.Option("--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain.")
+        str,
+        typer.Option(
+            "--tie", help="Bet at level 0 where forecast equals price: no, yes, half, abstain.", hidden=True
+        ),
     ] = "no",
     no_price: Annotated[
         str,

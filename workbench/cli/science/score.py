@@ -69,6 +69,7 @@ def score(
             "--pool",
             help="mean, median, logit-mean, first; mean:3 and so on for the mean over all subsets of 3 trials; "
             "shrink-std, shrink-prior, shrink-alpha, shrink-bayes (by the variance of the prior).",
+            hidden=True,
         ),
     ] = "logit-mean",
     prior: Annotated[
@@ -77,7 +78,9 @@ def score(
     tune: Annotated[
         str,
         typer.Option(
-            "--tune", help="loo-question, loo-event, in-sample, as-published (in-sample and ddof 0)."
+            "--tune",
+            help="loo-question, loo-event, in-sample, as-published (in-sample and ddof 0).",
+            hidden=True,
         ),
     ] = "loo-question",
     ddof: Annotated[

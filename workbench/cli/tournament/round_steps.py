@@ -60,7 +60,9 @@ def run(
     promote: Promote = 5,
     tree_grounder: Annotated[
         str | None,
-        typer.Option("--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ..."),
+        typer.Option(
+            "--tree-grounder", help="Of the trees' drivers: notebook, search, belief, ...", hidden=True
+        ),
     ] = None,
     depth: Annotated[int | None, typer.Option(help="n of Analytica^n for the trees.", hidden=True)] = None,
     contexts: Annotated[

@@ -7,13 +7,11 @@ import orjson
 
 from proxies.atomic import replace_file
 from proxies.hashing import sha256_of_file
+from workbench.engine.run_settings import MAX_NUMBER
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.ids import require_id
 from workbench.store import Store
-
-#: Largest number of a trial or attempt; both stand in file names.
-MAX_NUMBER = 9999
 
 
 def notebook_name(node: NodeId, trial: int) -> str:

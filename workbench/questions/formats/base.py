@@ -1,11 +1,12 @@
 """What every reader of a question file gives: questions, and what it left out with its reason."""
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from proxies import input_files
+from proxies.input_files import InputRefused
 from workbench.questions.question import Question, QuestionError
 
 
@@ -39,11 +40,9 @@ class Resolution(NamedTuple):
 def parse_json(text: str, *, what: str) -> Any:
     """Return the value of a JSON text; raises `QuestionError` with the place of the mistake."""
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise QuestionError(f"{what} is no JSON: {error}") from None
-    except RecursionError:
-        raise QuestionError(f"{what} is nested too deep to be a file of questions") from None
+        return input_files.parse_json(text, what)
+    except InputRefused as error:
+        raise QuestionError(str(error)) from None
 
 
 def collect(entries: Iterable[tuple[str, Any]], read: Any) -> QuestionFile:

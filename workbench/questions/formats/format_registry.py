@@ -1,12 +1,13 @@
 """Which format a file of questions is in, and reading and writing it: the one door for `questions import` and `export`."""
 
-import gzip
 import json
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from proxies import input_files
+from proxies.input_files import InputRefused
 from workbench.questions.formats import (
     forecastbench,
     metaculus,
@@ -26,24 +27,14 @@ from workbench.questions.formats.base import QuestionFile, Resolution, collect, 
 from workbench.questions.question import Question, QuestionError, check_links
 
 OWN = "analyst-workbench/questions/1"
-_LARGEST = 200_000_000  # bytes of a file, unpacked
 
 
 def read_text(path: Path) -> str:
     """Text of a file, gzip or not by its content; raises `QuestionError` for one that cannot be read or is too large."""
     try:
-        data = path.read_bytes()
-        if data[:2] == b"\x1f\x8b":
-            with gzip.open(path) as stream:
-                data = stream.read(_LARGEST + 1)
-    except (OSError, EOFError) as error:
-        raise QuestionError(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    if len(data) > _LARGEST:
-        raise QuestionError(f"{path} is larger than {_LARGEST // 1_000_000} MB: split it")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise QuestionError(f"{path} is no UTF-8 text: {error.reason} at byte {error.start}") from None
+        return input_files.read_text(path)
+    except InputRefused as error:
+        raise QuestionError(str(error)) from None
 
 
 def read_file(path: Path, form: str | None = None) -> tuple[QuestionFile, str]:

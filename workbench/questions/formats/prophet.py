@@ -15,8 +15,8 @@ def is_task_file(text: str) -> bool:
     if not first.startswith("{"):
         return False
     try:
-        entry = json.loads(first)
-    except ValueError:
+        entry = parse_json(first, what="the first line")
+    except QuestionError:
         return False
     return isinstance(entry, dict) and {"task_id", "outcomes"} <= set(entry)
 

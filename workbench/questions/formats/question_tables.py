@@ -8,7 +8,16 @@ from dataclasses import fields
 from datetime import date
 from typing import Any
 
-from workbench.questions.formats.base import QuestionFile, Resolution, collect, day_of, number_of, text_of
+from proxies.input_files import InputRefused, parse_csv_rows
+from workbench.questions.formats.base import (
+    QuestionFile,
+    Resolution,
+    collect,
+    day_of,
+    number_of,
+    parse_json,
+    text_of,
+)
 from workbench.questions.question import Question, QuestionError, event_id, events_of, targets_of
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.worded_answers import outcomes_of, values_of
@@ -57,16 +66,10 @@ VALUE_COLUMNS = (
 
 def read_rows(text: str) -> list[dict[str, str]]:
     """Rows of a CSV text by column name; raises `QuestionError` where it has no header or a row of another length."""
-    reader = csv.DictReader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=True)
     try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise QuestionError(f"row {reader.line_num}: no CSV that can be read ({error})") from None
-    for number, row in enumerate(rows, 1):
-        if None in row or None in row.values():
-            raise QuestionError(
-                f"row {number} has not the {len(reader.fieldnames or ())} cells of the header"
-            )
+        rows = parse_csv_rows(text, "the file")
+    except InputRefused as error:
+        raise QuestionError(str(error)) from None
     if not rows:
         raise QuestionError("the file has no row")
     return [{name: unguard_formula(value) for name, value in row.items()} for row in rows]
@@ -102,10 +105,16 @@ def _question(row: dict[str, str], unknown: set[str]) -> Question:
         if not text or name in unknown or name == "answer":
             continue
         if name in _LISTS or name == "links":
-            values = json.loads(text) if text.startswith("[") else [part.strip() for part in text.split("|")]
+            values = (
+                parse_json(text, what=name)
+                if text.startswith("[")
+                else [part.strip() for part in text.split("|")]
+            )
             data[name] = [float(value) for value in values] if name == "levels" else values
         elif name in _MAPPINGS:
-            data[name] = json.loads(text) if text.startswith("{") else {row["id"].strip(): float(text)}
+            data[name] = (
+                parse_json(text, what=name) if text.startswith("{") else {row["id"].strip(): float(text)}
+            )
         elif name in _NUMBERS:
             data[name] = float(text)
         elif name in _FLAGS:

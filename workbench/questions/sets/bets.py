@@ -1,7 +1,5 @@
 """Bets on the open questions of a set: forecasts against quoted asks, sized and capped; and the log of paper trades."""
 
-import csv
-import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
@@ -9,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from proxies.input_files import InputRefused, parse_csv
 from workbench.errors import Option, UsageError, command
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
@@ -16,7 +15,7 @@ from workbench.questions.sets.linked import group_of, linked_questions
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.arrays import FloatArray
 from workbench.science.scoring.betting import size_bet
-from workbench.science.scoring.market import edge_and_luck
+from workbench.science.scoring.market import edge_and_luck, sum_deviation
 from workbench.science.scoring.portfolio import size_portfolio
 
 LOG_COLUMNS = ("day", "set", "event", "side", "p", "price", "stake", "dollars", "shares", "expected")
@@ -34,7 +33,10 @@ def read_log(text: str, *, name: str) -> list[Trade]:
     >>> [trade["dollars"] for trade in read_log(",".join(LOG_COLUMNS) + chr(10) + row, name="log.csv")]
     [100.0]
     """
-    rows = list(csv.reader(io.StringIO(text)))
+    try:
+        rows = parse_csv(text, name)
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
     if not rows or tuple(rows[0]) != LOG_COLUMNS:
         raise UsageError(
             f"{name} is no paper-trade log of ",
@@ -124,7 +126,12 @@ def settled_document(
                 "luck_sd": dollars * float(split.deviation[0]),
             }
         )
-    spread = float(np.sqrt(sum(row["luck_sd"] ** 2 for row in settled)))
+    # Bets on one question, its options and its days among them, share their luck; those on No win where the others lose.
+    question_of = {event.id: event.question for event in questions.events()}
+    spread = sum_deviation(
+        [row["luck_sd"] if row["side"] == "yes" else -row["luck_sd"] for row in settled],
+        [question_of[row["event"]] for row in settled],
+    )
     totals = {name: float(sum(row[name] for row in settled)) for name in ("dollars", "gain", "edge", "luck")}
     return {
         "set": questions.name,

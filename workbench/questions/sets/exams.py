@@ -5,7 +5,6 @@ seed and question: the same on every machine, and adding questions to the file n
 """
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from proxies.hashing import sha256_of
+from proxies.input_files import InputRefused, parse_json, read_text
 from workbench.errors import UsageError
 from workbench.models.training_ends import date_or_month, training_cutoff
 from workbench.science.arrays import IntArray
@@ -298,9 +298,9 @@ def load_exam(text: str) -> Exam:
         No JSON, or no exam.
     """
     try:
-        return Exam.from_json(json.loads(text))
-    except json.JSONDecodeError as error:
-        raise ExamError(f"not JSON: {error}") from error
+        return Exam.from_json(parse_json(text, "it"))
+    except InputRefused as error:
+        raise ExamError(str(error)) from None
 
 
 def saved_exams(folder: Path) -> tuple[list[Exam], dict[str, str]]:
@@ -308,8 +308,8 @@ def saved_exams(folder: Path) -> tuple[list[Exam], dict[str, str]]:
     saved, broken = [], {}
     for path in sorted(folder.glob("*.json")):
         try:
-            saved.append(load_exam(path.read_text(encoding="utf-8")))
-        except (ExamError, OSError, UnicodeDecodeError) as error:
+            saved.append(load_exam(read_text(path)))
+        except (ExamError, InputRefused) as error:
             broken[str(path)] = " ".join(str(error).split())
     return saved, broken
 
@@ -339,9 +339,9 @@ def find_exam(folder: Path, name: str) -> Exam:
         raise ExamError(f"there is no exam {name!r} in {folder}; there is: {listing}")
     path = folder / f"{name}.json"
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ExamError(f"{path} cannot be read: {' '.join(str(error).split())}") from error
+        text = read_text(path)
+    except InputRefused as error:
+        raise ExamError(str(error)) from None
     try:
         return load_exam(text)
     except ExamError as error:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from proxies.atomic import replace_file
+from proxies.input_files import InputRefused, parse_json, read_text
 from workbench.errors import Option
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
 from workbench.science.calibrating.logistic import fit_logistic
@@ -319,9 +320,7 @@ def load_calibration(path: Path) -> Calibration:
     True
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise CalibrationError(f"cannot read {path}: {error.strerror}") from error
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise CalibrationError(f"{path} is not JSON: {error}") from error
+        document = parse_json(read_text(path), str(path))
+    except InputRefused as error:
+        raise CalibrationError(str(error)) from None
     return Calibration.from_json(document)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.documents.score_documents import raw_forecasts
@@ -14,6 +13,7 @@ from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
+from workbench.science.table_cells import read_cells
 from workbench.science.tables import read_forecasts
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice, take
 from workbench.studies.study_exam import StudyExam
@@ -117,7 +117,7 @@ class PublishedArm(Free):
 
 def _known(path: Path, exam: StudyExam) -> Any:
     """The exam's events, and those that only the file of forecasts names, so that reading it does not refuse them."""
-    column = pd.read_csv(path, dtype=str, usecols=["event_id"])["event_id"]
+    column = read_cells(path)["event_id"]
     extra = np.array(sorted(set(column.tolist()) - set(exam.events.event_id.tolist())), dtype=str)
     if not len(extra):
         return exam.events

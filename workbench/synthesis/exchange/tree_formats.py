@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from proxies.input_files import InputRefused, parse_csv_rows, parse_json
 from workbench.propositions import NodeId, Proposition, Tree, TreeFormatError, parent_of
 from workbench.propositions.proposition_json import proposition_to_json
 from workbench.propositions.rule import Normaliser
@@ -122,11 +123,9 @@ def import_tree(text: str, form: str | None = None) -> Tree:
     if kind != "json":
         raise TreeFormatError(f"a tree can be imported from json or csv, not {kind!r}")
     try:
-        data = json.loads(text)
-    except ValueError as error:
-        raise TreeFormatError(f"this is not JSON: {error}") from None
-    except RecursionError:
-        raise TreeFormatError("this JSON is nested deeper than any tree is") from None
+        data = parse_json(text, "this tree")
+    except InputRefused as error:
+        raise TreeFormatError(str(error)) from None
     if isinstance(data, Mapping) and "run_id" in data and isinstance(data.get("nodes"), list):
         data = {"nodes": [_from_document(row) for row in data["nodes"]]}
     if isinstance(data, dict):
@@ -196,16 +195,11 @@ def _packed(value: Any) -> str:
 
 
 def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
-    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
-    limit = csv.field_size_limit(
-        2**31 - 1
-    )  # reports are long; the module's own limit is for the whole process
     try:
-        header, lines = set(reader.fieldnames or ()), list(reader)
-    except csv.Error as error:
-        raise TreeFormatError(f"this CSV cannot be read: {error}") from None
-    finally:
-        csv.field_size_limit(limit)
+        lines = parse_csv_rows(text, "this CSV")
+        header = set(lines[0] if lines else ())
+    except InputRefused as error:
+        raise TreeFormatError(str(error)) from None
     if not {"id", "statement"} <= header:
         raise TreeFormatError("a tree's CSV needs a header with at least id and statement")
     unknown = header - {*_COLUMNS, _MANIFEST}
@@ -215,9 +209,6 @@ def _csv_rows(text: str) -> Iterable[dict[str, Any]]:
     polarities: dict[str, dict[str, str]] = {}
     rows: list[dict[str, Any]] = []
     for line, raw in enumerate(lines, start=2):
-        # DictReader keeps surplus cells under the key None and gives None for absent ones.
-        if None in raw or None in raw.values():
-            raise TreeFormatError(f"row {line} of the CSV has another number of cells than the header")
         cell = {key: value for key, value in raw.items() if value != ""}
         for key in _TEXTS:
             if key in cell:
@@ -259,9 +250,9 @@ def _csv_number(text: str, line: int) -> float:
 
 def _unpacked(text: str, key: str, line: int) -> Any:
     try:
-        return json.loads(text)
-    except ValueError as error:
-        raise TreeFormatError(f"row {line} of the CSV: {key} is not JSON: {error}") from None
+        return parse_json(text, key)
+    except InputRefused as error:
+        raise TreeFormatError(f"row {line} of the CSV: {error}") from None
 
 
 # -- BIF

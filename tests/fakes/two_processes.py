@@ -1,0 +1,282 @@
+"""Two commands on one home, as two processes: the second begins, or the first is killed, between any two steps of the first.
+
+``python -m tests.fakes.two_processes FOLDER FIRST,COUNT [KILLS]`` prints a line of JSON for each schedule that went wrong, and the number
+of schedules. A process of its own, because it forks: no thread may be alive.
+"""
+
+import asyncio
+import contextlib
+import itertools
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from tests.command_line import run_cli
+from tests.fakes.asking_run import Provider, open_run, work
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.annotations.entries import add_comment, sign_off
+from workbench.audit.home_check import check_home
+from workbench.engine.leaves.single_node import reopen_leaf
+from workbench.engine.record.fold import load_state
+from workbench.errors import WorkbenchError
+from workbench.packages.package import export_run, import_package
+from workbench.propositions.edits import SetValue
+from workbench.store import Store
+from workbench.whatif.saved_scenarios import SavedScenarios
+
+STUDY = """
+name: sim
+exam: {simulator: {kind: logic, questions: 4, seed: 3}}
+resamples: 100
+arms: [market, random]
+"""
+QUESTIONS = "id,title,asked_on\na,VIX closes above 20 on 2018-12-31,2018-11-01\n"
+LEAVES = 2
+#: Exit codes of a command that did its work, or said in one line why not.
+CLEAR = {0, 2, 3, 4, 6, -signal.SIGKILL}
+
+
+def make_template(folder: Path) -> str:
+    """Make what every schedule begins with: a run, one that only asks, and the packages of the first; return the second's id."""
+    make_small_run(folder / "home")
+    with closing(Store(folder / "home")) as store:
+        add_comment(store, RUN, "P1", "why this?", author="Ann")
+        (folder / "sent.zip").write_bytes(export_run(store, RUN, "zip")[0])
+        asking = open_run(store)
+        asyncio.run(work(store, asking, Provider(), leaves=LEAVES))
+    with closing(Store(folder / "colleague")) as store:
+        import_package(store, folder / "sent.zip")
+        add_comment(store, RUN, "P2", "from a colleague", author="Bo")
+        sign_off(store, RUN, author="Bo", verdict="return")
+        (folder / "back.zip").write_bytes(export_run(store, RUN, "zip")[0])
+    shutil.rmtree(folder / "colleague")
+    (folder / "sim.yaml").write_text(STUDY)
+    (folder / "q.csv").write_text(QUESTIONS)
+    if (done := run_cli(folder, "questions", "import", "q.csv")).returncode:
+        raise RuntimeError(done.stderr)
+    return asking
+
+
+def _cli(*words: str) -> Callable[[Path, str], int]:
+    def run(folder: Path, asking: str) -> int:
+        done = run_cli(folder, *words)
+        if done.returncode == 1:
+            (folder / f"bug-{words[0]}").write_text(done.stderr)
+        return done.returncode
+
+    return run
+
+
+def _resume(folder: Path, asking: str) -> int:
+    with closing(Store(folder / "home")) as store:
+        state = asyncio.run(work(store, asking, Provider(), leaves=LEAVES))
+        return 0 if state.finished else 3
+
+
+def _reground(folder: Path, asking: str) -> int:
+    with closing(Store(folder / "home")) as store:
+        reopen_leaf(store, asking, "P1")
+    return _resume(folder, asking)
+
+
+def _edit(folder: Path, asking: str) -> int:
+    SavedScenarios(folder / "home", RUN).hold(
+        "mine", [SetValue(node="P1", p=0.9)], author="Ann", base_seq=None
+    )
+    return 0
+
+
+#: What a person can do to a home, by its name.
+COMMANDS: dict[str, Callable[[Path, str], int]] = {
+    "rm": _cli("rm", RUN, "--yes"),
+    "gc": _cli("gc"),
+    "import": _cli("import", "sent.zip"),
+    "review": _cli("import", "--review", "back.zip"),
+    "resume": _resume,
+    "reground": _reground,
+    "edit": _edit,
+    "comment": _cli("comment", RUN, "P1", "a late thought", "--author", "Cy"),
+    "export": _cli("export", RUN, "-o", "out.zip"),
+    "resolve": _cli("resolve", RUN, "yes", "--on", "2018-12-31"),
+    "experiment": _cli("experiment", "run", "sim.yaml"),
+    "tournament": _cli("tournament", "run", "q", "--plan-only", "--yes"),
+}
+PAIRS = list(itertools.product(COMMANDS, repeat=2))
+
+
+def _steps(home: str, reached: Callable[[], None]) -> None:
+    """Have ``reached`` called before every step of this process from here on: a change below the home, a transaction, its commit."""
+    changing = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "shutil.rmtree"}
+
+    def hook(event: str, arguments: tuple[Any, ...]) -> None:
+        if (event in changing and str(arguments[0]).startswith(home)) or (
+            event == "open"
+            and str(arguments[0]).startswith(home)
+            and arguments[2] & (os.O_WRONLY | os.O_RDWR)
+        ):
+            reached()
+
+    sys.addaudithook(hook)
+    transaction = Store.transaction
+
+    @contextlib.contextmanager
+    def stepped(self: Store) -> Iterator[sqlite3.Connection]:
+        reached()
+        with transaction(self) as db:
+            reached()
+            yield db
+            reached()
+        reached()
+
+    Store.transaction = stepped  # type: ignore[method-assign,assignment]
+
+
+def _child(command: str, folder: Path, asking: str, reached: Callable[[], None] | None) -> int:
+    """Begin a command in a process of its own and return its id."""
+    pid = os.fork()
+    if pid:
+        return pid
+    code = 1
+    try:
+        if reached is not None:
+            _steps(str(folder / "home"), reached)
+        code = COMMANDS[command](folder, asking)
+    except (WorkbenchError, ValueError) as error:
+        code = getattr(error, "exit_code", 1)
+        if code == 1:
+            (folder / f"bug-{command}").write_text(repr(error))
+    except BaseException as error:
+        (folder / f"bug-{command}").write_text(repr(error))
+    finally:
+        os._exit(code)
+
+
+def _ended(pid: int, seconds: float | None = None) -> int | None:
+    """The exit code of a process, minus the signal that ended it; None if it still runs after so many seconds."""
+    end = time.monotonic() + (120 if seconds is None else seconds)
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    if seconds is None:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+        return 124
+    return None
+
+
+def play(
+    template: Path, folder: Path, asking: str, schedule: random.Random, pair: tuple[str, str], kill: bool
+) -> dict[str, Any]:
+    """Play one schedule and return what came of it; ``faults`` is empty if all is well."""
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(template, folder)
+    first, second = pair
+    at = schedule.choice((1, 2, 3, 5, 8, 12, 18, 27, 40, schedule.randrange(1, 120)))
+    ready_in, ready_out = os.pipe()
+    go_in, go_out = os.pipe()
+    count = 0
+
+    def reached() -> None:
+        nonlocal count
+        count += 1
+        if count != at:
+            return
+        if kill:
+            os.kill(os.getpid(), signal.SIGKILL)
+        os.write(ready_out, b"x")
+        os.read(go_in, 1)
+
+    one = _child(first, folder, asking, reached)
+    two = None
+    os.set_blocking(ready_in, False)
+    code_one = code_two = None
+    while code_one is None:
+        code_one = _ended(one, 0.004)
+        with contextlib.suppress(BlockingIOError):
+            if os.read(ready_in, 1):
+                two = _child(second, folder, asking, None)
+                code_two = _ended(two, 0.4)  # it may have to wait for the first one
+                os.write(go_out, b"x")
+    if two is None:  # killed, or it had fewer steps: the second comes after
+        two = _child(second, folder, asking, None)
+    if code_two is None:
+        code_two = _ended(two)
+    for end in (ready_in, ready_out, go_in, go_out):
+        os.close(end)
+    faults = [
+        f"{name}: exit {code}" for name, code in ((first, code_one), (second, code_two)) if code not in CLEAR
+    ]
+    faults += [f"{path.name}: {path.read_text()[-300:]}" for path in folder.glob("bug-*")]
+    faults += _afterwards(folder, asking, {first: code_one, second: code_two})
+    return {
+        "pair": f"{first} {second}",
+        "at": at,
+        "kill": kill,
+        "codes": [code_one, code_two],
+        "faults": faults,
+    }
+
+
+def _afterwards(folder: Path, asking: str, codes: dict[str, int | None]) -> list[str]:
+    """What is wrong with the home, and what a command said that it did and did not."""
+    done = {name for name, code in codes.items() if code == 0}
+    faults = []
+    with closing(Store(folder / "home")) as store:
+        faults += [f"{fault.check}: {fault.what}" for fault in check_home(store)]
+        there = RUN in store.run_ids()
+        if "rm" in done and "import" not in codes and there:
+            faults.append("rm said that it removed the run, and it is there")
+        if "rm" not in codes and not there:
+            faults.append("the run is gone and nobody removed it")
+        if there and "rm" not in codes:
+            said = load_state(store, RUN)
+            texts = [each.text for each in said.annotations.comments]
+            wanted = {"comment": "a late thought", "review": "from a colleague"}
+            faults += [
+                f"{name} said that it is kept, and it is not"
+                for name, text in wanted.items()
+                if name in done and text not in texts
+            ]
+            if "resolve" in done and said.annotations.outcome is None:
+                faults.append("the outcome is lost")
+            if "edit" in done and "mine" not in said.scenarios.scenarios:
+                faults.append("the scenario is lost")
+        if not load_state(store, asking).finished and not {"resume", "reground"} & set(codes):
+            faults.append("the other run is not finished any more")
+    if "export" in done:
+        with closing(Store(folder / "elsewhere")) as other:
+            try:
+                import_package(other, folder / "out.zip")
+            except WorkbenchError as error:
+                faults.append(f"what was exported is refused: {error}")
+    return faults
+
+
+def main() -> None:
+    """Play the schedules that the words of the command line name."""
+    folder, (first, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
+    asking = make_template(folder / "template")
+    for seed in range(first, first + count):
+        schedule = random.Random(seed)
+        pair = PAIRS[seed * 29 % len(PAIRS)]  # 29 and 144 have no common factor: every pair comes once in 144
+        outcome = play(
+            folder / "template", folder / "home", asking, schedule, pair, kill=schedule.random() < 0.5
+        )
+        if outcome["faults"]:
+            print(json.dumps({"seed": seed, **outcome}), flush=True)
+    print(count)
+
+
+if __name__ == "__main__":
+    main()

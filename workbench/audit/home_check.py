@@ -1,0 +1,83 @@
+"""Whether a data folder is whole: ``workbench doctor --check`` looks at all of it, runs nothing, and says what does not fit."""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from workbench.engine.proof_check import combined_faults, compare_trial
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
+from workbench.errors import WorkbenchError
+from workbench.store import Store
+from workbench.store.database import can_only_be_read
+from workbench.store.integrity import database_faults, logged_streams
+from workbench.store.removal import settle
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HomeFault:
+    """One thing that is not as the workbench leaves it; ``run`` is None where it is no one run's."""
+
+    run: str | None
+    check: str
+    what: str
+
+
+def check_home(store: Store) -> list[HomeFault]:
+    """Return what is not whole in a data folder: database, bodies, logs, folders, journals and notebooks.
+
+    A removal or an import that was cut off is finished first, as every `rm`, `gc` and `import` does. A proof whose package
+    was taken in although it differed is not a fault of the home; `verify` lists what differs.
+    """
+    if not can_only_be_read(store.home):
+        settle(store)
+    return [*_database(store), *_folders(store), *_logs(store)]
+
+
+def home_document(store: Store) -> dict[str, Any]:
+    """Return ``doctor --check --json``: whether the home is whole, and every fault."""
+    faults = check_home(store)
+    return {
+        "home": str(store.home),
+        "runs": len(store.run_ids()),
+        "whole": not faults,
+        "findings": [asdict(fault) for fault in faults],
+    }
+
+
+def _database(store: Store) -> Iterator[HomeFault]:
+    for run, what in database_faults(store):
+        yield HomeFault(run=run, check="database", what=what)
+
+
+def _folders(store: Store) -> Iterator[HomeFault]:
+    runs = store.home / "runs"
+    known = set(store.run_ids())
+    for path in sorted(runs.iterdir()) if runs.is_dir() else ():
+        if path.name not in known and path.is_dir():
+            yield HomeFault(run=None, check="folders", what=f"no record names the folder {path.name[:60]}")
+
+
+def _logs(store: Store) -> Iterator[HomeFault]:
+    for name in logged_streams(store):
+        try:
+            if ":" in name:
+                store.events(name)
+                continue
+            state = load_state(store, name)
+            yield from _proofs(store, state)
+        except WorkbenchError as error:
+            yield HomeFault(run=name, check="log", what=" ".join(str(error).split())[:300])
+
+
+def _proofs(store: Store, state: RunState) -> Iterator[HomeFault]:
+    if (state.imported is not None and state.imported.anyway) or state.missing:
+        return
+    for (node, trial), held in sorted(state.trials.items()):
+        if held.belief is None:
+            continue
+        for item in compare_trial(store, state, node, trial).differing:
+            place = f"{node} trial {trial}"
+            yield HomeFault(run=state.run_id, check=item.check, what=f"{place}: {item.what}")
+    for fault in combined_faults(store, state):
+        yield HomeFault(run=state.run_id, check=fault.check, what=f"{fault.node}: {fault.what}")
