@@ -32,6 +32,8 @@ from workbench.views.reading_documents import reading_lines
 ROOT = Path(__file__).resolve().parents[2]
 #: The half that somebody wrote who had not seen the reader, frozen before it was run.
 BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
+#: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/claims.md.
+FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
 JUNE = date(2018, 6, 30)
 UX = """the S&P 500 closes 2018 higher|2018-06-30
 SPX will be above 3000 by year end 2018|2018-06-30
@@ -58,12 +60,14 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
     return {
         "own": tuple(verdicts.own_verdicts()),
         "blind": tuple(verdicts.blind_verdicts()),
+        "fresh": tuple(verdicts.blind_verdicts(verdicts.HERE / "fresh.jsonl")),
         "held": tuple(verdicts.own_verdicts(verdicts.HERE / "held.tsv")),
     }
 
 
-def test_the_blind_half_is_as_it_was_written() -> None:
-    assert hashlib.sha256((verdicts.HERE / "blind.jsonl").read_bytes()).hexdigest() == BLIND
+@pytest.mark.parametrize(("half", "digest"), [("blind", BLIND), ("fresh", FRESH)])
+def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
+    assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
 
 
 @pytest.mark.parametrize(("half", "least"), [("own", 0.95), ("blind", 0.90), ("held", 0.90)])

@@ -114,7 +114,19 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
             return name == "compare" and side in ("below", "at_most")
         case "count_at_least":
             return name in ("count", "streak")
-        case "between":
+        case "streak_up" | "streak_down":
+            return name == "streak" and side in (_UP if tail == "up" else _DOWN)
+        case "stays_above" | "stays_below":
+            return name == "stay" and side in sides
+        case "step_up" | "step_down":
+            return name == "any_step" and ((reading.level or 0) > 0) == (tail == "up")
+        case "touch_up_by" | "spread_up_by":
+            return name in ("change", "drawdown") and (reading.level or 0) > 0
+        case "up_between":
+            return side == "between" and name == "change"
+        case "spread_lower":
+            return name == "compare" and side in _DOWN
+        case "between" | "between_on":
             return side == "between" and name in ("level", "stay")
         case "new_high" | "record_high":
             return name == "new_high"
@@ -164,6 +176,8 @@ def blind_verdicts(path: Path = HERE / "blind.jsonl") -> Iterator[Verdict]:
 
 def _verdict(found: Readings, label: dict[str, Any]) -> str:
     kind, wanted = label["kind"], label["readings"]
+    if kind == "refuse":
+        return "misread" if found.best else "wrong" if found.others else "refused rightly"
     if kind == "no_series" and not wanted:
         return "misread" if found.best else "suggested" if found.missing or found.leftover else "wrong"
     if kind == "hole":
