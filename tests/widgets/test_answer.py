@@ -115,13 +115,15 @@ def test_a_share_in_whole_percents_never_reads_as_certain_unless_it_is(p: float)
     ("statement", "name"),
     [
         ("WTI crude oil closes higher on 2018-12-31 than on 2018-06-29", "WTI crude oil closes higher"),
+        ("The index closes higher on 2018-09-28 than on 2018-06-29", "The index closes higher on 2018-09-28"),
         ("The VIX closes at or below 16 on 2018-12-31", "The VIX closes at or below 16"),
         ("The S&P 500 never closes 5 % lower through 2018-12-31", "The S&P 500 never closes 5 % lower"),
         ("A trade war breaks out", "A trade war breaks out"),
     ],
 )
 def test_a_short_name_leaves_out_the_dates_that_the_claim_names(statement: str, name: str) -> None:
-    assert short_name(Proposition(id="P1", statement=statement)) == name
+    claim = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
+    assert short_name(Proposition(id="P1", statement=statement), claim) == name
 
 
 def test_a_citation_names_number_base_rate_cutoff_run_and_hash() -> None:

@@ -91,7 +91,13 @@ def waterfall(tree: Tree) -> Waterfall | None:
     moved = _shares(root.rule, usual, p)
     start = base if counted and base is not None else clamp(root.rule.evaluate(usual))
     steps = [
-        Step(node=each.id, name=short_name(each), usual=usual[each.id], p=p[each.id], points=moved[each.id])
+        Step(
+            node=each.id,
+            name=short_name(each, root.statement),
+            usual=usual[each.id],
+            p=p[each.id],
+            points=moved[each.id],
+        )
         for each in drivers
     ]
     steps.sort(key=lambda step: -abs(step.points))
@@ -137,13 +143,17 @@ def _in_order(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, fl
     return moved
 
 
-def short_name(proposition: Proposition) -> str:
-    """Return a driver's statement without its dates, for a sentence that names the claim's own.
+def short_name(proposition: Proposition, claim: str) -> str:
+    """Return a driver's statement without the dates that the claim has too, for a place where the claim stands beside it.
 
-    >>> short_name(Proposition(id="P4", statement="WTI crude oil closes higher on 2018-12-31 than on 2018-06-29"))
-    'WTI crude oil closes higher'
+    >>> short_name(Proposition(id="P4", statement="WTI closes higher on 2018-09-28 than on 2018-06-29"), "It rains on 2018-06-29")
+    'WTI closes higher on 2018-09-28'
     """
-    text = single_line(_DATES.sub("", proposition.statement)).rstrip(" ,.;")
+
+    def unless_named(match: re.Match[str]) -> str:
+        return "" if match[0][-len("2018-06-29") :] in claim else match[0]
+
+    text = single_line(_DATES.sub(unless_named, proposition.statement)).rstrip(" ,.;")
     if len(text) <= _LONGEST_NAME:
         return text
     return text[:_LONGEST_NAME].rsplit(" ", 1)[0] + " …"
