@@ -86,7 +86,7 @@ def test_yes_no_and_an_edit_are_put_on_record_with_their_author(run: tuple[Path,
         (["P0.1-00000000", "--yes"], "waits for approval; waiting: P0.1-"),
         (["P0.1-00000000"], "one of --yes, --no REASON and --edit FILE"),
         (["P0.1-00000000", "--yes", "--no", "x"], "one of --yes"),
-        (["P0.1-00000000", "--edit", "absent.py"], "cannot be read as text"),
+        (["P0.1-00000000", "--edit", "absent.py"], "cannot be read"),
     ],
 )
 def test_what_cannot_be_decided_is_one_line(run: tuple[Path, str], words: list[str], line: str) -> None:

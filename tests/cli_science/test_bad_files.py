@@ -118,10 +118,10 @@ def test_only_a_header(files: tuple[Path, Path]) -> None:
 
 def test_a_file_that_is_not_there_or_not_a_table(files: tuple[Path, Path], tmp_path: Path) -> None:
     assert "cannot be read" in refused("score", "--events", tmp_path / "none.csv", "--forecasts", files[1])
-    assert "cannot be read" in refused("score", "--events", tmp_path, "--forecasts", files[1])
+    assert "is not a regular file" in refused("score", "--events", tmp_path, "--forecasts", files[1])
     broken = tmp_path / "broken.csv.gz"
     broken.write_bytes(gzip.compress(FORECASTS.encode())[:-40])
-    assert "is no CSV that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
+    assert "cannot be read" in refused("score", "--events", files[0], "--forecasts", broken)
     broken.write_bytes(b"PAR1 not parquet at all")
     assert "is no parquet that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
     broken.write_bytes(b"\xff\xfe\x00\x01method")

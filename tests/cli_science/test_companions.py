@@ -82,7 +82,7 @@ def test_calibration_refusals(files: tuple[Path, Path], tmp_path: Path) -> None:
     write(model, "{}")
     assert "not a calibration" in refused("calibrate", "apply", model, *words(files))
     write(model, "not json")
-    assert "is not JSON" in refused("calibrate", "apply", model, *words(files))
+    assert "is no JSON" in refused("calibrate", "apply", model, *words(files))
     run_json("calibrate", "fit", *words(files), "--by", "source", "-o", model)
     broken = json.loads(model.read_text())
     write(model, json.dumps(broken | {"slope": None}))

@@ -98,7 +98,7 @@ def test_an_exam_that_is_not_there_or_was_changed_is_refused(
     path.write_text(saved.replace(exam["event_ids"][0], "e59"))
     assert "does not fit its digest" in (line := refused(*words, "small")) and str(path) in line
     path.write_bytes(b"\xff")
-    assert "cannot be read" in refused(*words, "small")
+    assert "is no UTF-8 text" in refused(*words, "small")
     path.write_text(saved)
     run_json(*words, "small")
 
