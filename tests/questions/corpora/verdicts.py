@@ -32,6 +32,8 @@ SERIES = {
     "Henry Hub natural gas": "natural gas", "German 10-year Bund yield": "German 10-year yield", "new home sales": "US home sales",
     "3-month LIBOR": "3-month rate", "3-month Treasury bill yield": "3-month rate",
 }  # fmt: skip
+#: The same by reference, where a text names them so.
+REFERENCES = {"yahoo:AAPL": "AAPL", "fred:UNRATE": "US unemployment rate"}
 #: Two series whose difference is one by itself here.
 SPREADS = {
     ("embedded:BAA", "embedded:AAA"): "embedded:SPREAD",
@@ -67,13 +69,15 @@ def _same_series(reading: SlotReading, label: dict[str, Any]) -> bool:
     named = [SERIES.get(each, each) for each in (label["series"], label["second"]) if each]
     if tuple(named) in SPREADS and reading.series == (SPREADS[named[0], named[1]],):
         return True
-    return [each.lower() for each in reading.series] == [each.lower() for each in named]
+    return [REFERENCES.get(each, each).lower() for each in reading.series] == [each.lower() for each in named]
 
 
 def _same_relation(reading: SlotReading, wanted: str) -> bool:
     name, side = reading.relation, reading.comparison
     base, _, tail = wanted.rpartition("_")
     sides = _UP if tail == "above" else _DOWN if tail == "below" else ()
+    if name.startswith("growth") and side == "between":
+        return wanted == "growth_between"
     if name.startswith("growth"):
         return (
             wanted.startswith("growth") or (base.startswith(("first", "touches")) and reading.window != "on")

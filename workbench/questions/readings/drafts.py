@@ -17,8 +17,11 @@ from workbench.questions.readings.relations import (
     special_counts,
 )
 from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.series_names import VAGUE, SeriesName, mentions, reachable
+from workbench.questions.readings.series_names import VAGUE, SeriesName, embedded_name, mentions, reachable
 from workbench.questions.readings.slots import Slot, SlotReading
+from workbench.questions.series.embedded_series import SERIES
+from workbench.questions.series.series_reference import SeriesRef
+from workbench.questions.series.series_registry import series_named
 
 #: Words that change nothing of what is said; any other word that no slot takes stands in the way of a reading.
 FILLERS = words(
@@ -70,7 +73,22 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked, now = measured_from_now(masked)
     counts |= {"now": 1} if now else {}
     masked, events_found = events(masked, today)
+    referred = [(match.span(), text.words(*match.span())) for match in _REFERENCE.finditer(text.plain)]
+    referred = [
+        (span, written)
+        for span, written in referred
+        if (ref := SeriesRef.of(written)) and (ref.source != "embedded" or ref.id.upper() in SERIES)
+    ]
+    for (start, stop), _ in referred:
+        masked = masked[:start] + "S" * (stop - start) + masked[stop:]
     masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
+    if referred:
+        found = [
+            *zip(places, names, strict=False),
+            *((span, embedded_name(series_named(written).id)) for span, written in referred),
+        ]
+        found.sort(key=lambda each: each[0])
+        places, names = tuple(place for place, _ in found), tuple(name for _, name in found)
     masked, days, dates_asked = windows(masked, today, choices)
     unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
@@ -97,6 +115,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     places_for = 1 if stated and stated[0].name in _OF_ONE_SERIES else 2
     leftover = (*leftover, *(each.article for each in names[places_for:]))
     missing: list[Slot] = []
+    if not numbers and (gap := _OPEN_TO.search(masked)):
+        leftover, missing = (*leftover, text.words(*gap.span(1))), ["level"]
     if not names:
         missing.append("series")
     if not stated:
@@ -171,6 +191,12 @@ _OF_ONE_SERIES = (
 #: Stands where a level should.
 _HOLE = re.compile(
     r"\[?x+(?:\.x+)?\]?|bps?|consensus|expectations?|expected|expensive|cheap|high|low|somewhere|a lot|%"
+)
+#: "Rises to by December": where to is not said.
+_OPEN_TO = re.compile(r"R (to)(?= (?:by |on |in |before )?(?:the )?W|$)")
+#: A series by its source and id, as `series_named` takes it.
+_REFERENCE = re.compile(
+    r"(?<![\w:])(?:yahoo|fred|dbnomics|fmp|kalshi|polymarket|wikipedia|own|embedded):[\w^][\w^=/.:&-]*(?<![.:])"
 )
 #: Ranges of the embedded series' levels that a claim may be about; what is far outside is another unit or another series.
 _USUAL = {"SP500": (400, 20000), "NASDAQ": (800, 60000), "VIX": (4, 200), "WTI": (1, 400), "AAA": (0.1, 30), "BAA": (0.1, 30), "SPREAD": (0.01, 4)}  # fmt: skip
@@ -321,6 +347,8 @@ def _placed(
     growth = relation.growth or (
         series.growth if series.growth in ("yoy", "mom", "qoq", "annualized") else ""
     )
+    if growth and relation.name in ("maximum", "minimum") and (unit == "%" or relation.growth):
+        return  # the highest of a growth is no relation here, and the highest of the level is another claim
     growing = relation.name in ("level", "touch", "bare", "stay", "change") and growth and (unit in ("%", "") or relation.growth)  # fmt: skip
     if (
         growing
@@ -373,6 +401,12 @@ def _placed(
             )
             return
         yield compared
+        return
+    if name == "change" and relation.comparison == "between":
+        low, high = level or 0.0, upper or 0.0
+        if relation.way == "down":
+            low, high = -high, -low
+        yield replace(plain, level=low, upper=high, never=negated, start=start if start is not None else None if relation.now else window.start, window=at_end)  # fmt: skip
         return
     if name in ("change", "drawdown"):
         signed = (level or 0.0) * (-1 if relation.way == "down" else 1)

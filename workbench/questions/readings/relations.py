@@ -40,7 +40,7 @@ _AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|great
 _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
 _SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
 
-_YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|from a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
+_YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|(?:from|than) a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
 _MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly|month to month)\)?"
 _QOQ = r"\(?(?:qoq|q/q|quarter[- ](?:on|over)[- ]quarter)\)?"
 _ANNUALIZED = r"\(?(?:annuali[sz]ed|saar|at an annual rate)\)?"
@@ -120,7 +120,7 @@ def measured_from_now(text: str) -> tuple[str, bool]:
     """Return the text without "from here", "than where it stands today", and whether they were in it; before days are read."""
     part = _Text(text)
     matched = part.word(
-        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|it (?:is|does|was|stands)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
+        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
         r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
     )
     return part.text, matched is not None
@@ -221,14 +221,14 @@ def relations(
     part = _Text(text)
     amounts = list(numbers)
     now = part.word(_NOW) is not None or "now" in counts
-    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|on any (?:one )?day|even once|intraday)"):  # fmt: skip
+    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|even once|intraday)"):  # fmt: skip
         sometime = True
     else:
         sometime = False
     part.word("at least one(?= A)")
     throughout = part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
     negated = len([1 for _ in range(2) if part.word(_NEG)]) == 1
-    each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)")  # fmt: skip
+    each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)|on any (?:one )?day")  # fmt: skip
 
     def level(index: int = 0) -> Amount | None:
         return amounts[index] if len(amounts) > index else None
@@ -260,7 +260,7 @@ def relations(
     volatility = part.word(r"(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<))|(?<=S )(?:vol|volatility)")  # fmt: skip
     mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
     high = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
+        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|(?<!will )(?<!to )top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
     ) if not part.has(r"new|fresh|ytd|record|all[- ]time|ath|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:peak|high|top)|A (?:below|under|off)") else None  # fmt: skip
     low = part.word(
         r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |monthly )?(?:lowest|minimum|min|trough|low|lows|bottoms?)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
@@ -285,14 +285,14 @@ def relations(
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
     peak = part.word(
-        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
+        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<!will )(?<!to )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
     ) if high is None and low is None else None  # fmt: skip
     if peak:
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
         amount = level()
         if amount is None and standard is not None:
             amount = Amount(value=standard, unit="%", span=peak.span())
-        rises = re.search("low|trough|bottom", peak[0]) is not None and "peak" not in peak[0]
+        rises = re.search(r"\b(?:lows?|trough|bottom)\b", peak[0]) is not None and "peak" not in peak[0]
         way = _way_moved(part)
         compared = _comparison(part)
         closing = part.word(_END) is not None
@@ -344,7 +344,8 @@ def relations(
             low_end = replace(low_end, unit=high_end.unit)
         if 0 < low_end.value < high_end.value / 200 and high_end.value >= 1000:
             low_end = replace(low_end, value=low_end.value * 1000)
-        name = "stay" if stay or throughout else "mean" if mean else "level"
+        by_how_much = moved and kind == "price" and low_end.unit == "%" and not _moves_to
+        name = "change" if by_how_much else "stay" if stay or throughout else "mean" if mean else "level"
         return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
     if mean:
         part.word("(?:per|a|each) month")
@@ -378,7 +379,9 @@ def relations(
     ):
         zero = Amount(value=0.0, unit="", span=(0, 0))
         return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
-    multiple = part.word("doubles|double|doubling|halves|halve|triples|triple|quadruples")
+    multiple = (part.word("half (?:of )?(?:its|their) value") if way == "down" else None) or part.word(
+        "doubles|double|doubling|halves|halve|triples|triple|quadruples"
+    )
     if multiple and amount is None:
         percent = {"d": 100.0, "h": -50.0, "t": 200.0, "q": 300.0}[multiple[0][0]]
         amount = Amount(value=abs(percent), unit="%", span=multiple.span())
@@ -501,7 +504,9 @@ def _moves_by(
     if by or (amount.unit == "%" and kind == "price"):
         return True
     quantity = words in ("", "more than", "less than", "at least", "at most", "no more than", "up to", "over", "no less than", "higher than", "lower than")  # fmt: skip
-    by_itself = (
-        re.search(r"\b(?:up|down|gain|lose|lost|add|shed)", verb) is not None and amount.unit == "money"
+    # "Drops more than $200" is by how much; "drops below $200" is to where.
+    by_itself = amount.unit == "money" and (
+        words in ("more than", "less than", "at least", "at most", "no more than", "no less than")
+        or re.search(r"\b(?:up|down|gain|lose|lost|add|shed)", verb) is not None
     )
     return quantity and (amount.unit in ("%", "bp", "pp", "points") or by_itself)

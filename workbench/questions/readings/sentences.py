@@ -59,7 +59,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
             return claim
         case "compare":
             return replace(claim, pattern="compare", start=start, level=None)
-        case "change" if reading.unit == "%":
+        case "change" if reading.unit == "%" and reading.comparison != "between":
             return replace(claim, pattern="change", start=start, strict=_change_strict(reading))
         case "drawdown" if (
             daily and reading.unit == "%" and side == ("below" if (level or 0) < 0 else "above")
@@ -121,6 +121,10 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
                 "below": "is lower",
                 "at_most": "is no higher",
             }[reading.comparison]
+        case "change" if reading.comparison == "between":
+            low, high = sorted(abs(each or 0.0) for each in (reading.level, reading.upper))
+            verb = "falls" if (reading.level or 0.0) < 0 else "rises"
+            middle = f"{verb} by between {number(low)} and {number(high)} {reading.unit}"
         case "change":
             happens = rises == "rises" if (reading.level or 0) >= 0 else rises == "falls"
             verb = "rises" if (reading.level or 0) >= 0 else "falls"
@@ -174,7 +178,7 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
             middle = f"grows {bound} % {what}" if reading.level is not None else f"grows {what}"
     negation = "it is not so that " if reading.never else ""
     sentence = f"{negation}{article} {middle} {_days_of(reading)}".strip()
-    return sentence[0].upper() + sentence[1:]
+    return sentence if ":" in article and sentence.startswith(article) else sentence[0].upper() + sentence[1:]
 
 
 def _days_of(reading: SlotReading) -> str:
