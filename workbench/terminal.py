@@ -93,8 +93,8 @@ def shown_text(text: str) -> str:
 
 
 def shown_line(text: str) -> str:
-    """Return `shown_text` on one line, also of a text that `shown_text` has made already; statements are lines."""
-    return text if text.isprintable() else " ".join(shown_text(text).split())
+    """Return `shown_text` on one line, the same of a text that `shown_text` has made already; statements are lines."""
+    return " ".join(part for part in shown_text(text).split("\n") if part)
 
 
 #: What stands for the signs of our own screens where a terminal's encoding has none for them.

@@ -79,7 +79,7 @@ def test_the_tables_of_a_study_hold_the_published_figures_and_returns(
     findings = "\n".join(results["audit"]["findings"])
     assert "crowd+static reads prior_static" in findings and "shrunk is tuned on the outcomes" in findings
     assert results["summary"][0].startswith(
-        "Highest Brier Index of the arms that answered all 791 events: logit mean"
+        "Highest Brier Index (mean of market and dataset) of the arms that answered all 791 events: logit mean"
     )
     verdicts = {row["arm"]: row["verdict"] for row in results["differences"]}
     assert verdicts["published"] == "no difference shown" and verdicts["always-half"] == "worse"

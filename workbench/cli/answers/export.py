@@ -77,7 +77,8 @@ def trust(
 ) -> None:
     """Give somebody's public key a name; compare its fingerprint with them first. No package is sealed less for it."""
     # A key in quotes is not looked up as a file; errors="replace" leaves it to the check to say that a file holds no key.
-    text = key if key.startswith("ssh-") or not Path(key).is_file() else read_text(Path(key), most=4096)
+    # os.path: `Path.is_file` raises for a name that is too long for the system.
+    text = key if key.startswith("ssh-") or not os.path.isfile(key) else read_text(Path(key), most=4096)
     public = check_public_key(text)
     remember(name, public)
     echo(f"{name}: {fingerprint(public)}")
