@@ -83,12 +83,12 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         masked = masked[:start] + "S" * (stop - start) + masked[stop:]
     masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
     if referred:
-        found = [
+        in_order = [
             *zip(places, names, strict=False),
             *((span, embedded_name(series_named(written).id)) for span, written in referred),
         ]
-        found.sort(key=lambda each: each[0])
-        places, names = tuple(place for place, _ in found), tuple(name for _, name in found)
+        in_order.sort(key=lambda each: each[0])
+        places, names = tuple(place for place, _ in in_order), tuple(name for _, name in in_order)
     masked, days, dates_asked = windows(masked, today, choices)
     unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
