@@ -4,8 +4,9 @@ Page, terminal, note and notebook show the same words. The steps are exact: they
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import combinations
 from math import comb, fsum
 from typing import Any
@@ -21,8 +22,8 @@ _ABOUT = 0.03
 _NAMED = 0.005
 #: From so much on, what no driver explains is said too.
 _UNEXPLAINED = 0.02
-#: Above so many drivers of a rule that is no sum, all orders are too many: 2 to this power evaluations.
-_MOST_IN_ALL_ORDERS = 10
+#: With more parts than this all orders are too many: 2 to this power evaluations.
+MOST_IN_ALL_ORDERS = 10
 _LONGEST_NAME = 70
 _DATE = r"\d{4}-\d\d-\d\d"
 _DATES = re.compile(rf"(?: (?:on|by|through|before|until|from|to|than on|and))+ {_DATE}\b|, {_DATE}\b")
@@ -113,34 +114,47 @@ def waterfall(tree: Tree) -> Waterfall | None:
 def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
     """What each driver adds, on average over all orders in which they change from ``usual`` to ``now`` (Shapley value)."""
     names = list(now)
-    if rule.affine or len(names) == 1:
+    if rule.affine:
         weights = rule.derivative(usual)
         return {name: weights.get(name, 0.0) * (now[name] - usual[name]) for name in names}
-    if len(names) > _MOST_IN_ALL_ORDERS:
-        return _in_order(rule, usual, now)
-    values = {
-        changed: rule.evaluate({name: (now if name in changed else usual)[name] for name in names})
-        for size in range(len(names) + 1)
-        for changed in map(frozenset, combinations(names, size))
-    }
+    return average_over_orders(
+        names,
+        lambda changed: rule.evaluate({name: (now if name in changed else usual)[name] for name in names}),
+    )
+
+
+def average_over_orders(names: Sequence[str], value: Callable[[frozenset[str]], float]) -> dict[str, float]:
+    """Return what each part adds on average over the orders in which the parts change (Shapley value); they sum to the whole change.
+
+    Parameters
+    ----------
+    names : sequence of str
+        The parts. More than `MOST_IN_ALL_ORDERS` are averaged over one order and its reverse.
+    value : callable
+        The value with these parts changed and the others not.
+    """
+    known = cache(value)
+    count = len(names)
+    if count > MOST_IN_ALL_ORDERS:
+        orders = (list(names), list(reversed(names)))
+        return {
+            name: fsum(
+                known(frozenset(order[: order.index(name) + 1]))
+                - known(frozenset(order[: order.index(name)]))
+                for order in orders
+            )
+            / 2
+            for name in names
+        }
+    subsets = [frozenset(each) for size in range(count + 1) for each in combinations(names, size)]
     return {
         name: fsum(
-            (values[before | {name}] - values[before]) / (len(names) * comb(len(names) - 1, len(before)))
-            for before in values
+            (known(before | {name}) - known(before)) / (count * comb(count - 1, len(before)))
+            for before in subsets
             if name not in before
         )
         for name in names
     }
-
-
-def _in_order(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
-    point, moved = dict(usual), {}
-    before = rule.evaluate(point)
-    for name, value in now.items():
-        point[name] = value
-        after = rule.evaluate(point)
-        moved[name], before = after - before, after
-    return moved
 
 
 def short_name(proposition: Proposition, claim: str) -> str:

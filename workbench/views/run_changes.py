@@ -1,21 +1,19 @@
 """What changed between two runs of a claim, exactly: how much of the change of its chance each driver and the rules brought."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
-from math import comb, fsum
+from math import fsum
 from typing import Any
 
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
 from workbench.propositions import NodeId, Tree
 from workbench.synthesis.whatif.evaluation import evaluate
+from workbench.views.answer import MOST_IN_ALL_ORDERS, average_over_orders
 from workbench.views.run_overview import claim_key
 from workbench.views.run_view import RunView
 
 #: What is no driver of both runs: rules, weights, and drivers that only one of the trees has.
 RULE = "rule"
-#: With more parts than this all orders are too many, 2 to this power evaluations; then the average is over two opposite ones.
-_MOST_IN_ALL_ORDERS = 10
 
 
 def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
@@ -44,13 +42,13 @@ def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
     parts: list[NodeId] = [new for _, new in moved]
     value = _MixedRoot(before.tree, after.tree, pairs)
     names = [RULE, *parts]
-    shares = _averages(names, value)
+    shares = average_over_orders(names, value)
     return {
         "runs": [before.run_id, after.run_id],
         "claim": after.statement,
         "before": before.tree.root.p,
         "after": after.tree.root.p,
-        "orders": "all" if len(names) <= _MOST_IN_ALL_ORDERS else "two",
+        "orders": "all" if len(names) <= MOST_IN_ALL_ORDERS else "two",
         "parts": {
             "edits": 0.0,
             "rule": shares[RULE],
@@ -85,14 +83,8 @@ class _MixedRoot:
 
     def __init__(self, before: Tree, after: Tree, pairs: Sequence[tuple[NodeId, NodeId]]) -> None:
         self._before, self._after, self._pairs = before, after, pairs
-        self._known: dict[frozenset[str], float] = {}
 
     def __call__(self, changed: frozenset[str]) -> float:
-        if changed not in self._known:
-            self._known[changed] = self._root(changed)
-        return self._known[changed]
-
-    def _root(self, changed: frozenset[str]) -> float:
         later = RULE in changed
         p: dict[NodeId, float] = {}
         for old, new in self._pairs:
@@ -102,31 +94,6 @@ class _MixedRoot:
         root = evaluate(self._after if later else self._before, p).root
         assert root is not None, "both runs have an answer"
         return root
-
-
-def _averages(names: Sequence[str], value: _MixedRoot) -> dict[str, float]:
-    """What each part adds on average over the orders (Shapley value); together they are the whole change."""
-    if len(names) > _MOST_IN_ALL_ORDERS:
-        orders = (list(names), list(reversed(names)))
-        return {
-            name: fsum(
-                value(frozenset(order[: order.index(name) + 1]))
-                - value(frozenset(order[: order.index(name)]))
-                for order in orders
-            )
-            / 2
-            for name in names
-        }
-    count = len(names)
-    subsets = [frozenset(each) for size in range(count + 1) for each in combinations(names, size)]
-    return {
-        name: fsum(
-            (value(before | {name}) - value(before)) / (count * comb(count - 1, len(before)))
-            for before in subsets
-            if name not in before
-        )
-        for name in names
-    }
 
 
 def _trial_spread(run: RunView, node: NodeId) -> float | None:
