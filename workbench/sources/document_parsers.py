@@ -45,7 +45,7 @@ for name in ("creation_date", "modification_date"):
     try:
         moments.append(getattr(said, name, None))
     except Exception:
-        pass
+        continue  # pypdf raises anything for a damaged date; the document is then dated otherwise, or undated
 whole = False
 """
 

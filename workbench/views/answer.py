@@ -175,11 +175,14 @@ def short_name(proposition: Proposition, claim: str) -> str:
 
 def answer_sentence(tree: Tree, base_rate: float | None) -> str:
     """Return the answer as one sentence that can be read aloud: the chance, beside history, and what moves it most."""
-    p = tree.root.p
+    return sentence_of(tree.root.p, base_rate, waterfall(tree))
+
+
+def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | None) -> str:
+    """Return that sentence where the steps are at hand: a page shows both, and makes them anew at each edit."""
     if p is None:
         return "No answer yet."
     parts = [f"{whole(p)}{_beside(p, base_rate)}"]
-    steps = waterfall(tree)
     named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED]
     for words, side in (("most for it", 1), ("most against it", -1)):
         step = next((step for step in named if step.points * side > 0), None)

@@ -10,7 +10,7 @@ from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.propositions.values import Override
 from workbench.store import Store
-from workbench.views.answer import answer_sentence, citation, waterfall
+from workbench.views.answer import citation, sentence_of, waterfall
 from workbench.views.run_view import RunView
 from workbench.views.wording import equation_with_values
 from workbench.whatif.run_edits import edit_plan
@@ -305,6 +305,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._say(on_page(error), True)
 
     def _show_headline(self) -> None:
+        steps = waterfall(self.session.tree)
         self.header.value = panels.header(
             self.document,
             self.session.now,
@@ -313,11 +314,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             listed=self.tree.owns_address,
             band=self._band,
             market=self.market,
-            sentence=answer_sentence(self.session.tree, self.run.base_rate),
+            sentence=sentence_of(self.session.tree.root.p, self.run.base_rate, steps),
             badges=self._badges,
         )
         self.answer.value = panels.way(
-            waterfall(self.session.tree),
+            steps,
             arithmetic=equation_with_values(self.session.tree, ROOT),
             caveats=self._caveats(),
             mark=self.run.mark,
