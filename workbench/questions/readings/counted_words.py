@@ -109,6 +109,12 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
             "step": "day",
         }
     match = part.take(
+        rf"(?:(?:(?:on|at) )?(?P<more>at least |more than |no fewer than )?(?:(?P<twice>twice)|(?P<n>{number}) (?:times|occasions|separate days))(?! (?:as|more|the|that|higher|lower)))"
+    )
+    if match:
+        times = 2 if match["twice"] else value(match["n"])
+        return part.text, {"times": times + ((match["more"] or "").startswith("more")), "step": "day"}
+    match = part.take(
         rf"(?:(?P<n>{number}) (?:straight|consecutive|successive) (?P<step>daily|weekly|monthly|quarterly)(?= (?:gains?|loss(?:es)?|declines?|rises?|falls?|increases?|drops?)\b))"
     )
     if match:

@@ -76,9 +76,9 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     # two in a row, of which no relation has the count: a word that nobody knows stands in the way
     plain = re.sub(r"\bback[- ]to[- ]back\b", lambda match: "z" * len(match[0]), plain)
     masked = ("R" * (frame.end() - 1) + " " + plain[frame.end() :]) if frame else plain
+    masked, moves = moves_of_a_meeting(masked)
     masked, steps = count_of_steps(masked)
     masked, counts = special_counts(masked)
-    masked, moves = moves_of_a_meeting(masked)
     counts |= moves
     masked, now = measured_from_now(masked)
     counts |= {"now": 1} if now else {}
@@ -93,6 +93,12 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         masked = masked[:start] + "S" * (stop - start) + masked[stop:]
     masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
     masked, names, inverse = _joined_pair(masked, names)
+    if {each.ref for each in names} == {"embedded:WTI", "Brent crude oil"} and re.search(
+        r"\b(?:spread|gap|differential|discount|premium)\b", plain
+    ):
+        names = tuple(
+            sorted(names, key=lambda each: each.ref)
+        )  # quoted as Brent less WTI, however it is written
     if referred:
         in_order = [
             *zip(places, names, strict=False),
@@ -134,7 +140,14 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     matched = _words_of_slots(text, before, masked, places, numbers, days)
     leftover = words_left = _leftover(text, masked, names)
     used = {each.span for relation in stated for each in (relation.level, relation.upper) if each}
-    leftover = (*leftover, *(text.words(*each.span) for each in numbers if each.span not in used and stated))
+    leftover = (
+        *leftover,
+        *(
+            text.words(*each.span)
+            for each in numbers
+            if each.span not in used and stated and "A" in masked[slice(*each.span)]
+        ),
+    )
     # A series more than the relation has places for would be dropped in silence.
     places_for = 1 if stated and stated[0].name in _OF_ONE_SERIES else 2
     leftover = (*leftover, *(each.article for each in names[places_for:]))
@@ -243,7 +256,7 @@ _THROUGHOUT = re.compile(
 _TURNS = words(
     """
     futures forward forwards option options call calls put puts straddle implied skew dividend dividends mortgage ratio correlation beta
-    sharpe relative basket both all each every none single digit gives give gave erases erase wipes wipe pares pare trims trim already doubt doubts
+    sharpe relative basket both all each every none single digit days weeks months times occasions peak trough twice gives give gave erases erase wipes wipe pares pare trims trim already doubt doubts
     unlikely conditional assuming assumes provided given suppose should could might ex excluding less minus plus versus vs against first
     second third before until till since instead rather otherwise only alone exactly accelerates accelerate decelerates decelerate faster
     slower then followed same opposite more most fewer fewest least half average median weighted real adjusted moves move swings

@@ -138,6 +138,9 @@ def placed_readings(
             yield replace(once, notes=(*notes, "a crash is read as a fall of 20 %"))
             yield replace(once, level=-10.0, notes=(*notes, "a crash is read as a fall of 10 %"))
             return
+        if relation.once and not negated:
+            yield once
+            return
         yield changed
         if (window.kind == "by" and not monthly and not negated and not relation.closing) or (
             window.kind == "during"
@@ -190,7 +193,9 @@ def _reached(
             return
         at_close = replace(plain, relation="level", comparison=opposite[side], window=at_end, start=None)
         never = replace(plain, relation="stay", comparison=opposite[side])
-        if window.kind in ("on", "next_release", "next_meeting") or (monthly and window.period):
+        if window.kind in ("on", "next_release", "next_meeting") or (
+            monthly and window.period and window.kind == "during"
+        ):
             yield at_close
         elif relation.name == "touch":
             yield never
@@ -199,7 +204,11 @@ def _reached(
             yield at_close
         return
     points = [replace(plain, relation="level", comparison=each, window=at_end, start=None) for each in sides]
-    touch = replace(plain, relation="touch")
+    # A range is touched from within: that it holds on every day is the other thing that is meant.
+    touch = replace(plain, relation="stay" if side == "between" else "touch")
+    if side == "between" and window.kind == "by":
+        yield points[0]
+        return
     short = window.start is None or (window.end - window.start).days < 100
     if window.kind in ("on", "next_release", "next_meeting") or (monthly and window.kind == "during" and window.period and short):  # fmt: skip
         yield from points

@@ -73,6 +73,8 @@ class Relation:
         A verb of closing was said: the value at the end is meant, and not one on the way.
     now : bool
         It is measured from the last known value, in so many words.
+    once : bool
+        "At some point" was said: one day of the window is enough.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Relation:
     closing: bool = False
     sudden: bool = False
     now: bool = False
+    once: bool = False
 
 
 #: Of moves of the federal funds rate, in percentage points.
@@ -145,7 +148,9 @@ def relations(
         sometime = False
     part.word("at least one(?= A)")
     throughout = "throughout" in counts or part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
-    negated = len([1 for _ in range(2) if part.word(_NEG)]) == 1
+    negations = [match[0] for _ in range(2) if (match := part.word(_NEG))]
+    negated = len(negations) == 1
+    sometime = sometime or negations in (["never"], ["no way"], ["no way that"])
     each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)|on any (?:one )?day")  # fmt: skip
 
     def level(index: int = 0) -> Amount | None:
@@ -164,9 +169,13 @@ def relations(
         part.word(_STAY)
         part.word(_END)
         return part.text, (Relation(name="move_by", comparison="above", level=replace(amounts[0], value=abs(amounts[0].value)), never=not negated, now=now),)  # fmt: skip
-    beyond = now and amounts and amounts[0].unit in ("%", "bp", "pp", "points")
+    beyond = (
+        (now or part.has("A (?:above|below|over|under) W"))
+        and amounts
+        and amounts[0].unit in ("%", "bp", "pp", "points")
+    )
     side = (
-        part.take(r"(?:(?<=A )(?P<way>above|below|over|under|higher|lower)(?: than)?(?= R))")
+        part.take(r"(?:(?<=A )(?P<way>above|below|over|under|higher|lower)(?: than)?(?= R| W))")
         if beyond
         else None
     )
@@ -177,7 +186,7 @@ def relations(
         comparison = (
             least if least in ("at_least", "at_most") else "above" if least == "above" else "at_least"
         )
-        return part.text, (Relation(name="change", comparison=comparison, level=amounts[0], way=way, now=True, never=negated, closing=True),)  # fmt: skip
+        return part.text, (Relation(name="change", comparison=comparison, level=amounts[0], way=way, now=now, never=negated, closing=True),)  # fmt: skip
     if amounts and part.word(
         r"(?:in )?(?:either|any) (?:way|direction)|(?:up or down|one way or (?:the other|another)|either up or down)"
     ):
@@ -193,7 +202,13 @@ def relations(
         r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
     ):
         return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
-    base = Relation(name="", now=now, never=negated)
+    base = Relation(name="", now=now, never=negated, once=sometime or "any" in counts)
+    # "Up from 4.4 %", "rises from 70 to 80": where it stands, and no level that is asked about.
+    moving = amounts and part.has(rf"(?<![a-z])(?:{_UP}|{_DOWN})(?![a-z]).* from \$?A")
+    stands = part.take(r"(?:(?<![\w'])from \$?A+(?= |$))") if moving else None
+    if stands:
+        amounts.pop(len(re.findall("A+", text[: stands.start()])))
+        part.text = part.text[: stands.start()] + "R" * len(stands[0]) + part.text[stands.end() :]
 
     if series == 2:
         part.word(
@@ -246,8 +261,8 @@ def relations(
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
     peak = part.word(
-        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<=the )top|(?<=its )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
-    ) if high is None and low is None else None  # fmt: skip
+        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<=the )top|(?<=its )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction|pull-?back|sell-?off)(?: territory)?"
+    ) if high is None and low is None and not part.has("as (?:high|low) as") else None  # fmt: skip
     if peak:
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
         amount = level()
@@ -255,7 +270,13 @@ def relations(
             amount = Amount(value=standard, unit="%", span=peak.span())
         rises = re.search(r"\b(?:lows?|trough|bottom)\b", peak[0]) is not None and "peak" not in peak[0]
         way = _way_moved(part)
+        part.word(
+            r"(?:from|off|below|under) (?:its |the |their )?(?:recent |prior |all-time )?(?:peak|highs?)"
+        )
         compared = _comparison(part)
+        if re.match(r"(?:no|not|less|smaller|at most|up to)\b", part.compared):
+            # "Drawdown no worse than 3 %": it never falls so far.
+            base, compared = replace(base, never=not base.never), ""
         closing = part.word(_END) is not None
         _reached = part.word(_REACH)
         name = "from_trough" if rises else "from_peak"
