@@ -21,7 +21,7 @@ import workbench as wb
 from tests.command_line import cli_environment, run_cli
 from workbench import manual, reference
 from workbench.cli.main import app
-from workbench.cli.servers import docs
+from workbench.cli.servers import manual_server
 from workbench.engine.named_settings import settings_by_name
 from workbench.errors import UsageError
 
@@ -103,9 +103,9 @@ def test_what_the_pages_are_made_of_decides_whether_they_are_built_anew(tmp_path
 
 
 def test_without_its_builder_one_line_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(docs, "find_spec", lambda name: None)
+    monkeypatch.setattr(manual_server, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r"not installed: pip install 'analyst-workbench\[docs\]'$"):
-        docs.require_builder()
+        manual_server.require_builder()
 
 
 def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:

@@ -38,13 +38,13 @@ def manual_sources() -> Path:
 
 def source_files(sources: Path) -> dict[str, Path]:
     """Return every file of the manual, by its place in the sources: ``docs/data.md``, ``notebooks/tutorial.ipynb``."""
-    found = {name: sources / name for name in TOP_PAGES if (sources / name).is_file()}
+    files = {name: sources / name for name in TOP_PAGES if (sources / name).is_file()}
     for path in sorted((sources / "docs").rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
-            found[path.relative_to(sources).as_posix()] = path
+            files[path.relative_to(sources).as_posix()] = path
     for path in sorted((sources / "notebooks").glob("*.ipynb")):
-        found[path.relative_to(sources).as_posix()] = path
-    return found
+        files[path.relative_to(sources).as_posix()] = path
+    return files
 
 
 def contents_hash(sources: Path, code: str) -> str:
@@ -79,7 +79,7 @@ def with_links(text: str, name: str, files: Mapping[str, Path]) -> str:
     files : mapping
         Every file of the manual, by its place in the sources.
     """
-    here = PurePosixPath(page_of(name)).parent
+    folder = PurePosixPath(page_of(name)).parent
 
     def led(match: re.Match[str]) -> str:
         target, anchor = match["target"], match["anchor"] or ""
@@ -89,7 +89,7 @@ def with_links(text: str, name: str, files: Mapping[str, Path]) -> str:
         place = f"{place}/README.md" if f"{place}/README.md" in files else place
         if place not in files:
             return match["text"]
-        path = os.path.relpath(page_of(place), here)
+        path = os.path.relpath(page_of(place), folder)
         return f"{match['picture']}[{match['text']}]({path}{anchor})"
 
     # Every other piece is a fenced block, in which nothing is a link.

@@ -34,20 +34,20 @@ def reference_pages() -> dict[str, str]:
         },
         f"{FOLDER}settings.md": _settings_page(),
         f"{FOLDER}python.md": _python_page(),
-        f"{FOLDER}words.md": _page("The words", [f"**{word}**: {text}" for word, text in GLOSSARY.items()]),
+        f"{FOLDER}words.md": _titled("The words", [f"**{word}**: {text}" for word, text in GLOSSARY.items()]),
     }
 
 
-def _page(title: str, parts: Iterable[str]) -> str:
+def _titled(title: str, parts: Iterable[str]) -> str:
     return "\n\n".join([f"# {title}", *parts]) + "\n"
 
 
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def _pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(_cell(each) for each in line)} |" for line in lines)
+    return "\n".join(f"| {' | '.join(_table_cell(each) for each in line)} |" for line in lines)
 
 
-def _cell(text: str) -> str:
+def _table_cell(text: str) -> str:
     return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
 
 
@@ -56,28 +56,28 @@ def _panel_page(panel: str) -> str:
     parts = []
     for name in PANELS[panel]:
         parts += _command_parts(("workbench", name), group.commands[name])
-    return _page(f"Commands: {panel.lower()}", parts)
+    return _titled(f"Commands: {panel.lower()}", parts)
 
 
-def _command_parts(words: tuple[str, ...], found: Any) -> list[str]:
-    if getattr(found, "hidden", False):
+def _command_parts(words: tuple[str, ...], target: Any) -> list[str]:
+    if getattr(target, "hidden", False):
         return []
     arguments = [
-        (_argument(each), each.help or "") for each in found.params if each.param_type_name == "argument"
+        (_argument(each), each.help or "") for each in target.params if each.param_type_name == "argument"
     ]
-    parts = [f"{'#' * len(words)} `{' '.join(words[1:])}`", *_texts(found.help)]
-    inner = getattr(found, "commands", {})
+    parts = [f"{'#' * len(words)} `{' '.join(words[1:])}`", *_help_paragraphs(target.help)]
+    inner = getattr(target, "commands", {})
     if not inner:
         parts.append(f"```\n{' '.join([*words, *(word for word, _ in arguments), '[OPTIONS]'])}\n```")
     rows = [(f"`{word}`", "", says) for word, says in arguments]
-    for each in found.params:
+    for each in target.params:
         if each.param_type_name == "option" and "--help" not in each.opts and each.opts[0] != "--yes":
             names = " ".join(f"`{name}`" for name in [*each.opts, *each.secondary_opts])
             names += f" `{each.metavar}`" if each.metavar else ""
             default = each.default if isinstance(each.default, str | int | float) else ""
             rows.append((names, "" if default in ("", True, False) else str(default), each.help or ""))
     if rows:
-        parts.append(_table(("", "default", "what it is"), rows))
+        parts.append(_pipe_table(("", "default", "what it is"), rows))
     for name in inner:
         parts += _command_parts((*words, name), inner[name])
     return parts
@@ -90,7 +90,7 @@ def _argument(each: Any) -> str:
     return word if each.required else f"[{word}]"
 
 
-def _texts(text: str | None) -> list[str]:
+def _help_paragraphs(text: str | None) -> list[str]:
     return [" ".join(piece.split()) for piece in (text or "").split("\n\n") if piece.strip()]
 
 
@@ -110,8 +110,8 @@ def _settings_page() -> str:
             rows.append(
                 (f"`{name}`", shown, f"{text} Its own option: `{own.option}`." if own.option else text)
             )
-        parts += [f"## {panel}", _table(("setting", "default", "what it is"), rows)]
-    return _page("Settings", parts)
+        parts += [f"## {panel}", _pipe_table(("setting", "default", "what it is"), rows)]
+    return _titled("Settings", parts)
 
 
 def _python_page() -> str:
@@ -120,26 +120,28 @@ def _python_page() -> str:
         " `Analysis`, `Proof` and `WhatIfView` are what such functions return."
     ]
     for name in api.__all__:
-        found = getattr(api, name)
-        parts += _python_parts(name, found, level=2)
-        if inspect.isclass(found):
-            for method, member in vars(found).items():
+        target = getattr(api, name)
+        parts += _python_parts(name, target, level=2)
+        if inspect.isclass(target):
+            for method, member in vars(target).items():
                 if not method.startswith("_") and (callable(member) or isinstance(member, property)):
                     parts += _python_parts(f"{name}.{method}", member, level=3)
-    return _page("Python", parts)
+    return _titled("Python", parts)
 
 
-def _python_parts(name: str, found: Any, *, level: int) -> list[str]:
+def _python_parts(name: str, target: Any, *, level: int) -> list[str]:
     parts = [f"{'#' * level} `{name}`"]
-    if callable(found) and not inspect.isclass(found):
-        parts.append(f"```python\n{_signature(name, found)}\n```")
-    return [*parts, *docstring_parts(inspect.getdoc(found) or "")]
+    if callable(target) and not inspect.isclass(target):
+        parts.append(f"```python\n{_signature(name, target)}\n```")
+    return [*parts, *docstring_parts(inspect.getdoc(target) or "")]
 
 
-def _signature(name: str, found: Callable[..., Any]) -> str:
-    own = [each for each in inspect.signature(found).parameters.values() if each.name != "self"]
+def _signature(name: str, target: Callable[..., Any]) -> str:
+    own = [each for each in inspect.signature(target).parameters.values() if each.name != "self"]
     words = [str(each.replace(annotation=inspect.Parameter.empty)) for each in own]
-    keyword = next((at for at, each in enumerate(own) if each.kind is inspect.Parameter.KEYWORD_ONLY), None)
+    keyword = next(
+        (place for place, each in enumerate(own) if each.kind is inspect.Parameter.KEYWORD_ONLY), None
+    )
     if keyword is not None and all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in own):
         words.insert(keyword, "*")
     line = f"{name}({', '.join(words)})"
