@@ -75,6 +75,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "diff": [["diff", RUN, RUN]],
     "transcript": [["transcript", RUN]],
     "claims": [["claims"]],
+    "docs": [["docs", "{out}/manual"]],
     "models exam": [["models", "exam", "openai/none", "--questions", "2", "--grounder", "zero-shot", "--yes"]],
     "refit": [["refit", RUN, "--yes"]],
     "noise": [["noise", RUN]],

@@ -243,7 +243,11 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             attempt_before = state.trial(event.node, event.trial).attempt
             begun: dict[str, Any] = {"open": True, "goes_on": False, "failure": None, "since": stored.at_utc}
             if event.attempt != attempt_before:
-                begun |= {"gave_up": (), "max_steps": state.settings.agent.max_proof_steps}
+                begun |= {
+                    "gave_up": (),
+                    "max_steps": state.settings.agent.max_proof_steps,
+                    "known_calls": event.known_calls,
+                }
                 rejected = state.trial(event.node, event.trial).rejected
                 if attempt_before not in rejected:  # it ended for another reason: the new one begins anew
                     begun |= {"rejected": ()}
