@@ -10,6 +10,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from workbench.annotations.outcomes import resolve_when_finished
 from workbench.engine.assembly import open_engine
+from workbench.engine.expected_cost import forecast_of
 from workbench.engine.flow import NoteWriter
 from workbench.engine.new_run import new_run
 from workbench.engine.ownership import own_folder
@@ -21,7 +22,7 @@ from workbench.engine.record.state import RunState
 from workbench.environment import proxy_settings
 from workbench.errors import WorkbenchError
 from workbench.formatting import point_change
-from workbench.models.costs import CostForecast, forecast_cost
+from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
 from workbench.review.inputs import LeafInputs, look
 from workbench.review.watched import WatchedClaim, watched_claims
@@ -190,16 +191,7 @@ def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
 
 
 def _price(state: RunState, again: list[NodeId]) -> CostForecast:
-    return forecast_cost(
-        state.settings.model,
-        leaves=len(again),
-        inner=0,
-        trials=state.settings.trials,
-        prices=state.settings.prices,
-        roles=state.settings.models,
-        grounder=state.settings.grounder,
-        reply_tokens=state.settings.reply_tokens,
-    )
+    return forecast_of(state.settings, leaves=[state.tree[node] for node in again], inner=0)
 
 
 def price_words(price: CostForecast) -> str:
