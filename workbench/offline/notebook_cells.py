@@ -160,7 +160,7 @@ def _elsewhere(claim: Claim) -> bool:
 
 def _windows(claim: Claim, last_day: date) -> str:
     """The call that gives the past windows: of an embedded series by the models of its kind, of any other by its own frequency."""
-    if _elsewhere(claim):
+    if _elsewhere(claim) or claim.by_reading:
         returns = claim.about.kind in ("volatility", "yield") and claim.other is None
         return (
             f"reading = {_call_code(claim_reading(claim))}\n"
