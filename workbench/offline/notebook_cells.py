@@ -129,7 +129,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "article": claim.about.article
         if claim.against is None
         else f"the ratio of {claim.about.article} to {claim.against.article}",
-        "elsewhere": _ELSEWHERE if _elsewhere(claim) else "",
+        "elsewhere": _ELSEWHERE if _elsewhere(claim) or claim.by_reading else "",
         "combined": "combined_history, " if combination else "",
         "together": ", together=(first, second)" if combination == "ratio" else "",
         "fetch": "\n".join(_fetch(claim, combination, Cutoff.parse(cutoff).instant)),
