@@ -163,7 +163,7 @@ def _compare(claim: Claim) -> str:
     return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than on {claim.start}"
 
 
-def _beyond(claim: Claim) -> str:
+def _above_or_below(claim: Claim) -> str:
     word = {
         ("above", True): "above",
         ("above", False): "at or above",
@@ -174,7 +174,7 @@ def _beyond(claim: Claim) -> str:
 
 
 def _level(claim: Claim) -> str:
-    return f"{claim.about.article} {_verb(claim)} {_beyond(claim)} on {claim.end}"
+    return f"{claim.about.article} {_verb(claim)} {_above_or_below(claim)} on {claim.end}"
 
 
 def _average(claim: Claim) -> str:
@@ -236,16 +236,16 @@ def _relative(claim: Claim) -> str:
 
 def _statistic(claim: Claim) -> str:
     name = {"mean": "average", "highest": "highest value", "lowest": "lowest value"}[claim.pattern]
-    return f"{claim.about.article} has its {name} {_beyond(claim)} {_span(claim)}"
+    return f"{claim.about.article} has its {name} {_above_or_below(claim)} {_span(claim)}"
 
 
-def _count(claim: Claim) -> str:
-    what = ("higher" if claim.side == "above" else "lower") if claim.level is None else _beyond(claim)
+def _count_sentence(claim: Claim) -> str:
+    what = ("higher" if claim.side == "above" else "lower") if claim.level is None else _above_or_below(claim)
     steps = "in at least {} months" if claim.about.monthly else "on at least {} days"
     return f"{claim.about.article} {_verb(claim)} {what} {steps.format(claim.times)} {_span(claim)}"
 
 
-def _points(claim: Claim) -> str:
+def _points_sentence(claim: Claim) -> str:
     level = amount(claim)
     happens = (claim.side == "above") == (level > 0)
     verb = "rise" if level > 0 else "fall"
@@ -253,7 +253,7 @@ def _points(claim: Claim) -> str:
     return f"{claim.about.article} {word} by at least {number(abs(level))} points {_span(claim, 'by')}"
 
 
-def _move(claim: Claim) -> str:
+def _move_sentence(claim: Claim) -> str:
     verb = "does not move" if claim.never else "moves"
     size = "more than" if claim.strict else "at least"
     return f"{claim.about.article} {verb} by {size} {number(amount(claim))} % either way {_span(claim, 'by')}"
@@ -272,7 +272,7 @@ _SENTENCES = {
     "mean": _statistic,
     "highest": _statistic,
     "lowest": _statistic,
-    "count": _count,
-    "points": _points,
-    "move": _move,
+    "count": _count_sentence,
+    "points": _points_sentence,
+    "move": _move_sentence,
 }

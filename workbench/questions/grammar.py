@@ -388,14 +388,14 @@ def _statistic(match: _Match) -> Claim:
     return _series(match, names[match["what"]], start=_day_of_match(match, "start"), level=_value(match), side=side, strict=strict)  # fmt: skip
 
 
-def _count(match: _Match) -> Claim:
+def _count_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "lower" else "above"
     side, strict = (side, True) if match["word"] else _relation(match)
     level = None if match["word"] else _value(match)
     return _series(match, "count", start=_day_of_match(match, "start"), level=level, side=side, strict=strict, times=int(match["times"]))  # fmt: skip
 
 
-def _points(match: _Match) -> Claim:
+def _points_claim(match: _Match) -> Claim:
     up = re.fullmatch(_UP, match["verb"]) is not None
     side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
     level = _value(match) * (1 if up else -1)
@@ -404,7 +404,7 @@ def _points(match: _Match) -> Claim:
     )
 
 
-def _move(match: _Match) -> Claim:
+def _move_claim(match: _Match) -> Claim:
     return _series(
         match,
         "move",
@@ -453,13 +453,13 @@ _PATTERNS = [
     _rule(rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
     _rule(
         rf"{_S} {_V}(?:(?P<word>higher|lower)|{_RELATION} {_N}) (?:on|in) at least (?P<times>\d+) (?:days|months) {_SPAN}",
-        _count,
+        _count_claim,
     ),
     _rule(
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by at least (?P<level>\d[\d,]*(?:\.\d+)?) points {_SPAN}",
-        _points,
+        _points_claim,
     ),
-    _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move),
+    _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
     _rule(
         rf"(?:the )?realised volatility of (?:the )?{_S} {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?",
         _volatility,
