@@ -25,7 +25,7 @@ from workbench.formatting import point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
 from workbench.review.inputs import LeafInputs, look
-from workbench.review.watched import WatchedClaim, watched_claims
+from workbench.review.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 from workbench.views.input_split import RunSplits
@@ -136,7 +136,7 @@ async def _review_claim(
     if claim.resolved(now):
         return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
     if claim.begun is not None:
-        return await _work(store, row, claim.begun, state, request, doors)
+        return await _work_on(store, row, claim.begun, state, request, doors)
     if (left := row["days_left"]) is not None and left < 0:
         await resolve_when_finished(store, state.run_id)
         known = load_state(store, state.run_id).annotations.outcome is not None
@@ -156,7 +156,7 @@ async def _review_claim(
     if not any(each.changes or each.settled_from for each in inputs.values()):
         return row
     again = [node for node, each in inputs.items() if each.regrounded]
-    price = _price(state, again)
+    price = _price_again(state, again)
     words = f"{len(again)} of {len(inputs)} drivers have new data"
     if request.only_look:
         return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
@@ -177,8 +177,8 @@ async def _review_claim(
                 "words": f"{words}; {price_words(price)}: over the budget",
                 "exit": 3,
             }
-    review_id = _open(store, state, cutoff, inputs, request.budget_usd)
-    return await _work(store, row, review_id, state, request, doors)
+    review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
+    return await _work_on(store, row, review_id, state, request, doors)
 
 
 def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
@@ -190,7 +190,7 @@ def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
     return doors.brokers[reader]
 
 
-def _price(state: RunState, again: list[NodeId]) -> CostForecast:
+def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
     return forecast_of(state.settings, leaves=[state.tree[node] for node in again], inner=0)
 
 
@@ -201,7 +201,7 @@ def price_words(price: CostForecast) -> str:
     return "free of charge" if price.cost_usd == 0 else f"about ${price.cost_usd:.2f}"
 
 
-def _open(
+def _open_review(
     store: Store, state: RunState, cutoff: Cutoff, inputs: Mapping[NodeId, LeafInputs], budget: float | None
 ) -> str:
     """Open the review's run, with the tags of the run before: what is watched stays so."""
@@ -220,7 +220,7 @@ def _open(
     return run_id
 
 
-async def _work(
+async def _work_on(
     store: Store, row: dict[str, Any], review_id: str, before: RunState, request: ReviewRequest, doors: Doors
 ) -> dict[str, Any]:
     """Work on a review's run, new or cut off before, and say what came of it; what reached its ledger is not paid for again."""
