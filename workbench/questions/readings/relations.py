@@ -174,15 +174,15 @@ def relations(
         and amounts
         and amounts[0].unit in ("%", "bp", "pp", "points")
     )
-    side = (
+    edge = (
         part.take(r"(?:(?<=A )(?P<way>above|below|over|under|higher|lower)(?: than)?(?= R| W))")
         if beyond
         else None
     )
-    if side and "average" not in counts:
+    if edge and "average" not in counts:
         least = _comparison(part)
         part.word(_END)
-        way: Way = "down" if side["way"] in ("below", "under", "lower") else "up"
+        way: Way = "down" if edge["way"] in ("below", "under", "lower") else "up"
         comparison = (
             least if least in ("at_least", "at_most") else "above" if least == "above" else "at_least"
         )
