@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
@@ -33,6 +34,11 @@ from workbench.views.kept_changes import CHANGES_FILE
 from workbench.views.run_changes import run_changes
 from workbench.views.run_view import view
 
+_SAID: dict[str, Literal["person", "series", "file"]] = {
+    "person": "person",
+    "series": "series",
+    "file": "file",
+}
 #: How far a claim moves before somebody is told, unless they say otherwise.
 ALERT = 0.05
 
@@ -76,6 +82,8 @@ class Doors:
     say: Callable[[str], None] = lambda line: None
     #: Whether a price is paid without a budget; asked with the price in words.
     agrees: Callable[[str], bool] = lambda line: False
+    #: Folder of the embedded series instead of the installed package's.
+    embedded_root: Path | None = None
     #: Brokers by who reads: what a person may read and a model may not is no secret of the key-free analyst.
     brokers: dict[str, Broker] = field(default_factory=dict)
 
@@ -134,6 +142,7 @@ async def _review_claim(
         "cost_usd": 0.0,
     }
     if claim.resolved(now):
+        _share_outcome(store, claim)
         return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
     if claim.begun is not None:
         return await _work_on(store, row, claim.begun, state, request, doors)
@@ -181,12 +190,23 @@ async def _review_claim(
     return await _work_on(store, row, review_id, state, request, doors)
 
 
+def _share_outcome(store: Store, claim: WatchedClaim) -> None:
+    """Put the outcome of a claim's newest run on its earlier ones: it is the claim's, and each of its forecasts is scored by it."""
+    outcome = claim.state.annotations.outcome
+    assert outcome is not None, "the caller has looked"
+    for run_id in claim.runs:
+        if not store.events(run_id, kinds=("outcome.recorded",)):
+            came = ev.OutcomeRecorded(
+                p=outcome.p, day=outcome.day, source=_SAID[outcome.source], author=outcome.author
+            )
+            store.append(run_id, came)
+
+
 def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
-    reader = "person" if state.settings.stays_here else "model"
+    reader: Literal["person", "model"] = "person" if state.settings.stays_here else "model"
     if reader not in doors.brokers:
-        doors.brokers[reader] = open_broker(
-            proxy_settings(doors.environ, store.home, reader="person" if reader == "person" else "model")
-        )
+        settings = proxy_settings(doors.environ, store.home, reader=reader)
+        doors.brokers[reader] = open_broker(replace(settings, embedded_root=doors.embedded_root))
     return doors.brokers[reader]
 
 
@@ -232,6 +252,7 @@ async def _work_on(
             state.settings,
             environ=doors.environ,
             isolation=doors.isolation,
+            embedded_root=doors.embedded_root,
             listener=doors.listener,
             say=doors.say,
         ) as engine:
