@@ -17,6 +17,7 @@ from sandbox.record.journal import read_head, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
@@ -312,7 +313,8 @@ class TrialGrounding:
             self._shared_calls.note_progress(node)
 
         try:
-            if self._workers is not None:
+            carried = state.follows.leaves.get(node) if state.follows is not None else None
+            if self._workers is not None and carried is None:
                 outcome = await self._workers.ground(
                     job,
                     JobOwner(
@@ -333,7 +335,7 @@ class TrialGrounding:
                     gate = self._approvals.cells(job)
                 outcome = await ground_job(
                     job,
-                    grounder=self._grounder,
+                    grounder=self._grounder if carried is None else CarriedGrounder(carried, trial),
                     ask=self._gateway.asker(
                         run=job.run,
                         node=node,
