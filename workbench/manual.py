@@ -167,7 +167,7 @@ def whole_navigation(entries: list[Any], pages: Path) -> list[Any]:
 
 
 def _places(entries: list[Any]) -> list[str]:
-    places = []
+    places: list[str] = []
     for entry in entries:
         inner = next(iter(entry.values())) if isinstance(entry, dict) else entry
         places += _places(inner) if isinstance(inner, list) else [inner]
