@@ -36,7 +36,8 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         self.standing = html()
         self.line = html()
         self.text = field("note")
-        self.tags = field("tags, with commas; -tag takes one off")
+        self.tags = field("tags, with commas")
+        self.tags.tooltip = "a tag with a minus before it is taken off"
         self.about = choice(["the run"], "what the note is about")
         self.keep = action("Keep note", self._keep)
         row = box(ipywidgets.HBox, [self.text, self.about, self.tags, self.keep], "wb-form-row")
@@ -190,6 +191,7 @@ _FORMS = {
     "note, Markdown": ("md", "text/markdown"),
     "package for a reviewer": ("zip", "application/zip"),
     "tree, JSON": ("json", "application/json"),
+    "tree, CSV": ("csv", "text/csv"),
 }
 
 
