@@ -4,6 +4,7 @@ Every number is text here already, written as all screens write it. Texts of mod
 makes a document of them escapes or cleans them for it.
 """
 
+import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,6 +15,7 @@ from workbench.annotations.entries import CHECKLIST, sign_off_rows
 from workbench.audit.data_read import leaves_without_data
 from workbench.audit.run_audit import audit_run
 from workbench.audit.run_findings import finding_lines, run_findings
+from workbench.audit.vintages import Vintage
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.run_files import manifest_id, notebook_name
@@ -25,6 +27,7 @@ from workbench.reports.note_plots import Plot, proof_plots
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
+from workbench.views.answer import answer_sentence
 from workbench.views.run_view import view_of
 from workbench.views.trail import Trail, TrailCell, evidence_trail
 from workbench.views.transcript import call_heading, call_parts, transcript
@@ -51,6 +54,10 @@ _LONGEST_REPORT = 40_000  # characters
 _LONGEST_LINE = 240  # of what a cell printed
 #: Of a statement or a key factor: our own have at most 600, a stranger's may have millions.
 _LONGEST_WORDS = 2_000
+#: A sentence on figures of no weight, to its full stop: one before a blank or at the end of the line.
+_NO_WEIGHT = re.compile(r"(?<![^.\n] )[^.\n]*\bwith weight 0:[^\n]*?\.(?=\s|$) ?")
+#: Drivers on a note of one page.
+ONE_PAGE_DRIVERS = 5
 _FINE = {"ok": "holds", "warn": "look", "bad": "FAILS"}
 
 
@@ -115,8 +122,15 @@ class NoteEvidence:
     verified: bool | None
     #: What its value rests on instead where it read no data; empty for others.
     without_data: str = ""
+    #: What its report shows for comparison, with no weight in the answer.
+    compared: tuple[str, ...] = ()
     plots: list[Plot] = field(default_factory=list)
     trail: Trail | None = None
+
+    @property
+    def vintages(self) -> list[tuple[Vintage, ...]]:
+        """How the figures of each series that it read were revised, where a period came in several vintages."""
+        return [] if self.trail is None else [call.vintages for call in self.trail.calls if call.vintages]
 
     def sources(self) -> list[tuple[TrailCell, list[str]]]:
         """Return the cells that printed a number of the report or read data, each with the printed lines in question."""
@@ -191,13 +205,28 @@ class Note:
     manifest_id: str
     facts: list[tuple[str, str]]
     figures: list[tuple[str, str]]
+    #: The answer in one sentence that can be read aloud.
+    sentence: str
+    #: What reports show for comparison and give no weight: driver, and the sentence.
+    compared: list[tuple[NodeId, str]] = field(default_factory=list)
     #: Every model call, where it was asked for: its heading, and its parts by the name of who said each.
     transcript: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+    #: Only what fits a page: the answer, the series, what moves it most.
+    one_page: bool = False
 
     @property
     def mark(self) -> str:
         """What stands at every figure, so that one that is cut out of the note still leads to its run."""
         return f"manifest {self.manifest_id[:19]}"
+
+    @property
+    def band_words(self) -> str:
+        """The band for a reader in a hurry; where it comes from stands among the facts at the end."""
+        if self.band is None:
+            return "" if self.p is None else f"none: {self.no_band}"
+        if self.band.is_point:
+            return f"the {self.band.repeats} agree, which is no certainty"
+        return f"{percent(self.band.low)} to {percent(self.band.high)}, spread of {self.band.repeats}"
 
     @property
     def headline(self) -> str:
@@ -206,15 +235,18 @@ class Note:
         return f"{percent(self.p)}{beside}"
 
 
-def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> Note:
-    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted."""
+def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one_page: bool = False) -> Note:
+    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted.
+
+    ``one_page`` keeps what a reader decides by: the answer, the series, the strongest drivers.
+    """
     tree = state.tree
     drivers, reachable, band, tornado = _drivers(store, state)
     shown_leaves = _leaves_by_effect(tree, drivers)
     without_data = leaves_without_data(store, state)
     evidence = [
         _leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
-        for leaf in shown_leaves[:MOST_EVIDENCE]
+        for leaf in ([] if one_page else shown_leaves[:MOST_EVIDENCE])
     ]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
     audit = audit_run(store, state.run_id, state)
@@ -240,8 +272,8 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
         summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
-        drivers=drivers[:TOP_DRIVERS],
-        drivers_left_out=max(0, len(drivers) - TOP_DRIVERS),
+        drivers=drivers[: (most := ONE_PAGE_DRIVERS if one_page else TOP_DRIVERS)],
+        drivers_left_out=max(0, len(drivers) - most),
         reachable=reachable,
         scenarios=scenarios,
         mix=mix,
@@ -257,7 +289,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
         checklist=[(CHECKLIST.get(key, key), is_done) for key, is_done in _last_checklist(signed).items()],
         readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
-        facts=_facts(store, state),
+        facts=[*_facts(store, state), *([("band", band.line())] if band is not None else [])],
         figures=full_figures(
             tree,
             [row.id for row in rows],
@@ -269,7 +301,10 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
             trials=leaf_trials(state),
             by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
         ),
+        sentence="" if p is None else answer_sentence(tree, base_rate),
+        compared=[(leaf.id, line) for leaf in evidence for line in leaf.compared],
         transcript=_transcript(store, state) if with_transcript else [],
+        one_page=one_page,
     )
 
 
@@ -395,12 +430,14 @@ def _leaf_evidence(store: Store, state: RunState, leaf: NodeId, without_data: st
     belief = proposition.belief
     values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]
     path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
+    report, compared = without_comparisons(_report(belief.report, proposition.statement) if belief else "")
     return NoteEvidence(
         id=leaf,
         statement=_words(proposition.statement),
         p=belief.p if belief else None,
         key_factor=_words(belief.key_factor) if belief else "",
-        report=_report(belief.report, proposition.statement) if belief else "",
+        report=report,
+        compared=compared,
         spread=f"Trials: {', '.join(map(percent, values))}" if len(values) > 1 else _by_chance(state, leaf),
         verified=state.verified(leaf),
         without_data=without_data,
@@ -433,6 +470,18 @@ def _report(report: str, statement: str) -> str:
     # Many reports begin with the statement in bold, which is the heading above them in every note.
     text = without_records(report).removeprefix(f"**{statement}**").strip()
     return text if len(text) <= _LONGEST_REPORT else f"{text[:_LONGEST_REPORT]} … (cut: the proof has all)"
+
+
+def without_comparisons(report: str) -> tuple[str, tuple[str, ...]]:
+    """Return a report without its sentences on figures of no weight in the answer, and those sentences.
+
+    They answer a question that nobody has on page 3, and raise one in every meeting: the note has them in an appendix.
+
+    >>> without_comparisons("p = 0.6. Shown for comparison, with weight 0: linear 1.000, walk 0.51. What is weak: little.")
+    ('p = 0.6. What is weak: little.', ('Shown for comparison, with weight 0: linear 1.000, walk 0.51.',))
+    """
+    found = tuple(match[0].strip() for match in _NO_WEIGHT.finditer(report))
+    return (_NO_WEIGHT.sub("", report).strip(), found) if found else (report, ())
 
 
 def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:

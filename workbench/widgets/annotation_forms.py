@@ -187,6 +187,7 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
 _FORMS = {
     "note, HTML": ("html", "text/html"),
     "note, PDF": ("pdf", "application/pdf"),
+    "note on one page, PDF": ("pdf", "application/pdf"),
     "note, Word": ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     "note, Markdown": ("md", "text/markdown"),
     "package for a reviewer": ("zip", "application/zip"),
@@ -222,7 +223,13 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
         try:
             self._before()
             with closing(Store(self._home)) as store:
-                data, notes = export_run(store, self._run_id, suffix, environ=os.environ)
+                data, notes = export_run(
+                    store,
+                    self._run_id,
+                    suffix,
+                    environ=os.environ,
+                    one_page="one page" in str(self.form.value),
+                )
         except WorkbenchError as error:
             self.said.value = panels.refusal(on_page(error))
             return

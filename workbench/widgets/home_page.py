@@ -205,7 +205,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         )
         self.answer.add_class("wb-main-action")
         self.plan = action(
-            "Plan only", self._plan, tooltip="break the claim into drivers, to look at before evidence is collected"
+            "Plan only",
+            self._plan,
+            tooltip="break the claim into drivers, to look at before evidence is collected",
         )
         self._allow(False)
         self.template = choice([_NO_TEMPLATE], "template")

@@ -351,8 +351,13 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines."""
+def progress(
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+) -> str:
+    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+
+    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    """
     leaves = list(state.tree.leaves())
     return rendered(
         "progress",
@@ -360,6 +365,8 @@ def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]
         reason=line_on_page(state.reason or ""),
         leaves=len(leaves),
         grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
+        share=share,
+        left=left,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),
