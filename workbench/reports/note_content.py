@@ -480,8 +480,8 @@ def without_comparisons(report: str) -> tuple[str, tuple[str, ...]]:
     >>> without_comparisons("p = 0.6. Shown for comparison, with weight 0: linear 1.000, walk 0.51. What is weak: little.")
     ('p = 0.6. What is weak: little.', ('Shown for comparison, with weight 0: linear 1.000, walk 0.51.',))
     """
-    found = tuple(match[0].strip() for match in _NO_WEIGHT.finditer(report))
-    return (_NO_WEIGHT.sub("", report).strip(), found) if found else (report, ())
+    sentences = tuple(match[0].strip() for match in _NO_WEIGHT.finditer(report))
+    return (_NO_WEIGHT.sub("", report).strip(), sentences) if sentences else (report, ())
 
 
 def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:

@@ -292,8 +292,8 @@ def _revisions(vintages: Sequence[Vintage]) -> Plot:
             x, y = point(each, each.last)
             draw.ellipse((x - 6, y - 6, x + 6, y + 6), fill=_SOFT)
     for value in (low, high):
-        at = top + (height if value == low else 0)
-        draw.text((left - 16, at), f"{value:g}", fill=_SOFT, font=font, anchor="rm")
+        height_of = top + (height if value == low else 0)
+        draw.text((left - 16, height_of), f"{value:g}", fill=_SOFT, font=font, anchor="rm")
     for each, anchor in ((shown[0], "la"), (shown[-1], "ra")):
         draw.text(
             (point(each, low)[0], top + height + 24), str(each.period), fill=_SOFT, font=font, anchor=anchor

@@ -45,7 +45,7 @@ class Follower:
         self.lines: deque[str] = deque(maxlen=_LINES)
         #: How far each leaf is; read from the log when it is first looked at.
         self.stages = Stages()
-        self._told = False
+        self._stages_read = False
         # A copy, since events are applied in place: the log need not be folded a second time.
         self.state: RunState = run.state.copy()
         self.in_work = owner_of(run.folder) is not None
@@ -62,8 +62,8 @@ class Follower:
 
     def _look(self) -> bool:
         with closing(Store(self._home)) as store:
-            if not self._told:
-                self._told = True
+            if not self._stages_read:
+                self._stages_read = True
                 if not self.state.finished:
                     past = [each for each in store.events(self._run_id) if each.seq <= self.state.seq]
                     self.stages = replay(Stages(pace_of(store, self.state)), past)

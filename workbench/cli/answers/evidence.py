@@ -233,8 +233,8 @@ def short_hash(identity: str | None) -> str:
 
 def _call_lines(call: Mapping[str, Any]) -> list[str]:
     """One data call in words: what was asked, what came, what the cutoff took away."""
-    asked = ", ".join(f"{name} {value}" for name, value in call["params"].items())
-    lines = [f"Data call {call['number']}: {call['path']}{', ' + asked if asked else ''}"]
+    parameters = ", ".join(f"{name} {value}" for name, value in call["params"].items())
+    lines = [f"Data call {call['number']}: {call['path']}{', ' + parameters if parameters else ''}"]
     if call["refused"]:
         return [*lines, f"  refused: {call['refused']}"]
     rows = "no list of rows" if call["rows"] is None else f"{call['rows']:,} rows"
@@ -244,13 +244,13 @@ def _call_lines(call: Mapping[str, Any]) -> list[str]:
     else:
         last = f", the last: {newest}" if newest else ""
     lines.append(f"  {rows}{last}")
-    kept = [f"{call['withheld']:,} later rows withheld"] if call["withheld"] else []
-    kept += [f"{call['undated']:,} rows without a date"] if call["undated"] else []
+    changes = [f"{call['withheld']:,} later rows withheld"] if call["withheld"] else []
+    changes += [f"{call['undated']:,} rows without a date"] if call["undated"] else []
     if clamped := ", ".join(map(str, call["clamped"])):
-        kept.append(f"dates of the request moved back: {clamped}")
+        changes.append(f"dates of the request moved back: {clamped}")
     policy = call["policy"].replace("_", " ")
     lines.append(
-        f"  known at {call['as_of']} by {policy}; {', '.join(kept) or 'nothing taken away'}; risk of later knowledge {call['residual']}"
+        f"  known at {call['as_of']} by {policy}; {', '.join(changes) or 'nothing taken away'}; risk of later knowledge {call['residual']}"
     )
     lines.append(
         f"  {short_hash(call['content_hash'])}; --call {call['number']} prints the answer as the cell read it"

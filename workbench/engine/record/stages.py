@@ -33,9 +33,9 @@ class Pace:
 
 def pace_of(store: Store, like: RunState) -> Pace | None:
     """Return the pace of past runs with this run's model and grounder, medians; None where there is none."""
-    found: list[tuple[float, float]] = []
+    rows: list[tuple[float, float]] = []
     for run_id in list(reversed(store.run_ids()))[:_LOOKED_AT]:
-        if run_id == like.run_id or len(found) == _ENOUGH:
+        if run_id == like.run_id or len(rows) == _ENOUGH:
             continue
         try:
             state = load_state(store, run_id)
@@ -49,10 +49,10 @@ def pace_of(store: Store, like: RunState) -> Pace | None:
         if not (same and state.finished and leaves and state.worked_seconds):
             continue
         replies = sum(isinstance(stored.event, ev.LeafStep) for stored in store.events(run_id))
-        found.append((replies / leaves, state.worked_seconds / leaves))
-    if not found:
+        rows.append((replies / leaves, state.worked_seconds / leaves))
+    if not rows:
         return None
-    return Pace(replies=median(each[0] for each in found), seconds=median(each[1] for each in found))
+    return Pace(replies=median(each[0] for each in rows), seconds=median(each[1] for each in rows))
 
 
 def reply_heading(text: str, tools: Iterable[str] = ()) -> str:
