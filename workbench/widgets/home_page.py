@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -20,7 +20,7 @@ from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.annotations.entries import add_note
 from workbench.audit.home_scores import own_runs, record_card
-from workbench.engine.detached import plan_elsewhere, resume_detached
+from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere
 from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import UsageError, WorkbenchError, sentence
@@ -437,18 +437,14 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         number = self._number(self.claim.value.strip())
         words += [] if number is None else ["--reading", str(number)]
         self._allow(False)
-        self.line.value = panels.note("Breaking the claim into drivers. The run opens when they stand.")
+        self.line.value = panels.note("Opening the run." if go_on else "Breaking the claim into drivers.")
+        begin = start_elsewhere if go_on else plan_elsewhere
         try:
-            run_id = plan_elsewhere(
-                self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
-            )
+            run_id = begin(self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words)
         except UsageError as error:
             self._refuse(error)
         else:
             self.line.value = panels.planned(run_id)
-            if go_on:
-                with suppress(WorkbenchError):  # the run's page says why, and has a button that tries again
-                    self._retry(run_id)
             self.look()
             self.claims.go(run_id)
         finally:

@@ -102,7 +102,7 @@ class Follower:
         for node in self.state.tree.propositions():
             status = self.state.node_status(node.id)
             if status == "grounding":
-                name = "grounding" if self.in_work else "begun"
+                name = "working" if self.in_work else "begun"
                 marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, "opening its notebook"))]
             elif status == "failed":
                 reasons = [trial.failure for trial in self.state.trials_of(node.id) if trial.failure]

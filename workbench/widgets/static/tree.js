@@ -258,7 +258,7 @@ class TreeView {
     }
     if (this.zoomed !== null && !this.parents.has(this.zoomed)) this.zoom(null);
     if (!this.parents.has(this.focusId)) this.focusId = order[0] ?? null;
-    this.total = `${(order.length - 1).toLocaleString("en")} drivers, ${leaves.toLocaleString("en")} with evidence`;
+    this.leaves = leaves;
     this.showFolds();
     this.paintSelection();
     this.paintState();
@@ -738,7 +738,15 @@ class TreeView {
     return made;
   }
 
+  get total() {
+    const { order, nodes } = this.tree;
+    const begun = nodes[order[0]]?.base !== null; // the run has its answer, so every driver has what it rests on
+    const leaves = this.leaves.toLocaleString("en");
+    return `${(order.length - 1).toLocaleString("en")} drivers, ${leaves} ${begun ? "with" : "to collect"} evidence`;
+  }
+
   paintState() {
+    if (this.found === null) this.count.textContent = this.total;
     this.resetAll.disabled = !this.tree.edits;
     this.root.classList.toggle("wb-waiting", this.waiting > 0);
     this.list.setAttribute("aria-busy", this.waiting > 0);
