@@ -13,13 +13,13 @@ from tests.fakes.screens import RUN, make_run
 from workbench.cli.run.terminal_progress import TerminalProgress, shown_progress
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.progress import print_progress
-from workbench.engine.record.stages import Pace, Stages, pace_of, replay, reply_heading
+from workbench.engine.record.stages import LeafPace, Stages, pace_of, replay, reply_heading
 from workbench.engine.record.state import RunState
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
 from workbench.store import events as ev
 
-PACE = Pace(replies=5, seconds=4)
+PACE = LeafPace(replies=5, seconds=4)
 
 
 def step(number: int, about: str = "Past windows") -> ev.LeafStep:
@@ -55,7 +55,7 @@ def test_a_leaf_says_what_it_is_at_and_nothing_once_it_has_its_evidence() -> Non
 
 @given(replies=st.integers(0, 40), usual=st.floats(0.5, 20))
 def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int, usual: float) -> None:
-    state, stages = in_work(), Stages(Pace(replies=usual, seconds=3))
+    state, stages = in_work(), Stages(LeafPace(replies=usual, seconds=3))
     shares = [stages.share(state)]
     for number in range(1, replies + 1):
         stages.take(step(number))
@@ -67,12 +67,12 @@ def test_the_share_never_falls_and_is_whole_with_the_evidence_alone(replies: int
 def test_the_time_left_is_that_of_past_runs_and_unsaid_without_one() -> None:
     state = in_work()
     assert Stages().left(state) == ""
-    stages = Stages(Pace(replies=4, seconds=40))
+    stages = Stages(LeafPace(replies=4, seconds=40))
     assert stages.left(state) == "about 40 s left"
     stages.take(step(1))
     assert stages.left(state) == "about 30 s left"
     assert stages.left(with_evidence(state)) == "combining the drivers"
-    assert Stages(Pace(replies=4, seconds=600)).left(in_work()) == "about 10 min left"
+    assert Stages(LeafPace(replies=4, seconds=600)).left(in_work()) == "about 10 min left"
 
 
 def test_the_pace_is_that_of_finished_runs_with_this_model_and_grounder(tmp_path: Path) -> None:

@@ -24,14 +24,14 @@ _LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class LeafPace:
     """What a leaf took in past runs: replies, and seconds of the run's work for each leaf of it (leaves go side by side)."""
 
     replies: float
     seconds: float
 
 
-def pace_of(store: Store, like: RunState) -> Pace | None:
+def pace_of(store: Store, like: RunState) -> LeafPace | None:
     """Return the pace of past runs with this run's model and grounder, medians; None where there is none."""
     rows: list[tuple[float, float]] = []
     for run_id in list(reversed(store.run_ids()))[:_LOOKED_AT]:
@@ -52,7 +52,7 @@ def pace_of(store: Store, like: RunState) -> Pace | None:
         rows.append((replies / leaves, state.worked_seconds / leaves))
     if not rows:
         return None
-    return Pace(replies=median(each[0] for each in rows), seconds=median(each[1] for each in rows))
+    return LeafPace(replies=median(each[0] for each in rows), seconds=median(each[1] for each in rows))
 
 
 def reply_heading(text: str, tools: Iterable[str] = ()) -> str:
@@ -70,11 +70,11 @@ class Stages:
 
     Parameters
     ----------
-    pace : Pace, optional
+    pace : LeafPace, optional
         What past runs took.
     """
 
-    def __init__(self, pace: Pace | None = None) -> None:
+    def __init__(self, pace: LeafPace | None = None) -> None:
         self.pace = pace
         #: What each leaf in work is at.
         self.words: dict[NodeId, str] = {}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.engine.record.progress import print_progress, progress_line
 from workbench.engine.record.recorder import Listener
-from workbench.engine.record.stages import Pace, Stages, pace_of
+from workbench.engine.record.stages import LeafPace, Stages, pace_of
 from workbench.engine.record.state import RunState
 from workbench.formatting import percent
 from workbench.store import Store, StoredEvent
@@ -94,7 +94,7 @@ class CellProgress:
         self,
         display: Callable[[dict[str, str]], None],
         *,
-        pace: Callable[[RunState], Pace | None] = lambda state: None,
+        pace: Callable[[RunState], LeafPace | None] = lambda state: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._display, self._pace, self._clock = display, pace, clock
