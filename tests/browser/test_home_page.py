@@ -66,7 +66,7 @@ def comment_and_export(page: Any, folder: Path) -> None:
     page.get_by_role("tab", name="Review", exact=True).click()
     page.get_by_placeholder("comment for whoever reads this run").fill("Moved most: why?")
     page.get_by_role("button", name="Comment", exact=True).click()
-    page.locator(".wb-comments").get_by_text("Moved most: why?").wait_for()
+    page.locator(".wb-review .wb-comments").get_by_text("Moved most: why?").wait_for()
     with page.expect_download(timeout=60_000) as waiting:
         page.get_by_role("button", name="Download").click()
     assert "Moved most: why?" in Path(waiting.value.path()).read_text()
