@@ -24,8 +24,8 @@ from workbench.studies.study_report import write_study
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:
     assert set(ready_studies()) == {
-        "calibration", "correctness", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "open-weights", "rebalancing", "sources",
-        "steps", "thoughts", "trials", "weights",
+        "build-up", "calibration", "correctness", "crowd", "depth", "elicitation", "leaf-noise", "leaves", "models", "noise", "offline",
+        "open-weights", "past-sources", "rebalancing", "scaffold", "sources", "steps", "thoughts", "trials", "weights",
     }  # fmt: skip
 
 
@@ -66,11 +66,12 @@ def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
             arm |= {"api_base": server.url, "prices": {each: [1.0, 2.0] for each in models.values()}}
             if "analytica" in arm or "analyzer" in arm:
                 arm["critic"] = False
-    if "SET" in needs_of(name) or name == "crowd":
+    if "SET" in needs_of(name) or name in ("crowd", "build-up"):
         events = [
             "event_id,question_key,source,question_type,outcome,crowd,prior_temporal,forecast_due_date,question"
         ]
-        events += [f"a{n},a{n},fred,market,{n},0.4,0.3,2025-01-01,Will {n} happen?" for n in range(2)]
+        count = 12 if name == "build-up" else 2  # fewer than ten are not calibrated
+        events += [f"a{n},a{n},fred,market,{n % 2},0.4,0.3,2025-01-01,Will {n} happen?" for n in range(count)]
         (folder / "EVENTS.csv").write_text("\n".join(events) + "\n")
         document["exam"] = {"events": "EVENTS.csv"}
     if "contexts" in document:
@@ -99,7 +100,9 @@ def test_each_runs_to_its_report(name: str, tmp_path: Path) -> None:
     assert bool(results["rebalanced"]) == (name == "rebalancing")
     if name == "correctness":
         assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days"}
-    assert bool(results["steps"]) == (name in ("steps", "crowd"))
+    if name in ("steps", "crowd", "build-up"):
+        assert results["steps"]
+    assert len(results["build_up"]) == (3 if name == "build-up" else 0)
 
 
 @pytest.mark.soak

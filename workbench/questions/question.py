@@ -354,6 +354,69 @@ def targets_of(question: Question) -> list[NumericTarget]:
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeSet:
+    """Events of a question at one horizon that hang together.
+
+    Parameters
+    ----------
+    id : str
+        Of the question, with the horizon where it has several.
+    events : tuple of QuestionEvent
+        Of exclusive ones exactly one comes true; of the others each implies the next: levels from the hardest on, days from the first.
+    exclusive : bool
+    """
+
+    id: str
+    events: tuple[QuestionEvent, ...]
+    exclusive: bool
+
+
+def outcome_sets(question: Question) -> list[OutcomeSet]:
+    """The events of a question that exclude or imply each other, by horizon; none of a plain question, or of options that may all come.
+
+    >>> question = Question(id="q", title="How high?", kind="threshold", levels=(200.0, 220.0))
+    >>> [[event.part for event in each.events] for each in outcome_sets(question)]
+    [['220', '200']]
+    """
+    events = events_of(question)
+    match question.kind:
+        case "options" if question.exclusive:
+            ordered = events
+        case "date":
+            ordered = sorted(events, key=lambda event: event.part)
+        case "threshold" | "numeric":
+            highest_first = question.side in ("above", "at least")
+            ordered = sorted(events, key=lambda event: float(event.part), reverse=highest_first)
+        case _:
+            return []
+    by_horizon: dict[str, list[QuestionEvent]] = {}
+    for event in ordered:
+        by_horizon.setdefault(event.horizon, []).append(event)
+    return [
+        OutcomeSet(
+            id=f"{question.id}@{horizon}" if len(by_horizon) > 1 else question.id,
+            events=tuple(own),
+            exclusive=question.kind == "options",
+        )
+        for horizon, own in by_horizon.items()
+        if len(own) > 1
+    ]
+
+
+def outcome_columns(question: Question) -> dict[str, dict[str, str]]:
+    """Columns of a table of events by event id: what set each belongs to, the set's size, and its step in a chain ("" if exclusive)."""
+    return {
+        event.id: {
+            "outcome_set": each.id,
+            "set_size": str(len(each.events)),
+            "set_step": "" if each.exclusive else str(step),
+        }
+        for each in outcome_sets(question)
+        for step, event in enumerate(each.events, 1)
+    }
+
+
 def crowd_of(question: Question, event: str) -> float | None:
     """The crowd's probability of an event: as stated, else what the quoted asks imply; None without either."""
     stated = question.crowd.get(event)

@@ -86,16 +86,17 @@ def figure_bytes(figure: "Figure", form: str = "png", *, source: str = "") -> by
 
 @_verbatim_words
 def reliability_plot(
-    forecasts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = 10, how: Bins = "width"
+    forecasts: Mapping[str, tuple[ArrayLike, ...]], *, bins: int = 10, how: Bins = "width"
 ) -> "Figure":
-    """Reliability diagram: share of Yes against the forecast, with Wilson intervals.
+    """Reliability diagram: share of Yes against the forecast, with Wilson intervals over clusters where they are given.
 
     Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
 
     Parameters
     ----------
-    forecasts : mapping of str to (forecast, outcome), arrays of shape (n,)
-        One curve each; the legend gives its ECE.
+    forecasts : mapping of str to (forecast, outcome) or (forecast, outcome, cluster), arrays of shape (n,)
+        One curve each; the legend gives its ECE. Without clusters each event counts as independent; a bin of fewer than six
+        clusters has no bar.
     bins, how
         See `workbench.science.scoring.calibration_error.bin_of`.
 
@@ -113,8 +114,8 @@ def reliability_plot(
     _some(forecasts)
     figure, axes = _figure(5.5, 5.0)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
-    for name, (p, o) in forecasts.items():
-        curve = reliability(p, o, bins=bins, how=how)
+    for name, (p, o, *clusters) in forecasts.items():
+        curve = reliability(p, o, bins=bins, how=how, clusters=clusters[0] if clusters else None)
         error = calibration_error(p, o, bins=bins, how=how)
         # Rounding may put an end of the interval past a share of 0 or 1, and matplotlib refuses negative error bars.
         spread = np.maximum([curve.observed - curve.low, curve.high - curve.observed], 0.0)

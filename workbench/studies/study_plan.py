@@ -12,6 +12,7 @@ from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.derived_arms import NoisyArm, derived_faults
 from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.arms.table_arms import ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
 from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
@@ -41,7 +42,9 @@ class StudyPlan:
             own_events = [
                 event
                 for event in self.exam.events.event_id.tolist()
-                if event not in once or not isinstance(arm, EngineArm) or arm.joint
+                if event not in once
+                or not isinstance(arm, EngineArm | NoisyArm)
+                or getattr(arm, "joint", False)
             ]
             seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
             trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
@@ -131,6 +134,7 @@ def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -
             arms[arm.name] = make_arm(arm, ArmContext(folder=spec.folder))
         except UsageError as error:
             problems.append(" ".join(str(error).split()))
+    problems += derived_faults(arms)
     if exam is not None:
         problems += _mismatches(exam, arms)
         if spec.rebalance is not None:

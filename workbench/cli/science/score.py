@@ -22,6 +22,7 @@ from workbench.cli.science.science_options import (
     Variant,
     listed,
     load,
+    print_consistency,
     print_quantile_scores,
     with_exam,
     with_interval,
@@ -190,6 +191,7 @@ def score(
         emit_json(with_exam(document, chosen))
         return
     _show(document, columns)
+    print_consistency(document)
     if utility:
         names = ("n", "accuracy", "soft", "hard", "soft_pooled", "hard_pooled", "confidence")
         echo("")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.comparing.mean_intervals import share_interval
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -137,7 +138,7 @@ class Reliability:
     """Share of Yes per bin."""
     low: FloatArray
     high: FloatArray
-    """Wilson interval of that share."""
+    """Wilson interval of that share, for as many events as its clusters are worth; ``nan`` for a bin of too few clusters."""
 
 
 def reliability(
@@ -148,8 +149,9 @@ def reliability(
     how: Bins = "width",
     closed: Closed = "left",
     level: float = 0.95,
+    clusters: ArrayLike | None = None,
 ) -> Reliability:
-    """Points and intervals of a reliability diagram.
+    """Points and intervals of a reliability diagram; without ``clusters`` every event is taken as independent.
 
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
     """
@@ -165,6 +167,13 @@ def reliability(
     count = size[full]
     # Wilson, because the normal interval has no width at a share of 0 or 1, which small bins often show.
     low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
+    if clusters is not None:
+        labels = np.asarray(clusters)
+        ends = [
+            share_interval(o[codes == code], labels[codes == code], level=level) or [np.nan] * 2
+            for code in np.flatnonzero(full)
+        ]
+        low, high = np.array(ends).T
     return Reliability(
         count=count.astype(np.int64),
         forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.studies.arms.base import ArmContext, ArmError
+from workbench.studies.arms.derived_arms import noisy_arm, pooled_arm
 from workbench.studies.arms.run_arms import RUN_KINDS, run_arm
 from workbench.studies.arms.series_arms import series_arm
 from workbench.studies.arms.table_arms import (
@@ -27,6 +28,8 @@ KINDS: Mapping[str, MakeArm] = {
     "published": published_arm,
     "simulated": simulated_arm,
     "series": series_arm,
+    "pooled": pooled_arm,
+    "noisy": noisy_arm,
     "grounder": run_arm,
     **dict.fromkeys(RUN_KINDS, run_arm),
 }

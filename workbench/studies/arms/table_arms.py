@@ -20,6 +20,11 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec
 
 Table = tuple[FloatArray, Mapping[int, str]]
+#: The words of `score` that an arm of trials takes, with what they are where an arm does not say.
+RECIPE_SETTINGS: Mapping[str, Any] = {
+    "pool": "logit-mean", "prior": None, "tune": "loo-question", "ddof": None, "calibrate": "none", "loo": "question", "clip": 0.0,
+    "dead": "drop",
+}  # fmt: skip
 
 
 def _forecast_table(p: FloatArray, reason: str) -> Table:
@@ -185,10 +190,7 @@ def price_move_arm(spec: ArmSpec, context: ArmContext) -> PriceMoveArm:
 
 def published_arm(spec: ArmSpec, context: ArmContext) -> PublishedArm:
     """``arm: published`` with ``forecasts``, ``method`` and the words of `score`: pool, prior, tune, ddof, calibrate, loo."""
-    known: dict[str, Any] = {
-        "forecasts": None, "method": None, "variant": "forecast", "pool": "logit-mean", "prior": None, "tune": "loo-question",
-        "ddof": None, "calibrate": "none", "loo": "question", "clip": 0.0, "dead": "drop",
-    }  # fmt: skip
+    known = {"forecasts": None, "method": None, "variant": "forecast", **RECIPE_SETTINGS}
     values = take(spec.settings, known, arm=spec.name)
     for needed in ("forecasts", "method"):
         if values[needed] is None:
