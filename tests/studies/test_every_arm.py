@@ -76,6 +76,7 @@ def test_no_arm_is_forgotten_here() -> None:
         "simulated",
         "series",
         "pooled",
+        "base-rate",
         "noisy",
     }
     assert set(KINDS) == set(RUN_KINDS) | tables | {"grounder"}

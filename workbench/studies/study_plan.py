@@ -14,7 +14,7 @@ from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
 from workbench.studies.arms.derived_arms import NoisyArm, derived_faults
 from workbench.studies.arms.run_arms import EngineArm
-from workbench.studies.arms.table_arms import ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
+from workbench.studies.arms.table_arms import BaseRateArm, ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
 from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
 from workbench.studies.study_file import CHANGEABLE, StudyCell, StudyError, StudySpec
 from workbench.studies.study_scores import exam_mix_problems
@@ -173,7 +173,7 @@ def _mismatches(exam: StudyExam, arms: dict[str, Any]) -> list[str]:
                 except UsageError as error:
                     problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
         try:  # columns that are not there; a pass over the table that asks nobody
-            if isinstance(arm, RandomArm | ColumnArm | PriceMoveArm):
+            if isinstance(arm, RandomArm | BaseRateArm | ColumnArm | PriceMoveArm):
                 arm.forecasts(exam, seed=0, trial=1)
         except UsageError as error:
             problems.append(f"arm {name!r}: {' '.join(str(error).split())}")

@@ -8,6 +8,7 @@ from workbench.studies.arms.derived_arms import noisy_arm, pooled_arm
 from workbench.studies.arms.run_arms import RUN_KINDS, run_arm
 from workbench.studies.arms.series_arms import series_arm
 from workbench.studies.arms.table_arms import (
+    base_rate_arm,
     column_arm,
     price_move_arm,
     published_arm,
@@ -24,6 +25,7 @@ KINDS: Mapping[str, MakeArm] = {
     "market": column_arm,
     "crowd+prior": column_arm,
     "always-half": column_arm,
+    "base-rate": base_rate_arm,
     "price-move": price_move_arm,
     "published": published_arm,
     "simulated": simulated_arm,

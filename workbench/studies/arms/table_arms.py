@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
+from workbench.science.calibrating.priors import event_priors
 from workbench.science.documents.score_documents import raw_forecasts
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
@@ -74,6 +75,19 @@ class ColumnArm(Free):
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """The column as it stands."""
         return _forecast_table(baseline_forecast(exam.events, self.spec), f"no {self.spec} is known of it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseRateArm(Free):
+    """How often the exam's questions of the same group came true that had resolved before each was asked (paper B, App. C.7)."""
+
+    by: tuple[str, ...]
+    pseudo: float
+
+    def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
+        """One per event; nothing where no such question had resolved and ``pseudo`` is 0."""
+        prior = event_priors(exam.events, self.by, pseudo=self.pseudo)
+        return _forecast_table(prior.p, f"no question of its {' and '.join(self.by)} had resolved before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +190,14 @@ def column_arm(spec: ArmSpec, context: ArmContext) -> ColumnArm:
     if column is None:
         raise ArmError(f"arm {spec.name!r}: which column? a name, a number, or MARKET+OTHER")
     return ColumnArm(name=spec.name, spec=str(column))
+
+
+def base_rate_arm(spec: ArmSpec, context: ArmContext) -> BaseRateArm:
+    """``arm: base-rate`` with ``by``, a list of columns, and ``pseudo``, imagined questions on either side."""
+    values = take(spec.settings, {"by": ["source"], "pseudo": 1.0}, arm=spec.name)
+    if not values["by"] or not all(isinstance(each, str) for each in values["by"]) or values["pseudo"] < 0:
+        raise ArmError(f"arm {spec.name!r}: by is a list of columns, pseudo a number of at least 0")
+    return BaseRateArm(name=spec.name, by=tuple(values["by"]), pseudo=values["pseudo"])
 
 
 def price_move_arm(spec: ArmSpec, context: ArmContext) -> PriceMoveArm:
