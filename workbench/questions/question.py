@@ -42,11 +42,13 @@ class Link:
     """How a question hangs on another of its set.
 
     ``given-yes`` and ``given-no``: asked on condition that the other comes out so; ``implies``: yes here means yes there;
-    ``excludes``: not both; ``part-of``: one date, level or market of the other's event.
+    ``excludes``: not both; ``part-of``: one date, level or market of the other's event. A question with options, levels or days is bound
+    through one of its events: ``of`` names the own part, and ``to`` may be the id of an event (``rates#cut``).
     """
 
     kind: LinkKind
     to: str
+    of: str = ""
 
     __pydantic_config__ = STRICT
 
@@ -217,9 +219,13 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object without the fields that say nothing."""
+        document = asdict(self)
+        document["links"] = tuple(
+            {name: text for name, text in link.items() if text} for link in document["links"]
+        )
         return {
             name: value
-            for name, value in asdict(self).items()
+            for name, value in document.items()
             if value not in ("", (), {}, None) and (name, value) not in _UNSAID
         }
 
@@ -476,14 +482,19 @@ def reasons_unscored(question: Question) -> list[str]:
 
 def check_links(questions: Mapping[str, Question]) -> None:
     """Refuse links that lead nowhere; raises `QuestionError` with the first of them."""
+    events = {event.id: question.id for question in questions.values() for event in events_of(question)}
     for question in questions.values():
         for link in question.links:
-            if link.to not in questions:
+            if link.to not in questions and link.to not in events:
                 raise QuestionError(
                     f"question {question.id} is {link.kind} {link.to!r:.60}, which is not in the set"
                 )
-            if link.to == question.id:
+            if question.id in (link.to, events.get(link.to)):
                 raise QuestionError(f"question {question.id} is linked to itself")
+            if link.of and event_id(question.id, link.of) not in events:
+                raise QuestionError(
+                    f"question {question.id} is linked by {link.of!r:.60}, which is none of its parts"
+                )
 
 
 #: Kinds by name, for messages and readers of files.

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
 from workbench.questions.question import Question, QuestionError, events_of, outcome_sets
-from workbench.questions.sets.linked import group_of, linked_questions, mend
+from workbench.questions.sets.linked import group_of, linked_questions, mend, tied_events
 from workbench.synthesis.coherence.exclusive import forecast_findings
 from workbench.synthesis.coherence.findings import (
     TOLERANCE,
@@ -80,7 +80,9 @@ def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str,
 
 def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str, float]:
     """The nearest forecasts of linked questions that hang together; none where they do already, or there is too much to weigh."""
-    known = {question.id: p[question.id] for question in questions if question.id in p}
+    known = {
+        event.id: p[event.id] for question in questions for event in events_of(question) if event.id in p
+    }
     try:
         mended = mend(group_of(questions), known)
     except QuestionError:  # `set_findings` says so
@@ -91,18 +93,19 @@ def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str
 def _link_findings(
     question: Question, entries: Mapping[str, Question], p: Mapping[str, float]
 ) -> list[Finding]:
-    """What the links of a question ask of the two probabilities; only between plain questions, whose event is the question."""
+    """What the links of a question ask of the two probabilities."""
     findings = []
     for link in question.links:
-        if question.id not in p or link.to not in p or link.to not in entries:
-            continue
-        own, other = p[question.id], p[link.to]
-        if link.kind == "implies" and own > other + TOLERANCE:
-            message = f"{question.id} implies {link.to}, but {own:.3g} is more than {other:.3g}"
-            findings.append(_finding(question.id, link.to, message, other - own))
-        if link.kind == "excludes" and own + other > 1 + TOLERANCE:
-            message = f"{question.id} and {link.to} exclude each other but sum to {own + other:.3g}"
-            findings.append(_finding(question.id, link.to, message, own + other - 1))
+        for first, second in tied_events(question, link, p):
+            if first not in p:
+                continue
+            own, other = p[first], p[second]
+            if link.kind == "implies" and own > other + TOLERANCE:
+                message = f"{first} implies {second}, but {own:.3g} is more than {other:.3g}"
+                findings.append(_finding(first, second, message, other - own))
+            if link.kind == "excludes" and own + other > 1 + TOLERANCE:
+                message = f"{first} and {second} exclude each other but sum to {own + other:.3g}"
+                findings.append(_finding(first, second, message, own + other - 1))
     return findings + _conditional_findings(question, p, entries)
 
 
