@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, and how often equal methods are told apart, in worlds where both are known.
 
-``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some three minutes of one core. ``--worlds N``
+``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some six minutes of one core. ``--worlds N``
 draws another number. A world is a set of events in clusters; outcomes of a cluster share their luck to the degree given.
 """
 
@@ -144,8 +144,10 @@ def _figures(world: World) -> dict[str, float]:
     p, o, events = world.forecasts[0], world.outcome, Events.of(world.outcome, kind=world.kind)
     card = scorecard(p, np.arange(len(p)), events, METRICS)
     found = {metric: float(card[metric]["overall"] or 0.0) for metric in METRICS}
+    market = events.kind == "market"  # only these have a price
+    p, o, price = p[market], o[market], world.price[market]
     for key, level in LEVELS.items():
-        result = returns_of(whole_dollar(p, world.price, level).split(o, p).gain + 1.0, level)
+        result = returns_of(whole_dollar(p, price, level).split(o, p).gain + 1.0, level)
         found[f"return {key}"] = result.average_return
         found[f"sharpe {key}"] = result.sharpe if result.sharpe is not None else 0.0
     return found
@@ -175,7 +177,9 @@ def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
     card = interval_card(p, rows, events, METRICS, scorecard(p, rows, events, METRICS), None, RESAMPLING)
     for metric in METRICS:
         yield metric, card[metric]["overall"]
-    splits = {key: whole_dollar(p, world.price, level).split(o, p) for key, level in LEVELS.items()}
+    market = events.kind == "market"
+    p, o, price, labels = p[market], o[market], world.price[market], labels[market]
+    splits = {key: whole_dollar(p, price, level).split(o, p) for key, level in LEVELS.items()}
     results = {key: returns_of(split.gain + 1.0, LEVELS[key]) for key, split in splits.items()}
     figures = {
         "average_return": {key: each.average_return for key, each in results.items()},
@@ -184,7 +188,7 @@ def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
         "total_payoff": {key: each.total for key, each in results.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
     }
-    bounds = return_intervals(figures, splits, p, world.price, o, labels, RESAMPLING)
+    bounds = return_intervals(figures, splits, p, price, o, labels, RESAMPLING)
     for key in LEVELS:
         yield f"return {key}", bounds["average_return"][key]
         yield f"sharpe {key}", bounds["sharpe"][key]
@@ -255,7 +259,7 @@ def print_tables(worlds: int, scenarios: Sequence[Scenario]) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=500)
+    parser.add_argument("--worlds", type=int, default=1000)
     options = parse(parser, worlds=2)
     print_tables(options.worlds, SCENARIOS[:1] if options.smoke else SCENARIOS)
 
