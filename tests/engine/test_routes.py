@@ -63,7 +63,7 @@ def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
     shown = run_cli(tmp_path, "grounders", RUN).stdout
     assert "mean p" in shown and "$ a trial" in shown and "apart" in shown
     own = run_cli(tmp_path, "grounders").stdout
-    assert "runs" in own and "of the root" in own
+    assert "runs" in own and "of the claim" in own
     bias = json.loads(run_cli(tmp_path, "grounders", "--json").stdout)["bias"]["all"]
     assert bias["leaf_bias"] == pytest.approx(p - 1.0) and bias["interval"] is None
 

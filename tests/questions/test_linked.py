@@ -215,10 +215,10 @@ def test_options_levels_and_days_are_bound_by_their_events() -> None:
         assert not (cut and not stocks) and not (cut and four) and not (first and not cut)
     # 18 of the 3 x 2 x 3 x 3 ways: 4 with a cut (stocks up, yield below 4, three ways of the day: 2 x 3) and 12 x 2 without
     assert worlds.answers.shape[1] == 2 * 3 + 2 * 2 * 3 * 2
-    known = worlds.given({"stocks": 0.0})
+    known = worlds.consistent_with({"stocks": 0.0})
     assert (known.answers[3] == 0).all() and (known.answers[0] == 0).all()
     with pytest.raises(QuestionError, match="contradict their links"):
-        worlds.given({"rates#cut": 1.0, "stocks": 0.0})
+        worlds.consistent_with({"rates#cut": 1.0, "stocks": 0.0})
 
 
 def test_a_conditional_question_of_levels_has_its_whole_part_by_part() -> None:

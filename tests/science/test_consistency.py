@@ -12,8 +12,8 @@ from tests.cli_science.runner import run, run_json, write
 from workbench.questions.formats.question_tables import write_events
 from workbench.questions.question import Question, outcome_sets
 from workbench.questions.sets.set_scores import events_table
-from workbench.science.calibrating.priors import event_priors
 from workbench.science.documents import consistency_entry
+from workbench.science.scoring.baselines import event_priors
 from workbench.science.tables import Events
 
 WHO = Question(

@@ -14,7 +14,7 @@ from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ForecastMade
 from workbench.studies.arms.base import ArmContext
-from workbench.studies.arms.derived_arms import MadeForecasts, noisy_arm
+from workbench.studies.arms.derived_arms import FinishedForecasts, noisy_arm
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
@@ -81,7 +81,7 @@ def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(tmp_
         exam = StudyExam(events=Events.of([1.0, 0.0], kind="market"), statements={}, cutoffs={}, contexts={})
         made = ForecastMade(node="e0", trial=1, arm="tree", seed=0, p=tree.root.p or 0.0, run=RUN)
         state = StudyState(name="s", forecasts={StudyCell("tree", "e0", 0, 1): made})
-        source = MadeForecasts(store=store, exam=exam, state=state, trials={})
+        source = FinishedForecasts(store=store, exam=exam, state=state, trials={})
 
         def root(trial: int = 1, **settings: Any) -> float:
             p, reasons = noisy(**settings).derive(source, seed=0, trial=trial)
@@ -104,7 +104,7 @@ def test_noise_reaches_the_root_through_the_rules_and_is_the_same_each_time(tmp_
         ([{"arm": "pooled"}], "of which arm"),
         ([{"arm": "pooled", "of": "nobody"}], "there is no arm 'nobody'"),
         ([{"arm": "pooled", "of": "half"}, {"arm": "always-half", "name": "half"}], "does not draw"),
-        ([{"arm": "noisy", "of": "raw"}], "no leaves to disturb"),
+        ([{"arm": "noisy", "of": "raw"}], "no drivers to disturb"),
         ([{"arm": "noisy", "of": "raw", "noise": "loud"}], "noise is one of"),
         ([{"arm": "noisy", "of": "raw", "level": 2.0}], "lies in [0, 1]"),
         ([{"arm": "noisy", "name": "n", "of": "V"}, {"arm": "search", "name": "V", "analytica": "V"}], "without asking again"),

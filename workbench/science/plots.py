@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.mean_intervals import share_interval
 from workbench.science.errors import DomainError
-from workbench.science.scoring.calibration_error import Bins, calibration_error, reliability
+from workbench.science.scoring.calibration_error import Bins, ClassInterval, calibration_error, reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -115,7 +116,9 @@ def reliability_plot(
     figure, axes = _figure(5.5, 5.0)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
     for name, (p, o, *clusters) in forecasts.items():
-        curve = reliability(p, o, bins=bins, how=how, clusters=clusters[0] if clusters else None)
+        curve = reliability(
+            p, o, bins=bins, how=how, interval=_over_clusters(clusters[0]) if clusters else None
+        )
         error = calibration_error(p, o, bins=bins, how=how)
         # Rounding may put an end of the interval past a share of 0 or 1, and matplotlib refuses negative error bars.
         spread = np.maximum([curve.observed - curve.low, curve.high - curve.observed], 0.0)
@@ -130,6 +133,11 @@ def reliability_plot(
     axes.set(xlabel="forecast", ylabel="share of Yes", xlim=(0, 1), ylim=(0, 1), title="Reliability")
     axes.legend(loc="upper left", fontsize="small")
     return figure
+
+
+def _over_clusters(clusters: ArrayLike) -> ClassInterval:
+    labels = np.asarray(clusters)
+    return lambda outcomes, inside: share_interval(outcomes, labels[inside])
 
 
 @_verbatim_words

@@ -32,7 +32,7 @@ from workbench.models.base import Model
 from workbench.reports.note_page import write_report
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
-from workbench.studies.arms.derived_arms import DerivedArm, MadeForecasts
+from workbench.studies.arms.derived_arms import DerivedArm, FinishedForecasts
 from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.study_file import StudyCell
 from workbench.studies.study_plan import StudyPlan
@@ -143,14 +143,17 @@ class StudyRunner:
 
     def _fill_table(self, arm: object, cells: Sequence[StudyCell]) -> None:
         place = {event: row for row, event in enumerate(self._plan.exam.events.event_id.tolist())}
-        forecasts = arm.derive if isinstance(arm, DerivedArm) else arm.forecasts  # type: ignore[attr-defined]
-        source = self._made() if isinstance(arm, DerivedArm) else self._plan.exam
+        finished = self._finished_forecasts() if isinstance(arm, DerivedArm) else None
         rounds: dict[tuple[int, int], list[StudyCell]] = {}
         for cell in cells:
             rounds.setdefault((cell.seed, cell.trial), []).append(cell)
         for (seed, trial), own in rounds.items():
             began = time.perf_counter()
-            p, reasons = forecasts(source, seed=seed, trial=trial)
+            if isinstance(arm, DerivedArm):
+                assert finished is not None
+                p, reasons = arm.derive(finished, seed=seed, trial=trial)
+            else:
+                p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
             seconds = (time.perf_counter() - began) / max(1, len(own))
             # One transaction: a table costs nothing, so that half of it need not be kept.
             with self._store.transaction():
@@ -161,10 +164,10 @@ class StudyRunner:
                     else:
                         self._record_missing(cell, reasons.get(row, "no forecast"))
 
-    def _made(self) -> MadeForecasts:
+    def _finished_forecasts(self) -> FinishedForecasts:
         exam, state = self._plan.exam, self.state()
         trials = trials_of(tidy_table(self._plan.spec, exam, state), exam)
-        return MadeForecasts(store=self._store, exam=exam, state=state, trials=trials)
+        return FinishedForecasts(store=self._store, exam=exam, state=state, trials=trials)
 
     # -- arms that are runs
 

@@ -49,7 +49,7 @@ def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
 
 def recorded_trials(store: Store, state: RunState) -> list[tuple[float, ...]]:
     """Return the trials of leaves that were asked several times in the newest earlier runs by the same grounder and model."""
-    found: list[tuple[float, ...]] = []
+    trials: list[tuple[float, ...]] = []
     for run_id in store.run_ids()[-_RECORDED_RUNS:]:
         pooled = [each.event for each in store.events(run_id, kinds=("leaf.pooled",))]
         several = [
@@ -60,8 +60,8 @@ def recorded_trials(store: Store, state: RunState) -> list[tuple[float, ...]]:
             assert isinstance(opened, ev.RunStarted)
             same = (opened.settings.get("grounder"), opened.settings.get("model"))
             if same == (state.settings.grounder, state.settings.model):
-                found += several
-    return found
+                trials += several
+    return trials
 
 
 def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:

@@ -88,13 +88,13 @@ def spread_note(trials: Mapping[NodeId, Sequence[float]], record: Sequence[Seque
     'no driver of this run was asked twice: the spread is that of 1 drivers of earlier runs by the same grounder'
     """
     own = [values for values in trials.values() if len(values) > 1]
-    asked = own or [values for values in record if len(values) > 1]
-    if asked and not pooled_sd(asked):
+    several = own or [values for values in record if len(values) > 1]
+    if several and not pooled_sd(several):
         return "drivers that were asked again gave the same answer: asking again buys nothing, so there is no order"
     if own:
         return ""
-    if asked:
-        return f"no driver of this run was asked twice: the spread is that of {len(asked)} drivers of earlier runs by the same grounder"
+    if several:
+        return f"no driver of this run was asked twice: the spread is that of {len(several)} drivers of earlier runs by the same grounder"
     return "no driver was asked twice, here or in earlier runs, so nothing says that asking again would change it: there is no order"
 
 

@@ -241,7 +241,7 @@ def grounders(
         if document["bias"]:
             echo("")
             show_table(
-                ("bias", "drivers", "p - outcome", "runs", "clusters", "of the root", "low", "high"),
+                ("bias", "drivers", "p - outcome", "runs", "clusters", "of the claim", "low", "high"),
                 [
                     (
                         name,

@@ -263,14 +263,14 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
         if len(able) < 2:
             continue
         try:
-            worlds = group_of(group).given(
+            worlds = group_of(group).consistent_with(
                 {event: y for question in group for event, y in question.outcomes.items()}
             )
         except QuestionError:  # too many worlds, or none: taken as if nothing bound them
             continue
         mended = mend(worlds, p)
         linked.append({"questions": [question.id for question in group], "mended": mended.moved})
-        books.append(_linked_book(worlds, mended, able, rules))
+        books.append(_linked_bets(worlds, mended, able, rules))
         alone = {name: question for name, question in alone.items() if question not in able}
     books += [book for question in alone.values() for book in _books(question, p, rules)]
     place = {name: number for number, name in enumerate(questions.questions)}
@@ -314,7 +314,7 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
     return ""
 
 
-def _linked_book(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
+def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
     """Both sides of every quoted event of linked questions, sized together over their worlds, each question within its cap."""
     answers = dict(zip(group.events, group.answers, strict=True))
     sides: list[tuple[Question, str, str, float, float, FloatArray]] = []

@@ -50,7 +50,7 @@ class LinkedGroup:
     events: tuple[str, ...]
     answers: FloatArray
 
-    def given(self, outcomes: Mapping[str, float]) -> "LinkedGroup":
+    def consistent_with(self, outcomes: Mapping[str, float]) -> "LinkedGroup":
         """The group without the worlds that known outcomes rule out; raises `QuestionError` where none is left."""
         possible = np.ones(self.answers.shape[1], dtype=bool)
         for row, event in enumerate(self.events):

@@ -1,6 +1,5 @@
 """Priors for a question: what similar questions did, known before the forecast was due."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,8 +7,6 @@ from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray, IntArray, as_outcomes, codes_of
 from workbench.science.errors import DomainError
-from workbench.science.table_cells import StrArray
-from workbench.science.tables import Events
 
 #: Table 7 of BLF at the precision of its code: computed over all questions with hindsight, so NOT for back-tests.
 STATIC_PRIORS: dict[tuple[str, str], float] = {
@@ -89,54 +86,6 @@ def temporal_prior(
         weight = size + pseudo_yes + pseudo_no
         p[rows] = np.divide(total + pseudo_yes, weight, out=np.full(len(rows), np.nan), where=weight > 0)
     return TemporalPrior(p=p, pool=pool)
-
-
-def group_labels(events: Events, columns: Sequence[str]) -> StrArray:
-    """The group of each event: its values in these columns, joined by a slash.
-
-    >>> group_labels(Events.of([1], source="acled", subtype="increase"), ["source", "subtype"]).tolist()
-    ['acled/increase']
-    """
-    labels = [events.factor(column) for column in columns]
-    return np.array(
-        ["/".join(each) for each in zip(*(each.tolist() for each in labels), strict=True)], dtype=str
-    )
-
-
-def event_priors(events: Events, columns: Sequence[str], *, pseudo: float = 1.0) -> TemporalPrior:
-    """`temporal_prior` of a table of events, some of which may not have resolved; those count for none.
-
-    ``pseudo`` is the number of imagined questions on either side: with 1 a first question gets 0.5, with 0 the paper's ``nan``.
-
-    Raises
-    ------
-    TableError
-        No column ``forecast_due_date`` or ``resolution_date``.
-    DomainError
-        A day that cannot be read.
-
-    >>> events = Events.of([1, 0], question=["a", "b"], forecast_due_date=["2025-01-01", "2025-03-01"],
-    ...                    resolution_date=["2025-02-01", "2025-04-01"])
-    >>> event_priors(events, ["source"]).p.round(4).tolist()
-    [0.5, 0.6667]
-    """
-    try:
-        due, resolved = (
-            np.array(events.text(column), dtype="datetime64[D]")
-            for column in ("forecast_due_date", "resolution_date")
-        )
-    except ValueError as error:
-        raise DomainError(f"a day of {events.path} cannot be read: {error}") from None
-    waiting = ~np.isfinite(events.outcome) | np.isnat(resolved)
-    return temporal_prior(
-        group_labels(events, columns),
-        events.question,
-        due,
-        np.where(waiting, np.datetime64("9999-12-31"), resolved),
-        np.where(waiting, 0.0, events.outcome),
-        pseudo_yes=pseudo,
-        pseudo_no=pseudo,
-    )
 
 
 def empirical_prior(group: ArrayLike, outcome: ArrayLike, *, strength: float = 2.0) -> dict[str, float]:

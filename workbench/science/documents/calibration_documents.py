@@ -10,11 +10,10 @@ from workbench.science.calibrating.calibration import Calibration, fit_calibrati
 from workbench.science.calibrating.priors import (
     TemporalPrior,
     empirical_prior,
-    event_priors,
-    group_labels,
     static_prior,
 )
 from workbench.science.documents.score_documents import Document, method_names, pooled_forecasts
+from workbench.science.scoring.baselines import event_priors, group_labels
 from workbench.science.scoring.scores import brier, log_loss
 from workbench.science.tables import Events, Forecasts
 

@@ -27,7 +27,7 @@ from workbench.synthesis.sensitivity.leaf_noise import Noise, require_functions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MadeForecasts:
+class FinishedForecasts:
     """What a derived arm may read: the log of the study, and the forecasts of the arm that it names.
 
     Parameters
@@ -58,11 +58,13 @@ class PooledArm(Free):
             "" if base.draws else f"arm {self.of!r} does not draw: it has one forecast, and nothing to pool"
         )
 
-    def derive(self, made: MadeForecasts, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
+    def derive(
+        self, finished: FinishedForecasts, *, seed: int, trial: int
+    ) -> tuple[FloatArray, Mapping[int, str]]:
         """One per event; why there is none, by row."""
-        p = np.full(len(made.exam), np.nan)
+        p = np.full(len(finished.exam), np.nan)
         try:
-            ready = prepare(made.trials[self.of], made.exam.events, self.recipe)
+            ready = prepare(finished.trials[self.of], finished.exam.events, self.recipe)
         except UsageError as error:  # found after the forecasts were paid for: the other arms keep theirs
             return p, dict.fromkeys(range(len(p)), " ".join(str(error).split()))
         p[ready.rows] = ready.p
@@ -85,22 +87,24 @@ class NoisyArm(Free):
     def fault(self, base: Any) -> str:
         """Why it cannot be made of this arm, "" if it can."""
         if not isinstance(base, EngineArm) or base.joint:
-            return f"arm {self.of!r} makes no tree of its own for each question, so there are no leaves to disturb"
+            return f"arm {self.of!r} makes no tree of its own for each question, so there are no drivers to disturb"
         if base.base.analyzer != "single" and base.base.rule == "vanilla":
             return f"the rule of arm {self.of!r} is a model's own number (vanilla): noise below it reaches nothing without asking again"
         return ""
 
-    def derive(self, made: MadeForecasts, *, seed: int, trial: int) -> tuple[FloatArray, Mapping[int, str]]:
+    def derive(
+        self, finished: FinishedForecasts, *, seed: int, trial: int
+    ) -> tuple[FloatArray, Mapping[int, str]]:
         """One per event, from the run of the same seed and trial, or from the only one of an arm that does not draw."""
-        p, reasons = np.full(len(made.exam), np.nan), {}
-        runs = {cell: each.run for cell, each in made.state.forecasts.items() if cell.arm == self.of}
+        p, reasons = np.full(len(finished.exam), np.nan), {}
+        runs = {cell: each.run for cell, each in finished.state.forecasts.items() if cell.arm == self.of}
         alone = {cell.event: run for cell, run in runs.items()} if len({c[2:] for c in runs}) == 1 else {}
-        for row, event in enumerate(made.exam.events.event_id.tolist()):
+        for row, event in enumerate(finished.exam.events.event_id.tolist()):
             run = runs.get(StudyCell(self.of, event, seed, trial)) or alone.get(event)
             if not run:
                 reasons[row] = f"{self.of} has no finished run of it"
                 continue
-            tree = load_state(made.store, run).tree
+            tree = load_state(finished.store, run).tree
             words = f"{seed}:{trial}:{event}:{self.noise}"  # more noise keeps the same draws
             source = int.from_bytes(hashlib.sha256(words.encode()).digest()[:8])
             try:

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
-from workbench.science.calibrating.priors import event_priors
 from workbench.science.documents.score_documents import raw_forecasts
 from workbench.science.recipe import Recipe, prepare
-from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.baselines import baseline_forecast, event_priors
 from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
 from workbench.science.table_cells import read_cells
