@@ -25,7 +25,7 @@ from workbench.reports.note_plots import Plot, proof_plots
 from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
-from workbench.views.run_view import view_of
+from workbench.views.run_view import RunView, view_of
 from workbench.views.trail import Trail, TrailCell, evidence_trail
 from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.views.wording import (
@@ -237,7 +237,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
         fan=view.fan(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
-        summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),
+        summary=_summary(view, drivers, scenarios, audit, reachable, without_data),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
         drivers=drivers[:TOP_DRIVERS],
@@ -494,28 +494,26 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
 
 
 def _summary(
-    state: RunState,
+    view: RunView,
     drivers: Sequence[Driver],
     scenarios: Sequence[ScenarioRow],
     audit: Mapping[str, Any],
     reachable: tuple[float, float] | None,
-    base_rate: float | None,
     without_data: Collection[NodeId],
 ) -> list[str]:
     """The note in a few sentences, made of the numbers that stand in it and of nothing else."""
-    tree = state.tree
+    state, tree = view.state, view.tree
     p = tree.root.p
     if p is None:
         return ["The claim has no probability yet."]
-    beside = _beside_base_rate(p, base_rate)
+    beside = _beside_base_rate(p, view.base_rate)
     lines = [f"The claim is held {percent(p)} likely, judged by {_known(state)}. {beside}"]
     if tree.root.belief is not None and tree.root.belief.key_factor:
         lines.append(f"What decides it, in the words of the analysis: {_words(tree.root.belief.key_factor)}")
     lines.append(_build(state, without_data))
     lines += _strongest(drivers, reachable)
     lines += _spread_of(scenarios)
-    lines.append(_audited(audit))
-    return lines
+    return [*lines, _audited(audit), *([f"Since the run before: {view.since}."] if view.since else [])]
 
 
 def _known(state: RunState) -> str:

@@ -29,12 +29,13 @@ class EvidenceRecord(BaseModel):
 
 
 class LeafStarted(EventBase):
-    """An attempt at grounding a leaf began."""
+    """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered."""
 
     kind: Literal["leaf.started"] = "leaf.started"
     node: str
     trial: int
     attempt: int = Field(ge=1)
+    known_calls: tuple[Shown, ...] = ()
 
 
 class LeafReopened(EventBase):
