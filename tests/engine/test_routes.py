@@ -85,6 +85,6 @@ def test_the_bias_half_is_what_the_leaves_errors_do_to_a_linear_root(tree: Tree,
     ]
     table = bias_table(rows)
     whole = (tree.root.p or 0.0) - (with_leaves(tree, outcomes).root.p or 0.0)
-    assert table["all"]["root_bias"] == pytest.approx(whole, abs=1e-9)
-    assert sum(table[name]["root_bias"] for name in names if name in table) == pytest.approx(whole, abs=1e-9)
+    assert table["all"]["claim_bias"] == pytest.approx(whole, abs=1e-9)
+    assert sum(table[name]["claim_bias"] for name in names if name in table) == pytest.approx(whole, abs=1e-9)
     assert table["all"]["interval"] is None and table["all"]["leaves"] == len(rows)

@@ -119,7 +119,7 @@ def bias_table(leaves: Sequence[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
             "leaf_bias": float(np.mean(errors[name])),
             "runs": len(runs),
             "clusters": cluster_count(labels),
-            "root_bias": float(np.mean(list(runs.values()))),
+            "claim_bias": float(np.mean(list(runs.values()))),
             "interval": interval,
         }
     return table

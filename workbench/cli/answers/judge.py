@@ -245,7 +245,7 @@ def grounders(
                 [
                     (
                         name,
-                        *(row[key] for key in ("leaves", "leaf_bias", "runs", "clusters", "root_bias")),
+                        *(row[key] for key in ("leaves", "leaf_bias", "runs", "clusters", "claim_bias")),
                         *(row["interval"] or (None, None)),
                     )
                     for name, row in document["bias"].items()
