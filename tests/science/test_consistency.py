@@ -96,7 +96,7 @@ def test_priors_come_from_what_had_resolved_before(tmp_path: Path) -> None:
     head = "event_id,question_key,source,question_type,outcome,forecast_due_date,resolution_date,subtype"
     rows = ["a,a,s,market,1,2025-01-01,2025-02-01,x", "b,b,s,market,0,2025-01-01,2025-02-03,x", "c,c,s,market,,2025-02-02,2025-03-01,x", "d,d,s,market,1,2025-04-01,2025-05-01,x", "e,e,s,market,1,2025-04-01,2025-05-01,y"]  # fmt: skip
     events = write(tmp_path / "e.csv", "\n".join([head, *rows]) + "\n")
-    words = ("calibrate", "priors", "--events", events, "--by", "source,subtype", "-o", tmp_path / "p.csv")
+    words = ("calibrate", "priors", events, tmp_path / "p.csv", "--by", "source,subtype")
     document = run_json(*words)
     # c knows a alone; d knows a and b, but not c, which is open; one imagined question on either side
     written = pd.read_csv(tmp_path / "p.csv")

@@ -139,9 +139,9 @@ def apply(
 @calibrate.command("priors")
 @command
 def priors(
-    events: EventsFile,
+    events: Annotated[Path, typer.Argument(help="Events: CSV (gzip too) or parquet.")],
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="The events with their priors (CSV, gz by its name).")
+        Path, typer.Argument(help="Where the events go with their priors (CSV, gz by its name).")
     ],
     by: Annotated[
         str, typer.Option("--by", help="Columns whose values make a group, by comma.", hidden=True)

@@ -68,25 +68,13 @@ def mutual_exclusion(
 def consistency_scores(
     p: FloatArray, outcome_set: StrArray, set_size: FloatArray, set_step: FloatArray
 ) -> dict[str, float | int | None]:
-    """Both consistency scores of a method over all its events (Prophet Arena, App. D.4, Table 9).
+    """Both consistency scores of a method over all its events.
 
-    Parameters
-    ----------
-    p : ndarray, shape (n,)
-        Forecasts.
-    outcome_set : ndarray of str, shape (n,)
-        What set of outcomes an event belongs to; "" for none.
-    set_size, set_step : ndarray, shape (n,)
-        How many outcomes the set has, and the event's place in its chain, each outcome implying the next; ``nan`` for exclusive ones.
+    ``exclusive`` is the share of exclusive sets, each with all its outcomes forecast, that sum to 1 within 0.01, ``gap`` their mean
+    distance from 1, ``chain`` the mean chain score; None without such a set. ``exclusive_sets`` and ``chains`` count them. Of each event
+    ``outcome_set`` is "" where it is in none, ``set_size`` how many outcomes its set has, and ``set_step`` its place in a chain in which
+    each outcome implies the next, ``nan`` for exclusive ones. Source: Prophet Arena, App. D.4 (Table 9).
 
-    Returns
-    -------
-    dict
-        ``exclusive``: share of exclusive sets, each with all its outcomes forecast, that sum to 1 within 0.01, and ``gap``, their mean
-        distance from 1; ``chain``: mean chain score; None without such a set. ``exclusive_sets`` and ``chains`` count them.
-
-    Examples
-    --------
     >>> nan = float("nan")
     >>> scores = consistency_scores(np.array([0.6, 0.5, 0.2, 0.3]), np.array(["a", "a", "b", "b"]), np.full(4, 2.0),
     ...                             np.array([nan, nan, 1.0, 2.0]))
