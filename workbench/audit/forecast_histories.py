@@ -105,7 +105,7 @@ def _rows_of_history(
                 "question": values["question"],
                 "p": _probability(values["p"], where),
                 "outcome": _OUTCOMES.get(values["outcome"].casefold()),
-                "day": _sortable_instant(values["day"]),
+                "day": _utc_instant(values["day"]),
                 "crowd": _probability(values["crowd"], where) if values["crowd"] else None,
                 "peer": float(values["peer"]) if values["peer"] else None,
             }
@@ -123,7 +123,7 @@ def _probability(text: str, where: str) -> float:
     return p
 
 
-def _sortable_instant(text: str) -> str:
+def _utc_instant(text: str) -> str:
     """An instant as text that sorts: an ISO text stays, a count of seconds or milliseconds becomes one."""
     try:
         seconds = float(text)

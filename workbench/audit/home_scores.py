@@ -20,6 +20,7 @@ from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
 from workbench.store import ApiLedger
 from workbench.store import events as ev
+from workbench.whatif.stored_reports import root_base_rate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 #: Columns that ``score --own --by`` knows.
 OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset", "tag", "horizon", "data", "author")
 _METHOD = "own"
+#: The row of `own_document` that scores the base rates.
+BASE_RATE = "base_rate"
 
 
 def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] | str:
@@ -54,6 +57,7 @@ def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] |
         "known": known.last_visible_day.isoformat(),
         "day": outcome.day,
         "p": belief.p,
+        "base_rate": root_base_rate(state.tree),
         "outcome": outcome.p,
         "brier": outcome.brier(belief.p),
         "made": "live" if state.started_utc[:10] <= outcome.day else "back-test",
@@ -176,11 +180,16 @@ def own_document(
         series=np.array([row["topic"] for row in rows], dtype=str),
         forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
         resolution_date=np.array([row["day"] for row in rows], dtype=str),
+        base_rate=np.array(
+            [np.nan if row["base_rate"] is None else row["base_rate"] for row in rows], dtype=float
+        ),
         **{name: np.array([row[name] for row in rows], dtype=str) for name in OWN_COLUMNS},
     )
+    # The base rate stands beside every answer, so here too: a row of its own, over the claims that have one.
+    baselines = ["0.5", BASE_RATE] if any(row["base_rate"] is not None for row in rows) else ["0.5"]
     forecasts = Forecasts.of(events, {_METHOD: {"forecast": [row["p"] for row in rows]}}, keyed_by="variant")
     document = score_document(
-        events, forecasts, recipe, metrics=metrics, by=by, baselines=["0.5"], resampling=resampling or PLAIN
+        events, forecasts, recipe, metrics=metrics, by=by, baselines=baselines, resampling=resampling or PLAIN
     )
     return {**document, "runs": rows, "over_time": _over_time(rows), "left_out": left_out}
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from workbench.audit.forecast_histories import history_scores
-from workbench.audit.home_scores import own_document
+from workbench.audit.home_scores import BASE_RATE, own_document
 from workbench.audit.step_scores import STATISTICS, steps_document
 from workbench.audit.track_record import ORIGINS, table_bytes, track_record
 from workbench.cli.common import command, echo, emit_json, open_store, say
@@ -245,6 +245,31 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
     )
 
 
+#: Scores on a scale of 100.
+_IN_POINTS = ("brier_index", "metaculus_baseline", "abi")
+
+
+def own_digits(metric: str, n: int) -> int:
+    """Return the decimals that a mean over so many claims supports: its last digit is a fifth of the chance error or more.
+
+    >>> own_digits("brier", 16), own_digits("brier", 400), own_digits("brier_index", 16), own_digits("brier_index", 400)
+    (2, 3, 0, 1)
+    """
+    decimals = 2 if n < 100 else 3 if n < 10_000 else 4
+    return decimals - 2 if metric in _IN_POINTS else decimals
+
+
+def _own_cells(entry: dict[str, Any], metric: str) -> list[Any]:
+    """The cells of one score of the own record, in the digits that its n supports."""
+    digits = own_digits(metric, entry["n"]["overall"])
+    cells = _score_cells(entry, metric, "overall")
+    interval = entry.get("intervals", {}).get(metric, {}).get("overall")
+    if isinstance(cells[0], str) and interval is not None:
+        score = entry[metric]["overall"]
+        return [f"{score:.{digits}f}[{interval[0]:.{digits}f},{interval[1]:.{digits}f}]"]
+    return [f"{cell:.{digits}f}" if isinstance(cell, float) else cell for cell in cells]
+
+
 def _score_headings(metric: str, part: str) -> list[str]:
     name = f"{metric} {part}".strip()
     return [name, f"{name} if calibrated"] if metric in BINNED else [name]
@@ -284,10 +309,10 @@ def _score_own(
         ["", "n", "clusters", *[name for metric in columns for name in _score_headings(metric, "")]],
         [
             [
-                label,
+                {BASE_RATE: "base rate", "0.5": "always 0.5"}.get(label, label),
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
-                *[cell for metric in columns for cell in _score_cells(entry, metric, "overall")],
+                *[cell for metric in columns for cell in _own_cells(entry, metric)],
             ]
             for name, entries in document["methods"].items()
             for label, entry in ((name, entries), *entries.get("by", {}).items())
@@ -296,18 +321,22 @@ def _score_own(
     echo("")
     show_table(
         ["month", "n", "Brier", "so far"],
-        [[row["month"], row["n"], row["brier"], row["brier_so_far"]] for row in document["over_time"]],
+        [
+            [row["month"], row["n"], f"{row['brier']:.2f}", f"{row['brier_so_far']:.2f}"]
+            for row in document["over_time"]
+        ],
     )
     echo("")
     show_table(
-        ["day", "run", "p", "outcome", "Brier", "made", "claim"],
+        ["day", "run", "p", "base rate", "outcome", "Brier", "made", "claim"],
         [
             [
                 row["day"],
                 row["run_id"],
                 percent(row["p"]),
+                percent(row["base_rate"]),
                 outcome_words(row["outcome"]),
-                row["brier"],
+                f"{row['brier']:.3f}",
                 row["made"],
                 row["statement"],
             ]
