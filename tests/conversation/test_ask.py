@@ -12,7 +12,7 @@ from tests.command_line import run_cli
 from tests.fakes.models import ScriptedModel
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.agents.errors import MalformedReply
-from workbench.conversation.answers import Answer, answer_faults, checked
+from workbench.conversation.cited_answer import CitedAnswer, answer_faults, checked
 from workbench.conversation.model_answers import model_answer, parse_move
 from workbench.conversation.rule_answers import rule_answer
 from workbench.conversation.run_look_ups import Cite, RunLookUps
@@ -92,14 +92,16 @@ def test_what_no_rule_answers_is_said(home: Path) -> None:
     ],
 )
 def test_a_cite_leads_somewhere(look_ups: RunLookUps, cites: tuple[Cite, ...], fault: str) -> None:
-    answer = Answer(text="So it is.", cites=cites)
+    answer = CitedAnswer(text="So it is.", cites=cites)
     assert fault in answer_faults(look_ups, answer)[0]
     with pytest.raises(UsageError, match="the answer is refused"):
         checked(look_ups, answer)
     assert (
         answer_faults(
             look_ups,
-            Answer(text="So.", cites=(Cite(node="P1", cell="cell-002", row="2018-06-29"), Cite(node="P0"))),
+            CitedAnswer(
+                text="So.", cites=(Cite(node="P1", cell="cell-002", row="2018-06-29"), Cite(node="P0"))
+            ),
         )
         == []
     )
@@ -116,7 +118,7 @@ CITED = json.dumps(
 )
 
 
-def asked(store: Store, *replies: str) -> tuple[Answer, ScriptedModel]:
+def asked(store: Store, *replies: str) -> tuple[CitedAnswer, ScriptedModel]:
     model = ScriptedModel(replies)
     state = load_state(store, RUN)
     look_ups = RunLookUps(store, view(store, RUN))

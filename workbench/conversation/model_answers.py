@@ -8,7 +8,7 @@ from proxies.asof.asof_text import as_of
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, MalformedReply
 from workbench.agents.replies.json_reply import number_of, read_json
-from workbench.conversation.answers import Answer, answer_faults
+from workbench.conversation.cited_answer import CitedAnswer, answer_faults
 from workbench.conversation.run_look_ups import Cite, RunLookUps
 from workbench.engine.access.model_gateway import ModelGateway
 from workbench.engine.record.state import RunState
@@ -26,12 +26,12 @@ STAGE = "ask"
 MOST_LOOK_UPS = 8
 _LONGEST_QUESTION, _LONGEST_RESULT = 2_000, 6_500
 
-Move = tuple[str, Mapping[str, Any]] | Answer
+Move = tuple[str, Mapping[str, Any]] | CitedAnswer
 
 
 async def model_answer(
     store: Store, state: RunState, gateway: ModelGateway, look_ups: RunLookUps, question: str
-) -> Answer:
+) -> CitedAnswer:
     """Return a model's answer to a question about a run.
 
     Each question is at an address of its own (trial 0, an attempt that no reply of the run has).
@@ -75,7 +75,7 @@ async def model_answer(
                 reply_format=reply_format,
                 choice="none",
             )
-            if isinstance(move, Answer):
+            if isinstance(move, CitedAnswer):
                 after = ModelLedger(store).cost(state.run_id)
                 cost = None if after is None or before is None else after - before
                 return replace(move, cost_usd=cost, model=asked_model(state))
@@ -132,7 +132,7 @@ def parse_move(text: str, look_ups: RunLookUps, *, must_answer: bool = False) ->
         numbers = {str(node): number_of(p) for node, p in values.items()}
         if not all(isinstance(p, int | float) for p in numbers.values()):
             raise MalformedReply("the proposal's values are probabilities")
-        answer = Answer(
+        answer = CitedAnswer(
             text=words.strip(), cites=cites, proposal={node: float(p) for node, p in numbers.items()}
         )
         if faults := answer_faults(look_ups, answer):

@@ -17,7 +17,7 @@ from workbench.cli.common import (
     open_store,
     say,
 )
-from workbench.conversation.answers import checked
+from workbench.conversation.cited_answer import checked
 from workbench.conversation.model_answers import model_answer, price_of_question
 from workbench.conversation.rule_answers import rule_answer
 from workbench.conversation.run_look_ups import RunLookUps
@@ -37,7 +37,7 @@ def ask(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
+    """CitedAnswer a question about a run out of its own records, with the cells and rows that the answer rests on.
 
     Rules answer why, what weighs most, what would make it 50 %, what if, what a driver rests on; --model answers the rest. Nothing is changed.
     """

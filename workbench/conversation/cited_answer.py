@@ -10,7 +10,7 @@ from workbench.propositions import NodeId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class CitedAnswer:
     """An answer.
 
     Parameters
@@ -42,7 +42,7 @@ class Answer:
         }
 
 
-def answer_faults(look_ups: RunLookUps, answer: Answer) -> list[str]:
+def answer_faults(look_ups: RunLookUps, answer: CitedAnswer) -> list[str]:
     """Return what is wrong with an answer: no cite, a cite that leads nowhere, a what-if that cannot be tried."""
     faults = [] if answer.cites else ["cite what the answer rests on: a driver with a cell or a row"]
     faults += [fault for cite in answer.cites if (fault := look_ups.fault(cite)) is not None]
@@ -54,7 +54,7 @@ def answer_faults(look_ups: RunLookUps, answer: Answer) -> list[str]:
     return faults
 
 
-def checked(look_ups: RunLookUps, answer: Answer) -> Answer:
+def checked(look_ups: RunLookUps, answer: CitedAnswer) -> CitedAnswer:
     """Return an answer whose cites exist; raises ``UsageError`` for any other."""
     if faults := answer_faults(look_ups, answer):
         raise UsageError(f"the answer is refused: {'; '.join(faults)[:400]}")
