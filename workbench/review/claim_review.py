@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
@@ -25,7 +26,7 @@ from workbench.formatting import point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
 from workbench.review.inputs import LeafInputs, look
-from workbench.review.watched import WatchedClaim, watched_claims
+from workbench.review.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 from workbench.views.input_split import RunSplits
@@ -33,6 +34,11 @@ from workbench.views.kept_changes import CHANGES_FILE
 from workbench.views.run_changes import run_changes
 from workbench.views.run_view import view
 
+_SAID: dict[str, Literal["person", "series", "file"]] = {
+    "person": "person",
+    "series": "series",
+    "file": "file",
+}
 #: How far a claim moves before somebody is told, unless they say otherwise.
 ALERT = 0.05
 
@@ -76,6 +82,8 @@ class Doors:
     say: Callable[[str], None] = lambda line: None
     #: Whether a price is paid without a budget; asked with the price in words.
     agrees: Callable[[str], bool] = lambda line: False
+    #: Folder of the embedded series instead of the installed package's.
+    embedded_root: Path | None = None
     #: Brokers by who reads: what a person may read and a model may not is no secret of the key-free analyst.
     brokers: dict[str, Broker] = field(default_factory=dict)
 
@@ -134,9 +142,10 @@ async def _review_claim(
         "cost_usd": 0.0,
     }
     if claim.resolved(now):
+        _share_outcome(store, claim)
         return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
     if claim.begun is not None:
-        return await _work(store, row, claim.begun, state, request, doors)
+        return await _work_on(store, row, claim.begun, state, request, doors)
     if (left := row["days_left"]) is not None and left < 0:
         await resolve_when_finished(store, state.run_id)
         known = load_state(store, state.run_id).annotations.outcome is not None
@@ -156,7 +165,7 @@ async def _review_claim(
     if not any(each.changes or each.settled_from for each in inputs.values()):
         return row
     again = [node for node, each in inputs.items() if each.regrounded]
-    price = _price(state, again)
+    price = _price_again(state, again)
     words = f"{len(again)} of {len(inputs)} drivers have new data"
     if request.only_look:
         return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
@@ -177,20 +186,31 @@ async def _review_claim(
                 "words": f"{words}; {price_words(price)}: over the budget",
                 "exit": 3,
             }
-    review_id = _open(store, state, cutoff, inputs, request.budget_usd)
-    return await _work(store, row, review_id, state, request, doors)
+    review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
+    return await _work_on(store, row, review_id, state, request, doors)
+
+
+def _share_outcome(store: Store, claim: WatchedClaim) -> None:
+    """Put the outcome of a claim's newest run on its earlier ones: it is the claim's, and each of its forecasts is scored by it."""
+    outcome = claim.state.annotations.outcome
+    assert outcome is not None, "the caller has looked"
+    for run_id in claim.runs:
+        if not store.events(run_id, kinds=("outcome.recorded",)):
+            came = ev.OutcomeRecorded(
+                p=outcome.p, day=outcome.day, source=_SAID[outcome.source], author=outcome.author
+            )
+            store.append(run_id, came)
 
 
 def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
-    reader = "person" if state.settings.stays_here else "model"
+    reader: Literal["person", "model"] = "person" if state.settings.stays_here else "model"
     if reader not in doors.brokers:
-        doors.brokers[reader] = open_broker(
-            proxy_settings(doors.environ, store.home, reader="person" if reader == "person" else "model")
-        )
+        settings = proxy_settings(doors.environ, store.home, reader=reader)
+        doors.brokers[reader] = open_broker(replace(settings, embedded_root=doors.embedded_root))
     return doors.brokers[reader]
 
 
-def _price(state: RunState, again: list[NodeId]) -> CostForecast:
+def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
     return forecast_of(state.settings, leaves=[state.tree[node] for node in again], inner=0)
 
 
@@ -201,7 +221,7 @@ def price_words(price: CostForecast) -> str:
     return "free of charge" if price.cost_usd == 0 else f"about ${price.cost_usd:.2f}"
 
 
-def _open(
+def _open_review(
     store: Store, state: RunState, cutoff: Cutoff, inputs: Mapping[NodeId, LeafInputs], budget: float | None
 ) -> str:
     """Open the review's run, with the tags of the run before: what is watched stays so."""
@@ -220,7 +240,7 @@ def _open(
     return run_id
 
 
-async def _work(
+async def _work_on(
     store: Store, row: dict[str, Any], review_id: str, before: RunState, request: ReviewRequest, doors: Doors
 ) -> dict[str, Any]:
     """Work on a review's run, new or cut off before, and say what came of it; what reached its ledger is not paid for again."""
@@ -232,6 +252,7 @@ async def _work(
             state.settings,
             environ=doors.environ,
             isolation=doors.isolation,
+            embedded_root=doors.embedded_root,
             listener=doors.listener,
             say=doors.say,
         ) as engine:

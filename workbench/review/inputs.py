@@ -152,8 +152,10 @@ async def _look_at(leaf: NodeId, state: RunState, cutoff: Cutoff, ledger: ApiLed
         if calls[-1].content != answer_content(row.answer.data):
             changes.append((row.path, row_changes(row.answer.data, data)))
         if (expected := next_release(data, cutoff)) is not None:
-            releases[_name(row.path, params)] = expected
-    over, settled = _over(state.tree[leaf].statement, cutoff, answers, before.last_visible_day.isoformat())
+            releases[_call_name(row.path, params)] = expected
+    over, settled = _day_over(
+        state.tree[leaf].statement, cutoff, answers, before.last_visible_day.isoformat()
+    )
     return LeafInputs(
         node=leaf,
         calls=tuple(calls),
@@ -201,7 +203,7 @@ def moved_params(params: Mapping[str, Any], before: Cutoff, now: Cutoff) -> dict
     }
 
 
-def _over(
+def _day_over(
     statement: str, cutoff: Cutoff, answers: Sequence[RecordedCall], seen_until: str
 ) -> tuple[bool, str]:
     """Whether the day of a claim about a series is over at a cutoff, and from where it is settled if its rows tell how it came out."""
@@ -231,6 +233,6 @@ def next_release(data: Any, cutoff: Cutoff) -> str | None:
     return None
 
 
-def _name(path: str, params: Mapping[str, Any]) -> str:
+def _call_name(path: str, params: Mapping[str, Any]) -> str:
     named = [str(value) for value in params.values() if isinstance(value, str) and not value[:4].isdigit()]
     return " ".join([path, *named])[:120]

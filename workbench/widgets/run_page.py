@@ -322,6 +322,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             arithmetic=equation_with_values(self.session.tree, ROOT),
             caveats=self._caveats(),
             mark=self.run.mark,
+            answered=self.session.tree.root.p is not None,
         )
         self.tabs.citation = citation(self.document)
         side = self._side_panels

@@ -15,21 +15,21 @@ def answer_content(data: Any) -> str:
     >>> answer_content([{"d": 1, "v": "3.80"}, {"d": 2, "v": 4}]) == answer_content([{"d": 2, "v": 4.0}, {"d": 1, "v": 3.8}])
     True
     """
-    return sha256_of(canonical_json(_plain(data)))
+    return sha256_of(canonical_json(_normalised(data)))
 
 
-def _plain(value: Any) -> Any:
+def _normalised(value: Any) -> Any:
     match value:
         case bool() | None:
             return value
         case int() | float():
             return float(value)
         case str():
-            return _figure(value)
+            return _as_figure(value)
         case Mapping():
-            return {str(name): _plain(item) for name, item in value.items()}
+            return {str(name): _normalised(item) for name, item in value.items()}
         case list() | tuple():
-            items = [_plain(item) for item in value]
+            items = [_normalised(item) for item in value]
             # rows are a set; a list of bare values is a column, whose order pairs it with its neighbours
             return (
                 sorted(items, key=canonical_json) if all(isinstance(each, dict) for each in items) else items
@@ -38,7 +38,7 @@ def _plain(value: Any) -> Any:
             return str(value)
 
 
-def _figure(text: str) -> float | str:
+def _as_figure(text: str) -> float | str:
     # "nan" and "infinity" are words here, and "1_000" is no figure of a vendor's
     if not text[:1].isdigit() and text[:1] not in "+-.":
         return text
@@ -61,7 +61,7 @@ class RowChanges(NamedTuple):
 
 def row_changes(before: Any, after: Any) -> RowChanges | None:
     """Return how rows with days differ between two answers; None where an answer is no list of such rows."""
-    old, new = _by_day(before), _by_day(after)
+    old, new = _rows_by_day(before), _rows_by_day(after)
     if old is None or new is None:
         return None
     both = old.keys() & new.keys()
@@ -74,8 +74,8 @@ def row_changes(before: Any, after: Any) -> RowChanges | None:
     )
 
 
-def _by_day(data: Any) -> dict[str, Any] | None:
-    rows = _rows(data)
+def _rows_by_day(data: Any) -> dict[str, Any] | None:
+    rows = _rows_of_objects(data)
     if rows is None:
         return None
     name = next((name for name in _DAYS if all(name in row for row in rows)), None)
@@ -83,17 +83,17 @@ def _by_day(data: Any) -> dict[str, Any] | None:
         return {} if not rows else None
     listed: dict[str, list[Any]] = {}
     for row in rows:
-        listed.setdefault(str(row[name]), []).append(_plain(row))
+        listed.setdefault(str(row[name]), []).append(_normalised(row))
     return {day: sorted(each, key=canonical_json) for day, each in listed.items()}
 
 
-def _rows(data: Any) -> list[Mapping[str, Any]] | None:
+def _rows_of_objects(data: Any) -> list[Mapping[str, Any]] | None:
     """The rows of an answer: the answer itself, or the one list of objects in it."""
     if isinstance(data, Mapping):
         lists = [
             each for each in data.values() if isinstance(each, list) and each and isinstance(each[0], Mapping)
         ]
-        return _rows(lists[0]) if len(lists) == 1 else None
+        return _rows_of_objects(lists[0]) if len(lists) == 1 else None
     if isinstance(data, list) and all(isinstance(row, Mapping) for row in data):
         return data
     return None

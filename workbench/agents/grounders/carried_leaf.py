@@ -52,7 +52,7 @@ class CarriedGrounder:
             except ClaimRefused as problem:
                 return _failure(f"its day is over: {problem}")
             factor = f"It came out {'true' if p else 'false'}."
-            report = f"**{task.node.statement}**\n\nIts day is over: it came out {'true' if p else 'false'}.\n\n{_record(task, earlier, p)}"
+            report = f"**{task.node.statement}**\n\nIts day is over: it came out {'true' if p else 'false'}.\n\n{_outcome_line(task, earlier, p)}"
         evidence = CarriedEvidence(
             run=leaf.run, reason=leaf.reason, p=p, calls=tuple(calls), settled_from=leaf.settled_from
         )
@@ -64,7 +64,7 @@ def _failure(reason: str) -> GroundingFailure:
     return GroundingFailure(reason=reason[:500], retryable=False)
 
 
-def _record(task: LeafTask, earlier: Belief, p: float) -> str:
+def _outcome_line(task: LeafTask, earlier: Belief, p: float) -> str:
     """The leaf's line of past outcomes with its new p: the propositions above weigh by it."""
     for line in earlier.report.splitlines():
         with suppress(ValueError):

@@ -59,7 +59,9 @@ def review(
     ] = None,
     alert: Annotated[
         str | None,
-        typer.Option("--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp."),
+        typer.Option(
+            "--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp.", hidden=True
+        ),
     ] = None,
     notify: Annotated[
         str | None,
@@ -78,7 +80,7 @@ def review(
     than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
     """
     own = review_defaults()
-    points = _points(alert) if alert is not None else own.get("alert", ALERT)
+    points = _alert_points(alert) if alert is not None else own.get("alert", ALERT)
     doors = Doors(
         environ=os.environ,
         isolation=isolation,
@@ -101,7 +103,7 @@ def review(
     if as_json:
         emit_json(document)
     else:
-        _print(document)
+        _print_reviews(document)
     if (listener := notify or own.get("notify")) and code != DONE:
         _notify(listener, {**document, "exit": code})
     if code != DONE:
@@ -116,7 +118,7 @@ async def _until_stopped(work: Any) -> dict[str, Any]:
     return document
 
 
-def _points(text: str) -> float:
+def _alert_points(text: str) -> float:
     """Points as a person types them, ``5pp`` or ``5``, as a share of 1."""
     try:
         points = float(text.strip().lower().removesuffix("pp").removesuffix("%"))
@@ -131,7 +133,7 @@ def _agrees(line: str) -> bool:
     return at_terminal() and typer.confirm(f"{line}. Collect it?", err=True)
 
 
-def _print(document: dict[str, Any]) -> None:
+def _print_reviews(document: dict[str, Any]) -> None:
     if not document["claims"]:
         say(
             "no claim is looked after: `workbench note RUN --tag watch` makes it so, or the star on the first page"

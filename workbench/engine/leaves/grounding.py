@@ -31,6 +31,7 @@ from workbench.engine.proof_check import proof_context, stored_evidence, verify_
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
+from workbench.engine.record.stages import reply_heading
 from workbench.engine.record.state import REPEATS
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
@@ -379,6 +380,7 @@ class TrialGrounding:
                 attempt=address.attempt,
                 number=address.step + 1,
                 what=what if reply.finish == "complete" else f"{what}: {reply.finish}",
+                about=reply_heading(reply.text, (call.name for call in reply.tool_calls)),
                 model=reply.model,
                 input_tokens=reply.usage.input_tokens,
                 output_tokens=reply.usage.output_tokens,

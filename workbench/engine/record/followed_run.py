@@ -12,7 +12,7 @@ from workbench.propositions.strict_json import STRICT, ReadBy, read_strict
 from workbench.synthesis import tree_from_json
 
 
-def _tree(data: Any, _context: Any) -> Tree:
+def _read_tree(data: Any, _context: Any) -> Tree:
     return tree_from_json(data, missing="keep")
 
 
@@ -32,7 +32,7 @@ class FollowedRun:
     """
 
     run: str
-    tree: Annotated[Tree, ReadBy(_tree)]
+    tree: Annotated[Tree, ReadBy(_read_tree)]
     leaves: dict[NodeId, CarriedLeaf] = field(default_factory=dict)
     beliefs: dict[NodeId, Belief] = field(default_factory=dict)
 

@@ -25,11 +25,14 @@ class WatchedClaim:
     ----------
     state : RunState
         Its newest finished run.
+    runs : tuple of str
+        All its finished runs, oldest first.
     begun : str or None
         A review of that run that was begun and is not finished.
     """
 
     state: RunState
+    runs: tuple[str, ...] = ()
     begun: str | None = None
 
     @property
@@ -74,6 +77,7 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
         The run that is named has no answer yet, or is somebody else's.
     """
     newest: dict[str, RunState] = {}
+    finished: dict[str, list[str]] = {}
     begun: dict[str, str] = {}
     for run_id in store.run_ids():
         try:
@@ -85,6 +89,7 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
             continue
         if state.finished and state.tree.root.p is not None:
             newest[key] = state
+            finished.setdefault(key, []).append(run_id)
             begun.pop(key, None)
         elif state.follows is not None:
             begun[key] = run_id
@@ -100,6 +105,7 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
     return [
         WatchedClaim(
             state=newest[key],
+            runs=tuple(finished[key]),
             begun=run if (run := begun.get(key)) and _takes_up(store, run, newest[key].run_id) else None,
         )
         for key in chosen
