@@ -127,6 +127,8 @@ def test_the_cells_are_few_and_hold_the_claim_as_it_is_read() -> None:
         said = code[2].partition("forecast = ")[0]
         exec(said, names)
         assert names["claim"] == claim_reading(claim)
+        if claim.by_reading:
+            continue  # its past windows are read off the values: `_same` holds them
         exec(code[1].partition("print(")[0], names | {"history": None}, names)
         assert replace(names["windows"], method="x") == replace(spec_of(claim, last_day), method="x")
 

@@ -179,8 +179,8 @@ def exchange_holiday(day: date) -> bool:
     year = day.year
     moving = (_nth(year, 1, 0, 3), _nth(year, 2, 0, 3), _easter(year) - timedelta(days=2), *(holiday(each, year) for each in ("memorial day", "labor day", "thanksgiving")))  # fmt: skip
     fixed = (date(year, 1, 1), date(year, 7, 4), date(year, 12, 25))
-    kept = (each + timedelta(days={5: -1, 6: 1}.get(each.weekday(), 0)) for each in fixed)
-    return day in moving or day in kept
+    observed = (each + timedelta(days={5: -1, 6: 1}.get(each.weekday(), 0)) for each in fixed)
+    return day in moving or day in observed
 
 
 HOLIDAYS = (
