@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
+.PHONY: demo docs check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -14,6 +14,11 @@ demo: .stamp-install
 # With bytecode, also where the machine's default is to write none: a third of the start of every process of ours.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 DEALT = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# The manual, built anew without a warning into out/manual; `workbench docs` serves it.
+docs: .stamp-test
+	rm -rf out/manual
+	$(BIN)/workbench docs out/manual
 
 # Before a change is shown to anybody.
 check: lint test

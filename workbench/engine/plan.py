@@ -42,6 +42,12 @@ class Planning:
             The analyzer gave no usable tree for the claim itself.
         """
         state = self._recorder.state
+        if (
+            state.follows is not None
+        ):  # a review asks about the drivers of the run before, so that the two can be compared
+            planned = tree_body(state.follows.tree)
+            self._recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
+            return
         try:
             tree = await self._analyze(Tree.root_only(state.statement), "P0")
         except AgentGaveUp as error:

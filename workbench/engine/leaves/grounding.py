@@ -17,6 +17,7 @@ from sandbox.record.journal import read_head, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
@@ -30,6 +31,7 @@ from workbench.engine.proof_check import proof_context, stored_evidence, verify_
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
+from workbench.engine.record.stages import reply_heading
 from workbench.engine.record.state import REPEATS
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
@@ -312,7 +314,8 @@ class TrialGrounding:
             self._shared_calls.note_progress(node)
 
         try:
-            if self._workers is not None:
+            carried = state.follows.leaves.get(node) if state.follows is not None else None
+            if self._workers is not None and carried is None:
                 outcome = await self._workers.ground(
                     job,
                     JobOwner(
@@ -333,7 +336,7 @@ class TrialGrounding:
                     gate = self._approvals.cells(job)
                 outcome = await ground_job(
                     job,
-                    grounder=self._grounder,
+                    grounder=self._grounder if carried is None else CarriedGrounder(carried, trial),
                     ask=self._gateway.asker(
                         run=job.run,
                         node=node,
@@ -377,6 +380,7 @@ class TrialGrounding:
                 attempt=address.attempt,
                 number=address.step + 1,
                 what=what if reply.finish == "complete" else f"{what}: {reply.finish}",
+                about=reply_heading(reply.text, (call.name for call in reply.tool_calls)),
                 model=reply.model,
                 input_tokens=reply.usage.input_tokens,
                 output_tokens=reply.usage.output_tokens,

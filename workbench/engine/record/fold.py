@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.state import (
     REPEATS,
@@ -63,6 +64,8 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.models, state.cut = (state.settings.model,), first.event.cut
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
+    if first.event.follows is not None:
+        state.follows = FollowedRun.read(store.body(first.event.follows.body))
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations
 from workbench.engine.run_settings import RunSettings
@@ -129,6 +130,7 @@ class RunState:
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
     read_as: dict[str, Any] | None = None
+    follows: FollowedRun | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
     annotations: Annotations = field(default_factory=Annotations)
