@@ -49,10 +49,6 @@ class Concluded:
         return said.report.removesuffix(said.numbers.lines(said.p))
 
 
-#: A number of cases below this may have been counted by eye.
-SMALL = 20
-
-
 def from_no_cell(conclusion: Conclusion, printed: Mapping[str, str]) -> dict[str, float]:
     """Return the figures of a conclusion's accounting that no cell has printed, by name."""
     figures = conclusion.numbers.figures()
@@ -83,7 +79,7 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
     absent = {
         name: value
         for name, value in from_no_cell(said.conclusion, said.notebook.printed).items()
-        if name == "base rate" or (name == "n" and value >= SMALL)
+        if name in ("base rate", "n")
     }
     if not absent:
         return None
