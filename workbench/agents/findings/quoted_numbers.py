@@ -96,10 +96,10 @@ def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[st
 def _values(text: str) -> tuple[float, ...]:
     # "297/851" is two printed numbers; in a report it may be a day of a month.
     printed = [value for value, _ in _numbers(text.replace("/", " "))]
-    return (*printed, *(share for line in text.splitlines() for share in _shares(line)))
+    return (*printed, *(share for line in text.splitlines() for share in _from_counts(line)))
 
 
-def _shares(line: str) -> Iterator[float]:
+def _from_counts(line: str) -> Iterator[float]:
     """What two counts of one line say together: who prints "4 of 15" has printed 0.267, 0.733 and 11."""
     printed = [value for value, _ in _numbers(line.replace("/", " "))]
     pairs = {(float(part), float(whole)) for part, whole in _OF.findall(line)}
