@@ -148,6 +148,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "elicit": [["elicit", "--answers", "{out}/answers.csv"]],
     "calibrate fit": [["calibrate", "fit", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv", "--out", "{out}/c.json"]],
     "calibrate apply": [["calibrate", "apply", "--calibration", "{out}/c.json", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"]],
+    "calibrate priors": [["calibrate", "priors", "{out}/events.csv", "{out}/p.csv"]],
     "exam build": [["exam", "build", "small", "--events", "{out}/events.csv", "--size", "4"]],
     "exam list": [["exam", "list"]],
 }  # fmt: skip
