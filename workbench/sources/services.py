@@ -99,11 +99,11 @@ def read_service(path: Path, name: str = "") -> Service:
         info=info,
         # as the file lists them: what gives their series has no line of its own
         endpoints=tuple(each for each in mine if each.series is None),
-        series=tuple(_reference(each) for each in mine if each.series is not None),
+        series=tuple(_words_for_series(each) for each in mine if each.series is not None),
     )
 
 
-def _reference(endpoint: Endpoint) -> str:
+def _words_for_series(endpoint: Endpoint) -> str:
     """Return how a claim names the series of an endpoint, with the parameters of its example."""
     params = "".join(
         f"&{name}={value}" for name, value in endpoint.example.items() if endpoint.params[name].required
