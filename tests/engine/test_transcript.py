@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def _said(role: Any, text: str, **more: Any) -> Message:
 
 
 @pytest.fixture
-def store(tmp_path: Path):
+def store(tmp_path: Path) -> Iterator[Store]:
     make_run(tmp_path / "home")
     with closing(Store(tmp_path / "home")) as opened:
         yield opened
