@@ -135,7 +135,7 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
             {
                 "n": int(curve.count[place]),
                 **{name: float(getattr(curve, name)[place]) for name in ("forecast", "observed")},
-                **{name: _finite(getattr(curve, name)[place]) for name in ("low", "high")},
+                **{name: _end_shown(getattr(curve, name)[place]) for name in ("low", "high")},
             }
             for place in range(len(curve.count))
         ],
@@ -144,7 +144,7 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
     }
 
 
-def _finite(end: float) -> float | None:
+def _end_shown(end: float) -> float | None:
     return float(end) if np.isfinite(end) else None
 
 
