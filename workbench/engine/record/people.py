@@ -26,14 +26,14 @@ class Remark:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; ``package`` stands in it where a package brought the remark."""
-        made = {
+        row = {
             "seq": self.seq,
             "node": self.node,
             "text": self.text,
             "author": self.author,
             "at_utc": self.at_utc,
         }
-        return made | ({"package": self.package} if self.package else {})
+        return row | ({"package": self.package} if self.package else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
