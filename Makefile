@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo docs check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
+.PHONY: demo docs gallery check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -38,6 +38,9 @@ test-all:
 
 soak: .stamp-test browser
 	$(PYTEST) --soak --timeout 3600
+
+# The pictures of docs/gallery.md, all anew.
+gallery: screenshots
 
 # The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
 # the tests' own run is taken in from a package and has none.

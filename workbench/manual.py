@@ -42,7 +42,10 @@ def source_files(sources: Path) -> dict[str, Path]:
     for path in sorted((sources / "docs").rglob("*")):
         if path.suffix in _SUFFIXES and path.is_file():
             files[path.relative_to(sources).as_posix()] = path
+    # The notebook of the dashboard is a program, not a page.
     for path in sorted((sources / "notebooks").glob("*.ipynb")):
+        if path.stem == "dashboard":
+            continue
         files[path.relative_to(sources).as_posix()] = path
     return files
 
@@ -134,7 +137,13 @@ def write_pages(sources: Path, folder: Path, reference: Mapping[str, str]) -> No
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(text, encoding="utf-8")
     settings = yaml_text.parse_yaml((sources / CONFIGURATION).read_text(encoding="utf-8"), CONFIGURATION)
-    settings["nav"] = whole_navigation(settings["nav"], folder / "pages")
+    navigation = whole_navigation(settings["nav"], folder / "pages")
+    there = [
+        path.relative_to(folder / "pages").as_posix() for path in sorted((folder / "pages").rglob("*.md"))
+    ]
+    # A page that nobody gave a place is shown all the same.
+    unlisted = sorted({*there} - {*_places(navigation)})
+    settings["nav"] = [*navigation, *([{"More": unlisted}] if unlisted else [])]
     settings["docs_dir"], settings["site_dir"] = "pages", "site"
     # JSON is YAML, and MkDocs reads it.
     (folder / "mkdocs.yml").write_text(json.dumps(settings, indent=1), encoding="utf-8")
@@ -155,6 +164,14 @@ def whole_navigation(entries: list[Any], pages: Path) -> list[Any]:
         else:
             whole.append(entry)
     return whole
+
+
+def _places(entries: list[Any]) -> list[str]:
+    places: list[str] = []
+    for entry in entries:
+        inner = next(iter(entry.values())) if isinstance(entry, dict) else entry
+        places += _places(inner) if isinstance(inner, list) else [inner]
+    return places
 
 
 def _pages_below(pages: Path, folder: str) -> list[str]:

@@ -24,6 +24,7 @@ from workbench.cli.science.science_options import (
     Variant,
     listed,
     load,
+    print_consistency,
     print_quantile_scores,
     with_exam,
     with_interval,
@@ -209,6 +210,7 @@ def score(
         emit_json(with_exam(document, chosen))
         return
     _show(document, columns)
+    print_consistency(document)
     if utility:
         names = ("n", "accuracy", "soft", "hard", "soft_pooled", "hard_pooled", "confidence")
         echo("")

@@ -55,6 +55,7 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "self-consistency": ("zero-shot", {"elicit": "votes"}),
     "weighted-self-consistency": ("zero-shot", {"elicit": "weighted-votes"}),
     "llm-aggregation": ("zero-shot", {"elicit": "aggregate"}),
+    "scaffold": ("zero-shot", {"elicit": "scaffold"}),  # paper P, D.7.2
     "statistical": ("statistical", {}),
 }
 #: Letter of paper A -> rule.
