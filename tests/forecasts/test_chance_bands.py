@@ -24,7 +24,7 @@ def test_the_central_90_percent_holds_the_true_chance(kind: str) -> None:
     # The controls: what the members disagree about is too little, and a band of counted windows is too wide.
     assert shares["members alone"].min() < min(0.85, shares["band"].min()), shares
     if kind == "higher":
-        assert shares["counted windows"][-1] > shares["band"][-1] + 0.05
+        assert shares["counted windows"][-1] > shares["band"][-1] + 0.03
 
 
 def test_a_chance_that_is_decided_or_of_a_series_that_never_moved_has_no_error() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.member_weights import Calibration, EnsembleFit, density_and_rank, fit_ensemble
+from workbench.forecasts.member_weights import EnsembleFit, PoolCalibration, density_and_rank, fit_ensemble
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.shock_paths import drawn_positions
 from workbench.forecasts.reading import Reading, chance
@@ -133,9 +133,9 @@ def test_ensembles_of_a_series_at_several_cutoffs_score_a_past_cutoff_once() -> 
 
 def test_between_two_horizons_the_calibration_lies_between_theirs_and_beyond_them_it_is_theirs() -> None:
     """Worked by hand: 11 steps are half way from 5.5, through which a week counts, to 22 by the logarithm."""
-    near, far = Calibration(1.0, 0.0, 0.1, 0.2), Calibration(2.0, 0.4, 0.3, 0.2)
+    near, far = PoolCalibration(1.0, 0.0, 0.1, 0.2), PoolCalibration(2.0, 0.4, 0.3, 0.2)
     fit = EnsembleFit(weights=np.ones(1), horizons=(5, 22), cutoffs=(9, 9), calibrations=(near, far))
-    found = fit.at(np.array([1.0, 5.5, 11.0, 22.0, 99.0]))
+    found = fit.on_steps(np.array([1.0, 5.5, 11.0, 22.0, 99.0]))
     assert found.spread == pytest.approx([1.0, 1.0, 1.5, 2.0, 2.0])
     assert found.shift == pytest.approx([0.0, 0.0, 0.2, 0.4, 0.4])
     assert found.spread_error == pytest.approx([0.1, 0.1, 0.2, 0.3, 0.3])

@@ -48,8 +48,8 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     pull = pull_of(past)
     moves = [past.drift_error * after, pull.error * (past.x[-1] - pull.centre) * after]
     if fit is not None:
-        there = fit.at(after)
-        moves += [there.shift_error * np.sqrt(paths.weights @ off**2), there.spread_error * off]
+        calibration = fit.on_steps(after)
+        moves += [calibration.shift_error * np.sqrt(paths.weights @ off**2), calibration.spread_error * off]
     for move in moves:
         if not np.any(move):
             continue

@@ -118,9 +118,9 @@ class Ensemble:
             centre = each @ values
             values -= centre
             deviation = np.sqrt(each @ np.square(values))
-            there = fit.at(np.arange(1.0, len(days) + 1))
-            values *= there.spread
-            values += centre + there.shift * deviation
+            calibration = fit.on_steps(np.arange(1.0, len(days) + 1))
+            values *= calibration.spread
+            values += centre + calibration.shift * deviation
         return Paths(
             values=past.unscaled(values),
             days=days,

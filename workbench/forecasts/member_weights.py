@@ -19,7 +19,7 @@ _ROUNDS = 60
 _DENSITY_WIDTH, _RANK_WIDTH = 0.3, 0.05
 
 
-class Calibration(NamedTuple):
+class PoolCalibration(NamedTuple):
     """How a pool was off: ``spread`` scales it about its centre, ``shift`` moves it, in deviations; with deviations of both about the true ones.
 
     Numbers of one horizon, or arrays of steps.
@@ -44,22 +44,22 @@ class EnsembleFit:
         In steps, rising.
     cutoffs : tuple of int
         At how many the pool was compared with what came, by horizon.
-    calibrations : tuple of Calibration
+    calibrations : tuple of PoolCalibration
     """
 
     weights: FloatArray
     horizons: tuple[int, ...]
     cutoffs: tuple[int, ...]
-    calibrations: tuple[Calibration, ...]
+    calibrations: tuple[PoolCalibration, ...]
 
-    def at(self, steps: FloatArray) -> Calibration:
+    def on_steps(self, steps: FloatArray) -> PoolCalibration:
         """Return the calibration of these steps ahead: that of their horizon, and between two horizons what lies between, by the logarithm."""
         places = np.log(np.outer(self.horizons, (1.0, SAME_HORIZON))).ravel()
-        found = (
+        parts = (
             np.interp(np.log(steps), places, np.repeat(each, 2))
             for each in zip(*self.calibrations, strict=True)
         )
-        return Calibration(*found)
+        return PoolCalibration(*parts)
 
 
 def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
@@ -104,12 +104,12 @@ def fit_ensemble(scores: Mapping[int, FloatArray], weighed: int) -> EnsembleFit:
     (True, True)
     """
     counts = tuple(len(table) for table in scores.values())
-    weights = _weights(scores[weighed][:, 0])
-    calibrations = tuple(_calibration(weights, table[:, 1]) for table in scores.values())
+    weights = _mixture_weights(scores[weighed][:, 0])
+    calibrations = tuple(_pool_calibration(weights, table[:, 1]) for table in scores.values())
     return EnsembleFit(weights=weights, horizons=tuple(scores), cutoffs=counts, calibrations=calibrations)
 
 
-def _weights(densities: FloatArray) -> FloatArray:
+def _mixture_weights(densities: FloatArray) -> FloatArray:
     """The likeliest weights of a mixture, by expectation and maximisation; the prior adds so many windows to every member."""
     count, members = densities.shape
     weights = np.full(members, 1.0 / members)
@@ -129,16 +129,16 @@ def _weights(densities: FloatArray) -> FloatArray:
     return weights
 
 
-def _calibration(weights: FloatArray, ranks: FloatArray) -> Calibration:
+def _pool_calibration(weights: FloatArray, ranks: FloatArray) -> PoolCalibration:
     """Place and width of the pool by its ranks at the cutoffs of a horizon; none where there are none."""
     count = len(ranks)
     if not count:
-        return Calibration(1.0, 0.0, 0.0, 0.0)
+        return PoolCalibration(1.0, 0.0, 0.0, 0.0)
     present = np.isfinite(ranks)
     mass = np.where(present, weights, 0.0)
     mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
     z = ndtri(np.clip(np.sum(mass * np.where(present, ranks, 0.0), axis=1), 1e-3, 1.0 - 1e-3))
-    return Calibration(
+    return PoolCalibration(
         spread=float(np.sqrt((count * float((z**2).mean()) + _UNCHANGED) / (count + _UNCHANGED))),
         shift=float(z.mean()) * count / (count + _SHIFT_UNCHANGED),
         spread_error=float(np.sqrt(count / 2)) / (count + _UNCHANGED),
