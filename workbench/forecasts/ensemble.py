@@ -213,12 +213,14 @@ class Ensemble:
 def past_cutoffs(past: ScaledPast, steps: int) -> dict[int, list[int]]:
     """Return, by horizon through so many steps, the numbers of values known at the cutoffs that it is learned from.
 
-    A quarter apart, or as far as the horizon reaches; in a short history a month apart, for horizons that are shorter than a quarter.
+    A quarter apart, or as far as the horizon reaches; of slower series than daily ones, and in a short history, a month apart (two steps at
+    least) for horizons shorter than a quarter: how wide they move from one month to the next is of the last ten years, not of fifteen.
     """
     calendar, count = past.calendar, len(past.x)
     first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
     month = max(round(calendar.steps_a_year / 12), 2)
-    apart = month if (count - first) // calendar.quarter < _FEW_QUARTERS else calendar.quarter
+    short = (count - first) // calendar.quarter < _FEW_QUARTERS
+    apart = month if short or not past.daily else calendar.quarter
     # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
     return {
         horizon: [
