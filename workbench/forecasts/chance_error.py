@@ -25,7 +25,7 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
 
     Notes
     -----
-    In simulated worlds of 12 years the central 90 % of it holds the true conditional chance in 85 to 97 % of 120 histories, for higher,
+    In simulated worlds of 12 years the central 90 % of it holds the true conditional chance in 81 to 97 % of 120 histories, for higher,
     level, average and spread claims at 1, 4 and 12 weeks (tests/forecasts/test_chance_bands.py has a part of them). A share of so many
     separate past windows, with the members' disagreement, was too wide: its error is one of having counted, and p is not counted.
     """
