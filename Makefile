@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo test test-long test-all soak screenshots bench map lint audit sbom lock locked clean browser model-check
+.PHONY: demo docs check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -14,6 +14,14 @@ demo: .stamp-install
 # With bytecode, also where the machine's default is to write none: a third of the start of every process of ours.
 PYTEST = PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest
 DEALT = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
+
+# The manual, built anew without a warning into out/manual; `workbench docs` serves it.
+docs: .stamp-test
+	rm -rf out/manual
+	$(BIN)/workbench docs out/manual
+
+# Before a change is shown to anybody.
+check: lint test
 
 # The fast tier, for every change: all that is not marked long, laws on a few examples that stay the same.
 test: .stamp-test browser
@@ -77,6 +85,25 @@ sbom: $(BIN)/python
 	$(PIP) install -q cyclonedx-bom
 	mkdir -p dist
 	$(BIN)/cyclonedx-py requirements constraints-hashes.txt --pyproject pyproject.toml -o dist/analyst-workbench.cdx.json
+
+# The files of a release in dist/: wheel, source archive, bill of materials, hashes. The tag of this commit, the version in
+# workbench/version.py and the newest section of CHANGELOG.md must say the same; DRY=1 builds without that.
+release: .stamp-test
+	$(if $(DRY),,$(BIN)/python -m tests.release_check)
+	rm -rf dist
+	$(PIP) install -q build
+	$(BIN)/python -m build --outdir dist .
+	$(MAKE) sbom
+	cd dist && sha256sum * > SHA256SUMS
+
+# Style, types of changed files and words at every commit.
+hooks: .stamp-test
+	$(PIP) install -q pre-commit
+	$(BIN)/pre-commit install
+
+# A file to fill in, and its place in the contract suite: NAME=acme.
+new-source new-grounder: $(BIN)/python
+	$(BIN)/python -m tests.scaffold $(patsubst new-%,%,$@) "$(NAME)"
 
 # A browser for the browser tests: only where the package manager gives one without asking anybody. A failed update is no
 # reason not to try: one source of several may be away, or the lists may be there already.

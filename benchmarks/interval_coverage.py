@@ -1,6 +1,6 @@
 """How often the intervals hold the truth, and how often equal methods are told apart, in worlds where both are known.
 
-``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some three minutes of one core. ``--worlds N``
+``python -m benchmarks.interval_coverage`` prints the tables of docs/science.md; seeded, some six minutes of one core. ``--worlds N``
 draws another number. A world is a set of events in clusters; outcomes of a cluster share their luck to the degree given.
 """
 
@@ -25,6 +25,7 @@ from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.scoring.market import returns_of
 from workbench.science.scoring.positions import whole_dollar
 from workbench.science.scoring.scorecard import scorecard
+from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
 
 METRICS = ("brier", "brier_index", "metaculus_baseline", "log_loss", "accuracy")
@@ -36,13 +37,17 @@ _NOISE = 0.5  # of each forecaster's logit
 
 @dataclass(frozen=True)
 class Scenario:
-    """A kind of exam: events by cluster, and how far outcomes of a cluster go together; or rolling windows of one series."""
+    """A kind of exam: events by cluster, and how far outcomes of a cluster go together; or rolling windows of one series.
+
+    With two ``types`` each second cluster is of another question type, three times as noisy; overall is the mean of the types.
+    """
 
     name: str
     sizes: tuple[int, ...] = ()
     together: float = 0.0
     weeks: int = 0
     window: int = 0
+    types: int = 1
 
 
 SCENARIOS = (
@@ -54,6 +59,7 @@ SCENARIOS = (
     Scenario("50 questions of 3 dates", (3,) * 50, 0.8),
     Scenario("one cluster of 10 beside 20 single", (10, *(1,) * 20), 0.8),
     Scenario("one cluster of 20 beside 50 single", (20, *(1,) * 50), 0.8),
+    Scenario("50 questions of 3 dates, two types", (3,) * 50, 0.8, types=2),
     Scenario("4-week windows each week, 4 years", weeks=208, window=4),
     Scenario("13-week windows each week, 8 years", weeks=416, window=13),
 )
@@ -68,6 +74,7 @@ class World:
     outcome: FloatArray
     forecasts: list[FloatArray]
     price: FloatArray
+    kind: StrArray | str = "market"
 
 
 def draw(scenario: Scenario, rng: np.random.Generator) -> World:
@@ -79,9 +86,11 @@ def draw(scenario: Scenario, rng: np.random.Generator) -> World:
     shared, own = rng.random(len(scenario.sizes))[clusters], rng.random(len(clusters))
     luck = np.where(rng.random(len(clusters)) < scenario.together, shared, own)
     truth = np.asarray(sigmoid(base))
-    noise = rng.normal(0.0, _NOISE, (3, len(scenario.sizes)))[:, clusters]
+    hard = np.arange(len(scenario.sizes)) % scenario.types == 1
+    noise = (rng.normal(0.0, _NOISE, (3, len(scenario.sizes))) * np.where(hard, 3.0, 1.0))[:, clusters]
     a, b, price = (np.clip(sigmoid(base + each), 0.02, 0.98) for each in noise)
-    return World(clusters, truth, (luck < truth).astype(float), [a, b], price)
+    kind = np.where(hard, "dataset", "market")[clusters]
+    return World(clusters, truth, (luck < truth).astype(float), [a, b], price, kind)
 
 
 def _windows(scenario: Scenario, rng: np.random.Generator) -> World:
@@ -132,11 +141,13 @@ Table = dict[str, dict[str, Coverage]]
 
 def _figures(world: World) -> dict[str, float]:
     """Scores, returns and correlation of the first method in one world."""
-    p, o, events = world.forecasts[0], world.outcome, Events.of(world.outcome, kind="market")
+    p, o, events = world.forecasts[0], world.outcome, Events.of(world.outcome, kind=world.kind)
     card = scorecard(p, np.arange(len(p)), events, METRICS)
     found = {metric: float(card[metric]["overall"] or 0.0) for metric in METRICS}
+    market = events.kind == "market"  # only these have a price
+    p, o, price = p[market], o[market], world.price[market]
     for key, level in LEVELS.items():
-        result = returns_of(whole_dollar(p, world.price, level).split(o, p).gain + 1.0, level)
+        result = returns_of(whole_dollar(p, price, level).split(o, p).gain + 1.0, level)
         found[f"return {key}"] = result.average_return
         found[f"sharpe {key}"] = result.sharpe if result.sharpe is not None else 0.0
     return found
@@ -155,18 +166,20 @@ def true_figures(scenario: Scenario, rng: np.random.Generator) -> dict[str, floa
         )
         return _figures(whole)
     # Events weigh alike, and clusters of any size are of one kind.
-    return _figures(draw(Scenario("", (1,) * 200_000), rng))
+    return _figures(draw(Scenario("", (1,) * 200_000, types=scenario.types), rng))
 
 
 def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
     p, o = world.forecasts[0], world.outcome
     labels = world.clusters.astype(str)
-    events = Events.of(o, kind="market", question=labels)
+    events = Events.of(o, kind=world.kind, question=labels)
     rows = np.arange(len(p))
     card = interval_card(p, rows, events, METRICS, scorecard(p, rows, events, METRICS), None, RESAMPLING)
     for metric in METRICS:
         yield metric, card[metric]["overall"]
-    splits = {key: whole_dollar(p, world.price, level).split(o, p) for key, level in LEVELS.items()}
+    market = events.kind == "market"
+    p, o, price, labels = p[market], o[market], world.price[market], labels[market]
+    splits = {key: whole_dollar(p, price, level).split(o, p) for key, level in LEVELS.items()}
     results = {key: returns_of(split.gain + 1.0, LEVELS[key]) for key, split in splits.items()}
     figures = {
         "average_return": {key: each.average_return for key, each in results.items()},
@@ -175,7 +188,7 @@ def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
         "total_payoff": {key: each.total for key, each in results.items()},
         "luck": {key: float(split.luck.mean()) for key, split in splits.items()},
     }
-    bounds = return_intervals(figures, splits, p, world.price, o, labels, RESAMPLING)
+    bounds = return_intervals(figures, splits, p, price, o, labels, RESAMPLING)
     for key in LEVELS:
         yield f"return {key}", bounds["average_return"][key]
         yield f"sharpe {key}", bounds["sharpe"][key]
@@ -215,7 +228,7 @@ def _judge(world: World, rng: np.random.Generator, errors: Errors) -> None:
     a, b = world.forecasts
     # Two thirds of the way to 0.5: a planted difference.
     poor = np.asarray(sigmoid(logit(a) / 3.0 + rng.normal(0, 0.2, len(a))))
-    events = Events.of(world.outcome, question=world.clusters.astype(str))
+    events = Events.of(world.outcome, kind=world.kind, question=world.clusters.astype(str))
     values = {"a": a, "b": b, "poor": poor}
     verdicts = {}
     for other in ("a", "poor"):
@@ -246,7 +259,7 @@ def print_tables(worlds: int, scenarios: Sequence[Scenario]) -> None:
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--worlds", type=int, default=500)
+    parser.add_argument("--worlds", type=int, default=1000)
     options = parse(parser, worlds=2)
     print_tables(options.worlds, SCENARIOS[:1] if options.smoke else SCENARIOS)
 

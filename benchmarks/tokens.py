@@ -7,14 +7,22 @@ as tools and tool choice are the same; OpenAI serves the longest beginning that 
 in steps of 128 tokens from 1,024 on. Tokens are counted as ``benchmarks.prompts`` counts them.
 
 The leaf: a search and two documents, twelve steps of 600 tokens with outputs of 1,500, one figure, a conclusion.
+
+``--trees`` runs whole trees through the real engine instead (only kernels and model are scripted): twelve leaves in three families, and
+60 nodes with 47 leaves in twelve, six steps a leaf, each leaf looking for the series of its family unless it is told where another has
+found it (``share_calls``). Printed: model calls, input tokens, what a cache of OpenAI's kind serves of them, and dollars at $3, $0.30 and
+$15 for a million tokens of input, cached input and output.
 """
 
 import argparse
 import asyncio
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -26,12 +34,15 @@ from sandbox.types import SessionSpec
 from tests.fakes.leaf import make_leaf_task
 from tests.fakes.loopback import serving_json
 from tests.fakes.sandbox import FakeSession, printed
+from tests.fakes.sharing_run import sharing_run
 from workbench.agents.base import Grounding
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
 from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
 
 STEPS = 12
+#: Sizes of the families of a tree, by its name.
+TREES = {"12 leaves": (4, 4, 4), "60 nodes, 47 leaves": (*[4] * 11, 3)}
 IMAGE_TOKENS = 1_000
 LOOK_BACK = 20  # parts before a mark in which Anthropic looks for what was written
 SMALLEST = 1_024  # tokens that either provider caches at least
@@ -257,10 +268,56 @@ def measure(family: str) -> Tally:
     return anthropic(dialogue) if family == "anthropic" else openai(dialogue)
 
 
+def measure_tree(sizes: Sequence[int], *, share: bool) -> tuple[int, Tally, int]:
+    """Calls, input tokens and output tokens of a run of families of these sizes, as the leaves' dialogues send them."""
+    size = lru_cache(maxsize=None)(counter()[0])  # a dialogue sends its earlier messages again
+    with tempfile.TemporaryDirectory(prefix="tokens-") as home:
+        _, model = sharing_run(Path(home), *sizes, share_calls=share)
+    plain = read = written = 0
+    dialogues: dict[str, list[list[Part]]] = {}
+    for request, reply in zip(model.requests, model.replies, strict=True):
+        tools = [
+            Part(f"tool {tool.name}", size(tool.description + str(tool.parameters))) for tool in request.tools
+        ]
+        turns = [
+            Part(
+                f"{turn.role} {turn.content} {turn.tool_calls}",
+                size(turn.content + str(turn.tool_calls or "")),
+            )
+            for turn in request.messages
+        ]
+        dialogues.setdefault(request.nodes[0].id, []).append([*tools, *turns])
+        written += size(reply.text + str(reply.tool_calls or ""))
+    for dialogue in dialogues.values():
+        tally = openai(dialogue)
+        plain, read = plain + tally.plain, read + tally.read
+    return len(model.requests), Tally(plain, 0, read), written
+
+
+def print_trees() -> None:
+    """Print a row for each tree, with calls shared and not."""
+    print(
+        f"{'tree':<22} {'share_calls':<12} {'calls':>6} {'input tokens':>13} {'cached':>7} {'written':>8} {'$, no cache':>12} {'$, cached':>10}"
+    )
+    for name, sizes in TREES.items():
+        for share in (False, True):
+            calls, tally, written = measure_tree(sizes, share=share)
+            out = written * 15 / 1e6
+            whole, cached = tally.dollars((3.0, 0.0, 3.0)) + out, tally.dollars((3.0, 0.0, 0.3)) + out
+            print(
+                f"{name:<22} {share!s:<12} {calls:>6,} {tally.total:>13,} {tally.share:>7.1%} {written:>8,} {whole:>12.2f} {cached:>10.2f}"
+            )
+
+
 def main() -> None:
-    """Print one line per provider, beside what it was before."""
-    parse(argparse.ArgumentParser(description=__doc__))  # all of it is small
+    """Print one line per provider, beside what it was before; or the trees."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--trees", action="store_true", help="whole trees, with data calls shared and not")
+    arguments = parse(parser)
     _, how = counter()
+    if arguments.trees:
+        print(f"tokens by {how}")
+        return print_trees()
     print(f"one leaf of {STEPS} steps; tokens by {how}")
     for family, prices in PRICES.items():
         tally = measure(family)

@@ -10,6 +10,8 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 PAGES = [
     ROOT / "README.md",
     ROOT / "SECURITY.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
     *sorted((ROOT / "docs" / "decisions").glob("*.md")),
 ]

@@ -35,7 +35,6 @@ SHORT = {
     "workbench/cli/servers/serve.py": "a command's file is loaded when it is called, and nothing else with it",
     "workbench/cli/servers/workers.py": "a command's file is loaded when it is called, and nothing else with it",
     "workbench/store/integrity.py": "no file outside of the store has SQL, and few commands look at all of it",
-    "workbench/offline/examples.py": "pages and commands offer them without loading the analyst",
 }
 #: Words that only those who made them know; in a file's, a class's or a function's name.
 PRIVATE = {"night", "nights", "sitting", "sittings", "rung", "rungs", "desk", "desks", "board", "boards", "book", "books", "acting", "sorting", "making", "keeping", "odd"}  # fmt: skip

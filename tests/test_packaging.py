@@ -8,10 +8,13 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tempfile
 import tomllib
+import zipfile
 from importlib import metadata
 from importlib.metadata import packages_distributions
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -21,6 +24,7 @@ from packaging.specifiers import SpecifierSet
 
 from sandbox.kernels.view import ANALYSIS_PACKAGES
 from tests.sandbox import ordinary_user
+from workbench.version import __version__
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ("workbench", "sandbox", "proxies", "kernels/analyst")
@@ -202,27 +206,48 @@ def test_the_first_command_of_the_readme_works_with_other_interpreters(
             shutil.rmtree(folder)
 
 
-@pytest.mark.soak
-def test_a_wheel_in_a_fresh_environment_runs_the_demo_from_any_folder(tmp_path: Path) -> None:
-    """What the demo prints at its end can be typed as it stands, whatever folder the person is in."""
+@pytest.mark.long
+def test_wheel_and_archive_serve_a_new_environment_in_an_empty_folder(tmp_path: Path) -> None:
+    """Both are built, hold the same files, and the wheel does the main jobs from a folder that knows nothing of the checkout."""
 
     def run(*command: str | Path, timeout: float = 300) -> str:
-        kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
+        kept = {
+            name: value
+            for name, value in os.environ.items()
+            if name in ("PATH", "LANG", "TMPDIR") or name[:4] == "PIP_"
+        }
+        own = {"HOME": str(tmp_path), "WORKBENCH_HOME": str(tmp_path / "home"), "WORKBENCH_RECORD": "off"}
         done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env={**kept, "HOME": str(tmp_path), "WORKBENCH_HOME": str(tmp_path / "home")},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
+            command, cwd=folder, env={**kept, **own}, capture_output=True, text=True, timeout=timeout
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    python = tmp_path / "fresh" / "bin" / "python"
-    run(sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", tmp_path / "wheels", ROOT)
+    folder = tmp_path / "empty"
+    folder.mkdir()
+    python, builder = (tmp_path / name / "bin" / "python" for name in ("fresh", "builder"))
+    run(sys.executable, "-m", "venv", tmp_path / "builder")
+    if subprocess.run([builder, "-m", "pip", "install", "-q", "hatchling"], capture_output=True).returncode:
+        pytest.skip("no package index can be reached")
+    build = (builder, "-m", "hatchling", "build", "-d", tmp_path / "dist")
+    subprocess.run([*build, "-t", "wheel", "-t", "sdist"], cwd=ROOT, check=True, capture_output=True)
+    (wheel,), (archive,) = ((tmp_path / "dist").glob(f"*{end}") for end in (".whl", ".tar.gz"))
+    with tarfile.open(archive) as files:
+        files.extractall(tmp_path / "archive", filter="data")
+    (sources,) = (tmp_path / "archive").iterdir()
+    subprocess.run(
+        [builder, "-m", "hatchling", "build", "-d", tmp_path / "again", "-t", "wheel"],
+        cwd=sources,
+        check=True,
+        capture_output=True,
+    )
+    (again,) = (tmp_path / "again").glob("*.whl")
+    with zipfile.ZipFile(wheel) as one, zipfile.ZipFile(again) as other:
+        assert {each.filename: each.CRC for each in one.infolist()} == {
+            each.filename: each.CRC for each in other.infolist()
+        }
+
     run(sys.executable, "-m", "venv", tmp_path / "fresh")
-    (wheel,) = (tmp_path / "wheels").glob("*.whl")
     run(python, "-m", "pip", "install", "-q", "--no-deps", wheel)
     # The libraries of this environment stand in for those that pip would fetch again; a path line does not run our own
     # editable install, so the code is the wheel's.
@@ -231,11 +256,52 @@ def test_a_wheel_in_a_fresh_environment_runs_the_demo_from_any_folder(tmp_path: 
     origin = run(python, "-c", "import workbench; print(workbench.__file__)").strip()
     assert Path(origin).is_relative_to(tmp_path)
 
-    printed = run(tmp_path / "fresh" / "bin" / "workbench", "demo")
+    workbench = tmp_path / "fresh" / "bin" / "workbench"
+    assert run(workbench, "--version") == f"analyst-workbench {__version__}\n"
+    # What the demo prints at its end can be typed as it stands, whatever folder the person is in.
+    printed = run(workbench, "demo")
     line = next(line for line in printed.splitlines() if line.startswith("what if"))
     command = line.removeprefix("what if").partition("   (")[0].split()
     assert command[1] == "whatif" and Path(command[0]).is_file()
     assert "root" in run(*command)
+    rows = [f"{2010 + n // 12}-{n % 12 + 1:02d}-28,{100 + 3 * (n % 7) + n / 4}" for n in range(102)]
+    (folder / "orders.csv").write_text("\n".join(["month,orders", *rows]) + "\n")
+    run(workbench, "source", "add", "orders", "orders.csv", "--date", "month", "--lag", "10d")
+    assert "own:orders" in run(
+        workbench, "analyze", "own:orders above 120 on 2018-12-31", "--cutoff", "2018-06-30"
+    )
+    if find_spec("material") is not None:
+        run(workbench, "docs", folder / "manual")
+        assert "Analyst Workbench" in (folder / "manual" / "index.html").read_text()
+
+
+@pytest.mark.long
+def test_another_system_is_told_what_it_offers() -> None:
+    """macOS and its like: everything is imported and asked, cells run only where ``--isolation none`` is said."""
+    code = """
+import asyncio, importlib, os, pkgutil, sys
+
+def import_all():
+    for room in ("proxies", "sandbox", "workbench"):
+        for found in pkgutil.walk_packages(importlib.import_module(room).__path__, room + "."):
+            importlib.import_module(found.name)
+
+import_all()  # what we build on asks for the platform itself: it is loaded as it is here
+for name in [name for name in sys.modules if name.partition(".")[0] in ("proxies", "sandbox", "workbench")]:
+    del sys.modules[name]
+sys.platform = "darwin"
+for name in ("memfd_create", "pidfd_open", "sched_getaffinity", "splice", "eventfd"):
+    if hasattr(os, name):
+        delattr(os, name)
+import_all()
+from workbench.views import data_documents
+report = asyncio.run(data_documents.doctor(os.environ))
+print(report["isolation"], *report["isolation_refused"], report["memory"])
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "namespaces: darwin offers none of the means; Linux does" in done.stdout
+    assert "darwin has no control groups" in done.stdout
 
 
 def test_every_locked_version_has_the_hashes_of_its_files() -> None:

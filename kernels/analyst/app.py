@@ -189,8 +189,8 @@ class AnalystApp(IPKernelApp):
 def configuration() -> Any:
     """Traitlets configuration of every analyst kernel."""
     config = Config()
-    # the history keeps a database and a thread of its own, and the fork server must have one thread
-    config.HistoryManager.enabled = False
+    # in memory: a file would bring a thread of its own, and the fork server must have one thread; it ends with the kernel
+    config.HistoryManager.hist_file = ":memory:"
     config.InteractiveShell.colors = "nocolor"
     # IPython's Context mode took 450 ms for the first KeyError out of pandas, 62 to 125 for the next
     config.InteractiveShell.xmode = "Plain"

@@ -311,6 +311,7 @@ def test_the_browsers_own_undo_takes_back_typing_in_a_text_and_never_a_number(
     page = unedited.page
     after = edited(page, served)
     open_tab(page, "What-if")
+    page.get_by_text("Sign the next edits").click()
     name = page.locator(".wb-what-if .wb-author input").first
     name.click()
     page.keyboard.type("Ann")

@@ -44,10 +44,47 @@ def columns(page: Any, name: str) -> list[str]:
     return [each.inner_text() for each in page.locator(f'td[data-column="{name}"]').all()]
 
 
+def keys_and_commands(page: Any) -> None:
+    """`?` lists the keys, Ctrl-K does what is typed, and Escape leads back to the page."""
+    page.locator(".wb-header h1").click()
+    page.keyboard.press("?")
+    page.locator("dialog.wb-overlay[open]").get_by_text("next claim, claim before").wait_for()
+    page.keyboard.press("Escape")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("new claim")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.nodeName") == "TEXTAREA"
+    # a template fills the field in, and can be started as it stands
+    page.get_by_label("cutoff: a date, or now").fill("2018-06-30")
+    page.get_by_label("template").select_option("touches a level")
+    page.get_by_text("Read as: WTI crude oil touches 80 through 2018-12-31").wait_for(timeout=30_000)
+    assert page.get_by_role("button", name="Answer", exact=True).is_enabled()
+
+
+def comment_and_export(page: Any, folder: Path) -> None:
+    """On a run's page: a comment, and the note."""
+    page.get_by_role("tab", name="Review", exact=True).click()
+    page.get_by_placeholder("comment for whoever reads this run").fill("Moved most: why?")
+    page.get_by_role("button", name="Comment", exact=True).click()
+    page.locator(".wb-review .wb-comments").get_by_text("Moved most: why?").wait_for()
+    with page.expect_download(timeout=60_000) as waiting:
+        page.get_by_role("button", name="Download").click()
+    assert "Moved most: why?" in Path(waiting.value.path()).read_text()
+
+
+#: Counts what a person clicks, over the pages of one tab.
+COUNT_CLICKS = "addEventListener('click', (event) => event.isTrusted && event.detail && (sessionStorage.clicks = Number(sessionStorage.clicks ?? 0) + 1), true)"
+
+
+def clicks(page: Any) -> int:
+    return int(page.evaluate("Number(sessionStorage.clicks ?? 0)"))
+
+
 def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
     failed = make_desk(tmp_path / "home")
     served = start(tmp_path / "home")
     page = watched.page
+    page.add_init_script(COUNT_CLICKS)
     try:
         page.goto(served.url)
         page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
@@ -61,11 +98,25 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         first = page.locator(".wb-claim-table tbody tr").first
         assert CLAIMS[0] in first.inner_text() and "+30.0 pp" in first.inner_text()
         assert first.locator("svg.wb-spark").get_attribute("aria-label").startswith("3 answers:")
+        assert clicks(page) == 1
         # two clicks and one more: side by side
         for row in page.locator(".wb-claim-table tbody tr").all()[:2]:
             row.get_by_role("checkbox").check()
         page.get_by_role("button", name="Compare 2").click()
         page.locator(".wb-compared").wait_for()
+        assert clicks(page) == 4
+        # any table goes along, with all digits
+        page.locator(".wb-compared tbody tr").first.hover()
+        with page.expect_download() as waiting:
+            page.locator(".wb-table-bar").get_by_role("button", name="CSV").click()
+        saved_rows = Path(waiting.value.path()).read_text().splitlines()
+        assert saved_rows[1] == "Chance,0.7,0.7" and saved_rows[0].endswith(f"{CLAIMS[0]},{CLAIMS[15]}")
+        # one click: the failure is tried again, and says why it cannot be
+        needed.get_by_role("button", name="Retry").click()
+        page.wait_for_function(
+            "() => document.querySelector('.wb-claims .wb-line').textContent", timeout=60_000
+        )
+        assert clicks(page) == 6
         # by keys: search, walk, watch, open
         page.keyboard.press("Escape")
         page.locator(".wb-header h1").click()
@@ -90,8 +141,12 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         page.set_viewport_size({"width": 1280, "height": 800})
         page.locator(".wb-claims-head .wb-search").fill("")
         shot(page, "home-34")
+        keys_and_commands(page)
+        before = clicks(page)
         page.locator(f'tr[data-run="{run}"] td[data-column="claim"] > a').click()
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
+        comment_and_export(page, tmp_path)
+        assert clicks(page) - before <= 6
         watched.clean()
     finally:
         page.goto("about:blank")

@@ -84,6 +84,7 @@ def undo_is_of_what_was_used_last(page: Any) -> None:
     become("0.9", "0.3")
     # A text field of ours: the typing goes, nothing else does.
     open_tab(page, "What-if")
+    page.get_by_text("Sign the next edits").first.click()
     name = page.locator(".wb-what-if .wb-author input").first
     name.click()
     page.keyboard.type("Ann")

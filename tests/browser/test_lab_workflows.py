@@ -122,8 +122,7 @@ def test_w2_an_economist_compares_scenarios_in_cells_and_takes_the_note(
 ) -> None:
     run, base, page = make_run(lab.home, "20180630-120000-1ab2"), demo_tree(), watched.page
     page.set_viewport_size({"width": 1280, "height": 2000})
-    from_card(lab, page, "Scenarios")
-    run_all(page)
+    from_card(lab, page, "Scenarios")  # its cells run by themselves
     page.locator(".wb-taking select").wait_for(timeout=60_000)
 
     def act(button: str, *, scenario: str = "", said: str, **typed: str) -> None:
@@ -176,9 +175,7 @@ def test_w3_a_policy_shop_goes_by_the_keyboard_alone_from_the_card_to_the_word_f
     tab_to(page, '.jp-LauncherCard[title="Scenarios"]')
     page.keyboard.press("Enter")
     ready(page)
-    for _ in range(5):
-        page.keyboard.press("Shift+Enter")
-    page.locator(".wb-taking select").wait_for(timeout=60_000)
+    page.locator(".wb-taking select").wait_for(timeout=60_000)  # its cells run by themselves
     page.keyboard.press("Escape")
     for _ in range(6):
         page.keyboard.press("ArrowUp")
@@ -222,8 +219,11 @@ def test_w6_a_reviewer_opens_badges_edits_and_takes_the_package(
     lab: Lab, watched: Watched, themed: str, tmp_path: Path
 ) -> None:
     run, page = make_run(lab.home, "20180630-120000-1ab6"), watched.page
-    from_card(lab, page, "Newest run")
-    run_all(page)
+    from_card(lab, page, "Newest run")  # runs by itself, and is then named after the claim
+    page.locator(".jp-mod-current .lm-TabBar-tabLabel", has_text="The S&P 500 closes higher").wait_for(
+        timeout=60_000
+    )
+    assert [each.name for each in (lab.home / "notebooks").glob("The S&P 500 closes higher*.ipynb")]
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
     for name in ("Verified", "Leak audit", "Coherence"):
         badge = page.locator(f'[data-badge="{name}"]')

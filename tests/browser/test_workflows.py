@@ -243,6 +243,14 @@ def test_the_keyboard_alone_leads_from_the_tree_to_an_edit_and_back(served: Serv
     wait_for_text(page, ROOT, percent(resynthesize(load_run(served.home, RUN).tree, {"P1": 0.9}).after))
     page.keyboard.press("Control+z")
     page.wait_for_selector('[data-id="P1.1"][data-edited="false"]')
+    # what somebody else puts on record is shown without taking the focus away
+    page.keyboard.press("5")
+    page.locator(".wb-review").wait_for()
+    page.get_by_placeholder("comment for whoever reads this run").focus()
+    words = f"from elsewhere {time.monotonic_ns()}"  # another one at each try
+    assert run_cli(served.home.parent, "comment", RUN, "P1", words).returncode == 0
+    page.locator(".wb-review").get_by_text(words).wait_for()
+    assert page.evaluate("document.activeElement.placeholder") == "comment for whoever reads this run"
     watched.clean()
 
 
@@ -302,12 +310,13 @@ def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_d
         pytest.param("light", 390, marks=pytest.mark.soak),
         pytest.param("dark", 1280, marks=pytest.mark.soak),
         pytest.param("light", 768, marks=pytest.mark.soak),
+        pytest.param("light", 720, marks=pytest.mark.soak),  # 1440 at a zoom of 200 %
         pytest.param("dark", 1920, marks=pytest.mark.soak),
     ],
 )
 def test_axe_finds_nothing_serious(served: Served, watched: Watched, theme: str, width: int) -> None:
     watched.page.set_viewport_size({"width": width, "height": 844 if width < 600 else 800})
-    watched.page.emulate_media(color_scheme=theme)
+    watched.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
     watched.page.goto(f"{served.url}&{urlencode({'scenario': f'axe {theme} {width}'})}")
     page = watched.page
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
@@ -316,6 +325,7 @@ def test_axe_finds_nothing_serious(served: Served, watched: Watched, theme: str,
     for _, name in TABS:
         open_tab(page, name)
         assert axe_findings(page) == [], name
+        assert page.evaluate("document.getAnimations().length") == 0, "motion that was asked to be reduced"
         assert page.evaluate("document.documentElement.scrollWidth") == width
         assert (
             page.evaluate(

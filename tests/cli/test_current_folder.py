@@ -58,6 +58,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     ],
     "read": [["read", "The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01"]],
     "resume": [["resume", RUN]],
+    "review": [["review"], ["review", RUN, "--changed"]],
     "runs": [["runs"]],
     "show": [["show", RUN], ["show", RUN, "--json"]],
     "demo": [["demo"]],
@@ -74,6 +75,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "diff": [["diff", RUN, RUN]],
     "transcript": [["transcript", RUN]],
     "claims": [["claims"]],
+    "docs": [["docs", "{out}/manual"]],
     "models exam": [["models", "exam", "openai/none", "--questions", "2", "--grounder", "zero-shot", "--yes"]],
     "refit": [["refit", RUN, "--yes"]],
     "noise": [["noise", RUN]],
@@ -146,6 +148,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "elicit": [["elicit", "--answers", "{out}/answers.csv"]],
     "calibrate fit": [["calibrate", "fit", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv", "--out", "{out}/c.json"]],
     "calibrate apply": [["calibrate", "apply", "--calibration", "{out}/c.json", "--events", "{out}/events.csv", "--forecasts", "{out}/forecasts.csv"]],
+    "calibrate priors": [["calibrate", "priors", "{out}/events.csv", "{out}/p.csv"]],
     "exam build": [["exam", "build", "small", "--events", "{out}/events.csv", "--size", "4"]],
     "exam list": [["exam", "list"]],
 }  # fmt: skip

@@ -206,7 +206,6 @@ def test_the_commands_stand_in_seven_panels_and_three_new_groups(tmp_path: Path)
         "science": {"score", "compare", "returns", "calibrate", "elicit", "simulate", "exam"},
     }.items():
         assert names <= {*command(group).commands} and all(command(name).hidden for name in names)
-    assert "review" not in typer.main.get_command(app).commands  # type: ignore[attr-defined]
 
 
 def test_yes_is_taken_everywhere() -> None:

@@ -4,9 +4,10 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.engine.plan import cost_line, error_line
-from workbench.engine.run_settings import RunSettings
-from workbench.models.costs import CALLS_PER_LEAF, TOKENS, forecast_cost
+from workbench.engine.expected_cost import analysis_calls
+from workbench.engine.plan import cost_line, error_line, forecast
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.models.costs import CALLS_PER_LEAF, FRAMING_TOKENS, TOKENS, forecast_cost
 from workbench.propositions import Tree
 
 PRICES = {"openai/x": [1.0, 4.0]}
@@ -56,15 +57,15 @@ def test_the_lines_name_the_range_and_the_error() -> None:
     tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
     state: Any = SimpleNamespace(tree=tree, settings=RunSettings(model="openai/x", prices=PRICES))
     line = cost_line(state)
-    assert "about 16 calls to openai/x (" in line and " to " in line and "$" in line
-    ended = error_line(state, 32, 0.5)
-    assert ended is not None and "forecast 16 calls for the tree, 32 were made (+100%)" in ended
+    assert "about 17 calls to openai/x (" in line and " to " in line and "$" in line
+    ended = error_line(state, 36, 0.5)
+    assert ended is not None and "forecast 18 calls for the tree, 36 were made (+100%)" in ended
     offline: Any = SimpleNamespace(tree=tree, settings=RunSettings())
     assert error_line(offline, 32, 0.0) is None
 
 
 def test_every_role_is_forecast_at_its_own_price() -> None:
-    """Two leaves and one inner node; 7.7 calls a leaf to the grounder's model, one to the synthesizer's."""
+    """Two leaves and one inner node; 7.9 calls a leaf to the grounder's model, one to the synthesizer's."""
     roles = {"grounder": "openai/dear", "synthesizer": "openai/x", "analyzer": "openai/unpriced"}
     prices = PRICES | {"openai/dear": [10.0, 40.0]}
     mixed = forecast_cost("openai/unpriced", leaves=2, inner=1, prices=prices, roles=roles)
@@ -73,15 +74,15 @@ def test_every_role_is_forecast_at_its_own_price() -> None:
     assert mixed.cost_usd is not None and dear.cost_usd is not None and cheap.cost_usd is not None
     assert abs(mixed.cost_usd - (dear.cost_usd + cheap.cost_usd)) < 1e-12
     assert mixed.input_tokens == dear.input_tokens + cheap.input_tokens
-    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 11,000) at $10, 2 x 7.7 replies of 1,000 at $40, 6,000 at $1, 1,000 at $4.
-    assert abs(mixed.cost_usd - (117_200 * 1e-5 + 15_400 * 4e-5 + 0.006 + 0.004)) < 1e-9
+    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 1.2 x 11,000) at $10, 2 x 7.9 replies of 1,000 at $40, 6,000 at $1, 1,000 at $4.
+    assert abs(mixed.cost_usd - (121_600 * 1e-5 + 15_800 * 4e-5 + 0.006 + 0.004)) < 1e-9
     # With a price of its own for what comes out of the cache, 85 % of a leaf's input has that price.
     cached = forecast_cost("openai/x", leaves=2, inner=0, prices={"openai/x": [10.0, 40.0, 1.0]})
     assert cached.cost_usd is not None
-    assert abs(cached.cost_usd - (117_200 * (0.15e-5 + 0.85e-6) + 15_400 * 4e-5)) < 1e-9
+    assert abs(cached.cost_usd - (121_600 * (0.15e-5 + 0.85e-6) + 15_800 * 4e-5)) < 1e-9
     # Replies of half the length, and the calls of a grounder whose definition says how many they are.
     short = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, reply_tokens=500)
-    assert short.output_tokens == 7_700
+    assert short.output_tokens == 7_900
     once = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, grounder="belief", calls_per_leaf=1)
     assert (once.model_calls, once.input_tokens, once.output_tokens) == (2, 19_600, 2_000)
     # One price that nobody knows makes the sum unknown; a role that is free leaves the other's price.
@@ -95,3 +96,40 @@ def test_the_line_names_the_models_that_will_be_asked() -> None:
     settings = RunSettings(model="openai/x", prices=PRICES, models={"grounder": "openai/y"})
     state: Any = SimpleNamespace(tree=tree, settings=settings)
     assert "calls to openai/y and openai/x" in cost_line(state)
+
+
+EVENT, FIGURE, SERIES, OPEN = (
+    "Ann Chair resigns by 2025-06-30", "Retail sales grow by 3 % in 2025", "The S&P 500 closes above 2700 on 2018-09-28",
+    "The programme is a success in 2025",
+)  # fmt: skip
+
+
+def calls_of(*statements: str, **settings: Any) -> int:
+    leaves = {f"P{n}": statement for n, statement in enumerate(statements, 1)}
+    tree = Tree.root_only("It holds").expand("P0", leaves)
+    run = with_preset(settings.pop("preset", "product"), model="openai/x", prices=PRICES, **settings)
+    state: Any = SimpleNamespace(tree=tree, settings=run)
+    return forecast(state).model_calls
+
+
+def test_auto_is_priced_by_what_it_would_choose() -> None:
+    assert calls_of(SERIES, grounder="auto") == 1, "its series asks no model; the rule does"
+    assert calls_of(EVENT, grounder="auto") == 1 + 6 and calls_of(FIGURE, grounder="auto") == 1 + 8
+    # where the rules leave it open a model is asked first
+    assert calls_of(OPEN, grounder="auto") == 1 + 8 + 1
+    named = {"grounder": {"ground_with": {"P1": "deep_research"}}}
+    assert calls_of(SERIES, grounder="auto", options=named) == 1 + 18
+    # a grounder that knows its calls says so, in a run as in a study
+    assert calls_of(OPEN, grounder="zero-shot") == 2
+
+
+def test_best_counts_its_prior_its_trials_and_what_their_framings_add() -> None:
+    assert calls_of(EVENT, preset="best") == 3 * 6 + 1 + 1
+    plain, framed = (
+        forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, framed=flag).input_tokens
+        for flag in (False, True)
+    )
+    assert framed - plain == round(2 * 7.9 * FRAMING_TOKENS)
+    # before a tree stands, its rounds and their critic are to come
+    best, product = (analysis_calls(with_preset(name), 3) for name in ("best", "product"))
+    assert best == {"analyze": 3, "critic": 3} and product == {"analyze": 3, "critic": 0}

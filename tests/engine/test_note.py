@@ -29,7 +29,7 @@ from workbench.formatting import percent, point_change
 from workbench.packages.package import format_of
 from workbench.propositions.edits import SetValue
 from workbench.propositions.values import Override
-from workbench.reports.note_content import Driver, Note, note_of, without_records
+from workbench.reports.note_content import Driver, Note, note_of
 from workbench.reports.note_markdown import note_markdown, words
 from workbench.reports.note_page import chart_axis, driver_chart, leaf_report_html, note_html
 from workbench.reports.note_pdf import CannotPrint, print_pdf
@@ -38,6 +38,7 @@ from workbench.reports.note_word import note_docx
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.whatif.saved_scenarios import save_scenario
+from workbench.whatif.stored_reports import without_records
 
 CANARY = "http://127.0.0.1:9"
 

@@ -31,7 +31,9 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = own_scores._run_facts
     from dataclasses import replace
 
-    monkeypatch.setattr(own_scores, "_run_facts", lambda state: plain(replace(state, imported=None)))
+    monkeypatch.setattr(
+        own_scores, "_run_facts", lambda state, paths=(): plain(replace(state, imported=None), paths)
+    )
 
 
 @pytest.mark.usefixtures("counted")

@@ -5,13 +5,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
-from workbench.audit.routes import record_table, together
+from tests.synthesis.strategies import linear_trees, with_leaves
+from workbench.audit.routes import bias_table, record_table, together
 from workbench.engine.leaves.own_record import ResolvedLeaf
+from workbench.propositions import Tree
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.synthesis.sensitivity.paths import path_weights
 
 LEAF = ResolvedLeaf(
     run_id="a", node="P1", trials=(0.7,), dead=0, parts=(("search", 0.9), ("statistical", 0.4)), outcome=1.0, day="2018-01-01", cost_usd=0.02
@@ -57,4 +62,29 @@ def test_a_run_shows_cost_and_brier_by_grounder(tmp_path: Path) -> None:
     assert table["mean_p"] == pytest.approx(sum(row["p"] for row in leaves) / len(leaves))
     shown = run_cli(tmp_path, "grounders", RUN).stdout
     assert "mean p" in shown and "$ a trial" in shown and "apart" in shown
-    assert "runs" in run_cli(tmp_path, "grounders").stdout
+    own = run_cli(tmp_path, "grounders").stdout
+    assert "runs" in own and "of the claim" in own
+    bias = json.loads(run_cli(tmp_path, "grounders", "--json").stdout)["bias"]["all"]
+    assert bias["leaf_bias"] == pytest.approx(p - 1.0) and bias["interval"] is None
+
+
+@given(linear_trees(tame=True), st.data())
+def test_the_bias_half_is_what_the_leaves_errors_do_to_a_linear_root(tree: Tree, data: st.DataObject) -> None:
+    """Paper A, section 3: the root's bias is the path-weighted sum of its leaves', grounder by grounder."""
+    outcomes = {leaf: data.draw(st.sampled_from([0.0, 1.0])) for leaf in tree.leaves()}
+    weights, names = path_weights(tree), ("search", "notebook")
+    rows = [
+        replace(
+            LEAF,
+            node=leaf,
+            parts=((names[place % 2], tree[leaf].p or 0.0),),
+            outcome=outcomes[leaf],
+            weight=weights[leaf],
+        )
+        for place, leaf in enumerate(tree.leaves())
+    ]
+    table = bias_table(rows)
+    whole = (tree.root.p or 0.0) - (with_leaves(tree, outcomes).root.p or 0.0)
+    assert table["all"]["claim_bias"] == pytest.approx(whole, abs=1e-9)
+    assert sum(table[name]["claim_bias"] for name in names if name in table) == pytest.approx(whole, abs=1e-9)
+    assert table["all"]["interval"] is None and table["all"]["leaves"] == len(rows)

@@ -1,4 +1,5 @@
 import json
+from typing import Any
 
 import pytest
 
@@ -91,3 +92,28 @@ def test_a_large_tree_is_folded_on_a_terminal_and_children_stand_in_number_order
     rule = next(line for line in folded if "= " in line)
     places = [rule.index(f"P{number} ") for number in range(1, 11)]
     assert places == sorted(places)
+
+
+def test_what_to_look_at_next_has_an_order_only_where_the_record_gives_one() -> None:
+    """The spread is that of the run's own trials, else of earlier runs'; nothing is assumed, and nothing is bought by asking a rule again."""
+
+    def report(trials: dict[str, list[float]], record: list[list[float]]) -> dict[str, Any]:
+        return sensitivity_report(three_levels(), trials, record=record)
+
+    once = {"P1": [0.9], "P2.1": [0.5], "P2.2": [0.7]}
+    alone = report(once, [])
+    assert [row["reground"] for row in alone["ground_next"]] == [None] * 3
+    assert [row["id"] for row in alone["ground_next"]] == ["P1", "P2.1", "P2.2"]  # the tree's own order
+    assert "there is no order" in alone["ground_next_note"]
+    known = report(once, [[0.4, 0.6], [0.3, 0.3]])
+    # squares 0.02 over 2 degrees of freedom, path weights 0.5, 0.2, 0.2, one trial more of one
+    assert [row["reground"] for row in known["ground_next"]] == pytest.approx(
+        [0.01 * weight**2 / 2 for weight in (0.5, 0.2, 0.2)]
+    )
+    assert "2 drivers of earlier runs" in known["ground_next_note"]
+    same = report({**once, "P1": [0.9, 0.9]}, [[0.4, 0.6]])
+    assert [row["reground"] for row in same["ground_next"]] == [0.0] * 3 and "buys nothing" in same[
+        "ground_next_note"
+    ]
+    own = report({**once, "P2.1": [0.4, 0.6]}, [[0.1, 0.9]])
+    assert own["ground_next_note"] == "" and own["ground_next"][0]["id"] == "P1"

@@ -142,6 +142,18 @@ def framed(framing: str) -> Callable[[], Awaitable[ScriptedAsker]]:
     return run
 
 
+async def told_of_calls() -> ScriptedAsker:
+    """A proof whose siblings have read something."""
+    ask = ScriptedAsker(cells(("python", "closes[-1]")), conclusion(0.6, "P1.2"))
+    calls = (
+        'embedded/series/observations {"series_id":"SP500","start":"2017-01-01"}: 376 rows, 2017-01-03 to 2018-06-29',
+        'embedded/series/observations {"series_id":"VIX"}: 7172 rows, 1990-01-02 to 2018-06-29',
+    )
+    task = leaf_task(ask, fake_session(printed("2718.37")), max_proof_steps=1)
+    await NotebookGrounder().ground(replace(task, known_calls=calls))
+    return ask
+
+
 def synthesis(agent: type[synthesizers.RuleSynthesizer]) -> Callable[[], Awaitable[ScriptedAsker]]:
     async def run() -> ScriptedAsker:
         ask = ScriptedAsker(ModelUnavailable("only the request is wanted"))
@@ -301,6 +313,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "proof": proof,
     "proof_at_the_step_limit": long_proof,
     "proof_with_mishaps": proof_with_mishaps,
+    "proof_told_of_calls": told_of_calls,
     **{f"proof_{framing}": framed(framing) for framing in FRAMINGS},
     "linear": synthesis(synthesizers.LinearSynthesizer),
     "routing": routing,

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -197,3 +198,66 @@ def test_the_command_says_the_total_and_the_worst_case(tmp_path: Path) -> None:
     assert document["staked"] == pytest.approx(1000) and document["rules"]["total_cap"] == 1
     refused = run_cli(tmp_path, *words, "--total-cap", "4")
     assert refused.returncode == 2 and "a total cap is a share of the bankroll" in refused.stderr
+
+
+def linked_set() -> tuple[Question, ...]:
+    """Options of which one implies a plain question, all quoted."""
+    rates = Question(
+        id="o", title="Rates?", kind="options", options=("a", "b"), links=(Link(kind="implies", to="up", of="a"),),
+        quotes={"o#a": Quote(yes_ask=0.5, no_ask=0.52), "o#b": Quote(yes_ask=0.5, no_ask=0.52)},
+    )  # fmt: skip
+    return rates, Question(id="up", title="Up?", quotes={"up": Quote(yes_ask=0.5, no_ask=0.52)})
+
+
+def test_linked_questions_are_sized_together_each_within_its_cap() -> None:
+    """By brute force over the three worlds (a and up, b and up, b and not up), which stakes apart do not reach."""
+    p = {"o#a": 0.6, "o#b": 0.4, "up": 0.8}
+    document = bets_document(set_of(list(linked_set())), p, BetRules(cap=0.3))
+    by = {(bet["event"], bet["side"]): bet["stake"] for bet in document["bets"]}
+    on = {
+        name: sum(stake for (event, _), stake in by.items() if event.startswith(name)) for name in ("o", "up")
+    }
+    assert max(on.values()) <= 0.3 + 1e-9 and [row["questions"] for row in document["linked"]] == [
+        ["o", "up"]
+    ]
+    worlds = np.array([[1, 0, 1], [0, 1, 1], [0, 1, 0]], dtype=float)  # of a, b, up
+    chances = np.array([0.6, 0.2, 0.2])
+    sides = [(event, side) for event in ("o#a", "o#b", "up") for side in ("yes", "no")]
+    wins = np.concatenate([[worlds[:, k], 1 - worlds[:, k]] for k in range(3)])
+    pays = wins / np.array([0.5, 0.52] * 3)[:, None]
+    stakes = np.array([by.get(side, 0.0) for side in sides])
+    grid = [
+        np.array([a, 0, 0, 0, up, down])
+        for a in np.arange(0, 0.301, 0.02)
+        for up in np.arange(0, 0.301, 0.02)
+        for down in np.arange(0, 0.301 - up, 0.02)
+    ]
+    assert growth(stakes, chances, pays) >= max(growth(each, chances, pays) for each in grid) - 1e-9
+    apart = bets_document(set_of([replace(linked_set()[0], links=()), linked_set()[1]]), p, BetRules(cap=0.3))
+    single = {(bet["event"], bet["side"]): bet["stake"] for bet in apart["bets"]}
+    assert (
+        growth(stakes, chances, pays)
+        >= growth(np.array([single.get(side, 0.0) for side in sides]), chances, pays) - 1e-9
+    )
+    assert apart["linked"] == []
+
+
+def test_the_worst_case_of_linked_options_is_a_world_and_outcomes_rule_worlds_out() -> None:
+    p = {"o#a": 0.6, "o#b": 0.4, "up": 0.8}
+    document = bets_document(set_of(list(linked_set())), p, BetRules(cap=0.3))
+    gains = {"au": 0.0, "bu": 0.0, "bd": 0.0}
+    for bet in document["bets"]:
+        for world in gains:
+            true = {"o#a": world[0] == "a", "o#b": world[0] == "b", "up": world[1] == "u"}[bet["event"]]
+            gains[world] += bet["shares"] * (true == (bet["side"] == "yes")) - bet["dollars"]
+    assert document["worst"] == pytest.approx(min(gains.values()))
+    third = Question(id="third", title="t", outcomes={"third": 1.0}, links=(Link(kind="excludes", to="up"),))
+    known = bets_document(set_of([*linked_set(), third]), p, BetRules(cap=0.3))
+    # What came rules "up" out, and with it the option that implies it: only one world is left, and every stake wins in it.
+    assert known["worst"] > 0 and {bet["p"] for bet in known["bets"]} == {1.0}
+    assert {(bet["event"], bet["side"]) for bet in known["bets"]} <= {
+        ("o#a", "no"),
+        ("o#b", "yes"),
+        ("up", "no"),
+    }
+    assert {"question": "third", "reason": "resolved"} in known["passed"]

@@ -183,3 +183,72 @@ def test_decide_weighs_linked_questions_on_the_command_line(tmp_path: Path) -> N
     ):
         refused = run_cli(tmp_path, *bad)
         assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1
+
+
+RATES = Question(
+    id="rates",
+    title="Rates?",
+    kind="options",
+    options=("cut", "hold", "raise"),
+    links=(Link(kind="implies", to="stocks", of="cut"), Link(kind="excludes", to="yield#4", of="cut")),
+)
+YIELD = Question(id="yield", title="The yield?", kind="threshold", levels=(3.0, 4.0))
+MOVE = Question(
+    id="move",
+    title="When?",
+    kind="date",
+    days=("2026-01-31", "2026-02-28"),
+    links=(Link(kind="implies", to="rates#cut", of="2026-01-31"),),
+)
+MIXED = (RATES, question("stocks"), YIELD, MOVE)
+
+
+def test_options_levels_and_days_are_bound_by_their_events() -> None:
+    (group,) = linked_questions((*MIXED, question("alone")))
+    worlds = group_of(group)
+    assert worlds.events == (
+        "rates#cut", "rates#hold", "rates#raise", "stocks", "yield#3", "yield#4", "move#2026-01-31", "move#2026-02-28",
+    )  # fmt: skip
+    for world in worlds.answers.T:
+        cut, hold, rise, stocks, three, four, first, second = world
+        assert cut + hold + rise == 1 and three >= four and second >= first
+        assert not (cut and not stocks) and not (cut and four) and not (first and not cut)
+    # 18 of the 3 x 2 x 3 x 3 ways: 4 with a cut (stocks up, yield below 4, three ways of the day: 2 x 3) and 12 x 2 without
+    assert worlds.answers.shape[1] == 2 * 3 + 2 * 2 * 3 * 2
+    known = worlds.consistent_with({"stocks": 0.0})
+    assert (known.answers[3] == 0).all() and (known.answers[0] == 0).all()
+    with pytest.raises(QuestionError, match="contradict their links"):
+        worlds.consistent_with({"rates#cut": 1.0, "stocks": 0.0})
+
+
+def test_a_conditional_question_of_levels_has_its_whole_part_by_part() -> None:
+    given_cut = Question(
+        id="if-cut", title="The yield?", kind="threshold", levels=(3.0, 4.0), links=(Link(kind="given-yes", to="cut"), Link(kind="part-of", to="yield"))
+    )  # fmt: skip
+    group = group_of((question("cut"), YIELD, given_cut))
+    for cut, three, four, own_three, own_four in group.answers.T.tolist():
+        assert (own_three, own_four) == (three, four) if cut else np.isnan(own_three) and np.isnan(own_four)
+
+
+@given(st.lists(inside, min_size=8, max_size=8))
+def test_worlds_of_maximum_entropy_give_the_mended_forecasts_back(values: list[float]) -> None:
+    group = group_of(MIXED)
+    mended = mend(group, dict(zip(group.events, values, strict=True)))
+    given_back = group.answers @ mended.worlds
+    assert given_back == pytest.approx([mended.p[event] for event in group.events], abs=1e-9)
+    assert mended.worlds.min() >= 0 and mended.worlds.sum() == pytest.approx(1, abs=1e-12)
+    assert not [
+        each for each in set_findings(MIXED, mended.p) if each.kind != "similar" and abs(each.gap) > 1e-6
+    ]
+
+
+def test_entropy_is_the_largest_where_the_chances_are_products_of_what_is_known() -> None:
+    """What marks a maximum of entropy: the logarithms of the chances are a sum of one term for each forecast, and nothing besides."""
+    group = group_of(MIXED)
+    # 1 in 3 of a cut within a set that hangs together, and no chance of 0
+    stated = (0.3, 0.4, 0.3, 0.6, 0.6, 0.2, 0.1, 0.4)
+    mended = mend(group, dict(zip(group.events, stated, strict=True)))
+    assert mended.moved == pytest.approx(0, abs=1e-9)
+    terms = np.vstack([group.answers, np.ones(len(mended.worlds))]).T
+    logs = np.log(mended.worlds)
+    assert terms @ np.linalg.lstsq(terms, logs, rcond=None)[0] == pytest.approx(logs, abs=1e-6)

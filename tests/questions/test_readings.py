@@ -35,6 +35,11 @@ BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
 #: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/claims.md.
 FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
 JUNE = date(2018, 6, 30)
+#: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later.
+LISTED = (
+    "Nasdaq new highs this summer",
+    "S&P 500 total volatility over the next 60 trading days below 12 per cent annualized",
+)
 UX = """the S&P 500 closes 2018 higher|2018-06-30
 SPX will be above 3000 by year end 2018|2018-06-30
 S&P drops 10% before Christmas|2018-09-30
@@ -62,6 +67,7 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
         "blind": tuple(verdicts.blind_verdicts()),
         "fresh": tuple(verdicts.blind_verdicts(verdicts.HERE / "fresh.jsonl")),
         "held": tuple(verdicts.own_verdicts(verdicts.HERE / "held.tsv")),
+        "practice": tuple(verdicts.own_verdicts(verdicts.HERE / "practice.tsv")),
     }
 
 
@@ -70,7 +76,9 @@ def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
     assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
 
 
-@pytest.mark.parametrize(("half", "least"), [("own", 0.95), ("blind", 0.90), ("held", 0.90), ("fresh", 0.82)])
+@pytest.mark.parametrize(
+    ("half", "least"), [("own", 0.95), ("blind", 0.93), ("held", 0.93), ("fresh", 0.95), ("practice", 0.95)]
+)
 def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
     found = halves()[half]
     counts = verdicts.table(found)
@@ -81,13 +89,12 @@ def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) ->
     )
 
 
-@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh"])
+@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh", "practice"])
 def test_hardly_a_claim_is_misread(half: str) -> None:
     misread = [
         verdicts.described(each)
         for each in halves()[half]
-        # Summer ends on 31 August for the reader and on 22 September for the label: the page lists it.
-        if each.verdict == "misread" and each.text != "Nasdaq new highs this summer"
+        if each.verdict == "misread" and each.text not in LISTED
     ]
     # Of the blind half one was until a second series stood in the way ("leave interest rates where they are").
     assert misread == [], "\n".join(misread)
@@ -107,6 +114,58 @@ def test_hardly_a_claim_is_misread(half: str) -> None:
 def test_no_word_of_a_claim_is_passed_over(text: str, statement: str) -> None:
     best = read(text, JUNE).best
     assert best is not None and best.statement == statement
+
+
+def test_a_word_that_says_nothing_is_named_and_the_rest_offered() -> None:
+    found = read("the tech-obsessed Nasdaq closes above 8000 on 2018-07-31", JUNE)
+    assert found.best is None and found.leftover == ("tech-obsessed",)
+    assert [each.statement for each in found.others] == [
+        "The NASDAQ Composite closes above 8000 on 2018-07-31"
+    ]
+    assert "'tech-obsessed' is passed over" in found.others[0].notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Apple's market cap above 200 on 2018-12-31",
+        "WTI above 80 or so on 2018-12-31",
+        "S&P 500 earnings grow 10% in 2018",
+        "WTI around 70 on 2018-12-31",
+    ],
+)
+def test_a_word_that_may_mean_another_thing_is_not_passed_over(text: str) -> None:
+    assert not read(text, JUNE).choices
+
+
+def test_a_move_either_way_is_the_complement_of_a_range() -> None:
+    moves = read("WTI moves more than 10% either way by year end", JUNE).best
+    within = read("WTI within 10% of its current price at year end", JUNE).best
+    assert moves is not None and within is not None
+    out, stays = functional_of(moves), functional_of(within)
+    assert out is not None and stays is not None
+    assert (out.comparison, out.level, out.upper, out.never) == ("between", -10.0, 10.0, True)
+    assert (stays.comparison, stays.level, stays.upper, stays.never) == ("between", -10.0, 10.0, False)
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("VIX with a 14 handle on 2018-07-31", 14, 15),
+        ("WTI with an 8 handle on 2018-07-31", 80, 90),
+        ("SPX 28 handle on 2018-07-31", 2800, 2900),
+        ("Nasdaq with a 7 handle on 2018-07-31", 7000, 8000),
+    ],
+)
+def test_a_handle_is_as_wide_as_its_series_is_quoted(text: str, low: float, high: float) -> None:
+    first = read(text, JUNE).others[0]
+    assert (first.comparison, first.level, first.upper) == ("between", low, high)
+
+
+def test_weeks_in_a_row_are_no_days() -> None:
+    weeks = read("WTI posts three straight weekly gains by the end of August", JUNE).best
+    assert weeks is not None and (weeks.relation, weeks.times, weeks.step) == ("streak", 3, "week")
+    assert functional_of(replace(weeks, relation="count")) is None
 
 
 @pytest.mark.parametrize("level", [2.0, 3.0, 5.0])

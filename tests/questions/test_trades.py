@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.command_line import run_cli
 from workbench.errors import UsageError
 from workbench.questions.formats.format_registry import write_json
-from workbench.questions.question import Question, Quote
+from workbench.questions.question import Link, Question, Quote, events_of
 from workbench.questions.sets.bets import LOG_COLUMNS, new_trades, read_log, settled_document
 from workbench.questions.sets.question_sets import QuestionSet
 
@@ -131,3 +131,28 @@ def test_bet_resolve_and_settle_on_the_command_line(tmp_path: Path) -> None:
     assert "luck" in text and "standard deviations" in text
     missing = run_cli(tmp_path, "questions", "settle", "desk", "--log", str(tmp_path / "none.csv"))
     assert missing.returncode == 2 and len(missing.stderr.strip().splitlines()) == 1
+
+
+def test_linked_questions_and_days_of_one_series_share_their_luck() -> None:
+    """Two bets are one stroke of luck where a link or a series in one stretch of time ties them, and two where nothing does."""
+
+    def z(*entries: Question) -> float:
+        questions = QuestionSet(name="desk", questions={each.id: each for each in entries})
+        trades = [trade(event=event.id) for each in entries for event in events_of(each)]
+        return float(settled_document(questions, trades)["total"]["luck_z"])
+
+    plain = [Question(id=name, title="Up?", outcomes={name: 1.0}) for name in "ab"]
+    linked = [
+        Question(id="a", title="Up?", outcomes={"a": 1.0}, links=(Link(kind="implies", to="b"),)),
+        plain[1],
+    ]
+    days = {"asked_on": "2026-01-05", "closes_on": "2026-02-05", "extra": {"series": "VIX"}}
+    series = [Question(id=name, title="Up?", outcomes={name: 1.0}, **days) for name in "ab"]  # type: ignore[arg-type]
+    several = Question(
+        id="a",
+        title="Up?",
+        horizons=("2026-01-31", "2026-02-28"),
+        outcomes={"a@2026-01-31": 1.0, "a@2026-02-28": 1.0},
+    )
+    assert z(*linked) == pytest.approx(z(*series)) == pytest.approx(z(several)) == pytest.approx(z(plain[0]))
+    assert z(*plain) == pytest.approx(2**0.5 * z(plain[0]))

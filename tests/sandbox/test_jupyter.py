@@ -50,6 +50,30 @@ async def test_nbclient_runs_the_sealed_kernel():
     assert _text(notebook.cells[2]) == "1 False\n"
 
 
+async def test_what_was_run_is_found_again_by_tail_and_search():
+    manager = AsyncKernelManager(kernel_name="analyst")
+    await manager.start_kernel()
+    client = manager.client()
+    client.start_channels()
+    try:
+        await client.wait_for_ready(timeout=60)
+        cells = ["1+2+3", "[n*n for n in range(1, 4)]", "1+2+4"]
+        for cell in cells:
+            await client.execute(cell, reply=True, timeout=60)
+
+        async def history(**wanted):
+            reply = await client.history(raw=True, output=False, reply=True, timeout=30, **wanted)
+            return [source for _, _, source in reply["content"]["history"]]
+
+        assert await history(hist_access_type="tail", n=2) == cells[1:]
+        assert await history(hist_access_type="search", pattern="1?2*") == [cells[0], cells[2]]
+        assert await history(hist_access_type="search", pattern="1?2*", n=1) == cells[2:]
+        assert await history(hist_access_type="range", session=0, start=1, stop=2) == cells[:1]
+    finally:
+        client.stop_channels()
+        await manager.shutdown_kernel(now=True)
+
+
 RUN_NOTEBOOK = """
 import sys, nbformat
 from nbclient import NotebookClient

@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import stat
 import tarfile
 from collections.abc import Iterator
 from contextlib import closing
@@ -278,3 +279,46 @@ def test_the_hashes_of_the_data_are_listed_without_reading_an_answer(home: Path)
         assert {run_id: ledger.content_hashes(run_id) for run_id in by_rows} == by_rows
     finally:
         store.close()
+
+
+def test_an_older_home_is_copied_before_anything_in_it_changes(home: Path) -> None:
+    before = rows_of(home / "workbench.db")
+    said = database.database_state(home)
+    assert said.startswith(
+        "version 0; opening it copies it to workbench-before-1.db first, then brings it up: 0 to 1"
+    )
+    assert not (home / database.BACKUP).exists(), "to ask changes nothing"
+    Store(home).close()
+    backup = home / database.BACKUP
+    assert rows_of(backup) == before and stat.S_IMODE(backup.stat().st_mode) == 0o600
+    with closing(sqlite3.connect(backup)) as db:
+        assert migrations.database_version(db) == 0
+    assert database.database_state(home) == f"version {schema.SCHEMA_VERSION}"
+    # put back in place of the newer one, it opens like the home did
+    for name in ("workbench.db", "workbench.db-wal", "workbench.db-shm"):
+        (home / name).unlink(missing_ok=True)
+    shutil.copy(backup, home / "workbench.db")
+    Store(home).close()
+    assert rows_of(home / "workbench.db") == before
+
+
+def test_a_copy_that_is_there_is_never_written_over(home: Path) -> None:
+    (home / database.BACKUP).write_text("mine")
+    Store(home).close()
+    assert (home / database.BACKUP).read_text() == "mine"
+
+
+def test_a_new_home_and_one_of_today_need_no_copy(tmp_path: Path) -> None:
+    assert database.database_state(tmp_path / "new") == "none yet"
+    for _ in range(2):
+        Store(tmp_path / "new").close()
+    assert not (tmp_path / "new" / database.BACKUP).exists()
+
+
+def rows_of(path: Path) -> Rows:
+    """The events and bodies of a database."""
+    with closing(sqlite3.connect(path)) as db:
+        return [
+            *db.execute("SELECT * FROM events ORDER BY seq"),
+            *db.execute("SELECT * FROM bodies ORDER BY 1"),
+        ]

@@ -39,6 +39,7 @@ CALLS: dict[str, dict[str, int]] = {
     "self-consistency": {"vote": 10},
     "weighted-self-consistency": {"vote": 10},
     "llm-aggregation": {"conclude": 6},
+    "scaffold": {"conclude": 1},
     "tot": {"thoughts": 3, "value": 9, "conclude": 1},
     "got": {"thoughts": 5, "value": 3, "conclude": 1},
     "fot": {"thoughts": 6, "value": 18, "conclude": 2},  # the first two trees agree
@@ -74,6 +75,9 @@ def test_no_arm_is_forgotten_here() -> None:
         "published",
         "simulated",
         "series",
+        "pooled",
+        "base-rate",
+        "noisy",
     }
     assert set(KINDS) == set(RUN_KINDS) | tables | {"grounder"}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +14,8 @@ from tests.fakes.loop_run import ExaOnLoopback
 from tests.fakes.openai_server import OpenAIServer, Policy
 from tests.studies.test_every_arm import ENGINES, PLAN
 from workbench.errors import UsageError
+from workbench.questions.formats.price_questions import read_price_history
+from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
@@ -24,8 +27,8 @@ from workbench.studies.study_report import write_study
 
 def test_there_is_one_for_each_study_of_the_papers() -> None:
     assert set(ready_studies()) == {
-        "calibration", "correctness", "crowd", "depth", "elicitation", "leaves", "models", "noise", "offline", "open-weights", "rebalancing", "sources",
-        "steps", "thoughts", "trials", "weights",
+        "build-up", "calibration", "correctness", "crowd", "depth", "elicitation", "leaf-noise", "leaves", "models", "noise", "offline",
+        "open-weights", "past-sources", "rebalancing", "rules", "scaffold", "sources", "steps", "thoughts", "trials", "weights",
     }  # fmt: skip
 
 
@@ -66,11 +69,12 @@ def fill_in(name: str, folder: Path, server: OpenAIServer) -> StudySpec:
             arm |= {"api_base": server.url, "prices": {each: [1.0, 2.0] for each in models.values()}}
             if "analytica" in arm or "analyzer" in arm:
                 arm["critic"] = False
-    if "SET" in needs_of(name) or name == "crowd":
+    if "SET" in needs_of(name) or name in ("crowd", "build-up"):
         events = [
             "event_id,question_key,source,question_type,outcome,crowd,prior_temporal,forecast_due_date,question"
         ]
-        events += [f"a{n},a{n},fred,market,{n},0.4,0.3,2025-01-01,Will {n} happen?" for n in range(2)]
+        count = 12 if name == "build-up" else 2  # fewer than ten are not calibrated
+        events += [f"a{n},a{n},fred,market,{n % 2},0.4,0.3,2025-01-01,Will {n} happen?" for n in range(count)]
         (folder / "EVENTS.csv").write_text("\n".join(events) + "\n")
         document["exam"] = {"events": "EVENTS.csv"}
     if "contexts" in document:
@@ -99,7 +103,9 @@ def test_each_runs_to_its_report(name: str, tmp_path: Path) -> None:
     assert bool(results["rebalanced"]) == (name == "rebalancing")
     if name == "correctness":
         assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days"}
-    assert bool(results["steps"]) == (name in ("steps", "crowd"))
+    if name in ("steps", "crowd", "build-up"):
+        assert results["steps"]
+    assert len(results["build_up"]) == (3 if name == "build-up" else 0)
 
 
 @pytest.mark.soak
@@ -135,3 +141,57 @@ def test_the_command_lists_and_writes_them(tmp_path: Path) -> None:
     assert planned.returncode == 0 and "84 forecasts of 12 events by 7 arms" in planned.stderr
     with pytest.raises(UsageError, match="no ready study 'luck'"):
         write_ready("luck", tmp_path / "x.yaml")
+
+
+#: Trials by ready study of paper A's tables. Notebooks, each with a kernel, and deep research below a tree are left to the soak.
+OF_PAPER_A = {"rules": 2, "thoughts": 1, "open-weights": 1}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", list(OF_PAPER_A))
+def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(name: str, tmp_path: Path) -> None:
+    """Accuracy, hard, soft, variance, Brier score, cost and the frontier, by values worked out by hand."""
+    store = Store(tmp_path / "home")
+    rows = [
+        {"symbol": symbol, "date": day, "close": close}
+        for symbol, last in (("AAA", "110"), ("BBB", "80"))
+        for day, close in (("2024-01-01", "100"), ("2025-01-01", last))
+    ]
+    try:
+        add_questions(store, "SET", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand")
+        with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
+            filled = fill_in(name, tmp_path, server)
+            arms = tuple(
+                arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep-research L"
+            )
+            spec = replace(filled, arms=arms, exams=({"set": "SET"},), trials=OF_PAPER_A[name])
+            plan = plan_study(store, spec)
+            environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
+            environ |= {f"WORKBENCH_UPSTREAM_{engine}": web.url for engine in ENGINES}
+            state = asyncio.run(StudyRunner(store, plan, environ=environ).work())
+            assert not state.missing and not server.unread
+        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
+    finally:
+        store.close()
+    assert results["tasks"] == 2 and (tmp_path / "out" / "frontier.png").is_file()
+    worth = [task.payoffs for task in plan.exam.tasks]
+    spans = [max(each) - min(each) for each in worth]
+    for arm, row in results["arms"].items():
+        if arm == "random":
+            continue
+        # Each run says the same of both: long at p, so the one is right and the other wrong.
+        (p,) = {round(made.p, 12) for cell, made in state.forecasts.items() if cell.arm == arm}
+        right, wrong = spans if p > 0.5 else spans[::-1]
+        assert p != 0.5 and row["tasks"]["accuracy"] == 0.5, arm
+        assert row["hard"] == pytest.approx(right / (right + wrong)) != row["tasks"]["accuracy"]
+        assert row["soft"] == pytest.approx((p * spans[0] + (1 - p) * spans[1]) / sum(spans))
+        assert row["tasks"]["brier"] == pytest.approx(((1 - p) ** 2 + p**2) / 2)
+        assert row["tasks"]["confidence"] == pytest.approx(max(p, 1 - p))
+        assert row["run_variance"] == (pytest.approx(0) if OF_PAPER_A[name] > 1 else None)
+    priced = {row["arm"]: row for row in results["costs"]}
+    assert set(priced) == set(results["arms"]) - {"random"}
+    assert all(row["questions"] == 2 and row["per_1000"] > 0 for row in priced.values())
+    trees = [row for row in priced.values() if row["gain"] is not None]
+    assert len(trees) == {"rules": 3, "thoughts": 1, "open-weights": 3}[name]
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "By task" in page and "dollars per 1,000" in page

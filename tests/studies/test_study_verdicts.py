@@ -1,19 +1,28 @@
 """What a study says of its arms: a verdict where Holm's p and the mixed model allow one, "too few to tell" where there is too little."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from workbench.science.scoring.scores import index_of
+from workbench.science.tables import Events
 from workbench.store import Store
+from workbench.store.events import ForecastMade, StudyAudited
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
-from workbench.studies.study_file import StudyError, study_of
+from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_file import StudyCell, StudyError, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
+from workbench.studies.study_results import study_results
+from workbench.studies.study_state import StudyState
+from workbench.studies.study_table import tidy_table
 
 HEAD = "event_id,question_key,source,question_type,outcome,crowd"
 
@@ -77,3 +86,37 @@ def test_a_verdict_is_after_holm_and_intervals_lie_about_their_score(tmp_path: P
         assert arm["brier_low"] <= arm["brier"] <= arm["brier_high"]
         assert arm["brier_index_low"] == pytest.approx(index_of(arm["brier_high"]))
         assert arm["brier_index_high"] == pytest.approx(index_of(arm["brier_low"]))
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_the_best_of_the_summary_is_the_best_of_the_table_of_differences(seed: int, two_types: bool) -> None:
+    """One primary score: ranking, difference and interval are of one number, whatever the mix of question types."""
+    rng = np.random.default_rng(seed)
+    n = 16
+    kind = np.where((rng.random(n) < 0.3) & two_types, "dataset", "market")
+    kind[:2] = ("market", "dataset" if two_types else "market")
+    outcome = (rng.random(n) < 0.5).astype(float)
+    events = Events.of(outcome, kind=kind)
+    exam = StudyExam(events=events, statements={}, cutoffs={}, contexts={})
+    arms = ["first", "second", "third"]
+    document = {"name": "s", "exam": {"events": "e.csv"}, "arms": [{"arm": "random", "name": arm} for arm in arms], "reference": "second"}  # fmt: skip
+    spec = replace(study_of(document), resamples=200)
+    state = StudyState(name="s", audited=StudyAudited(checked=3 * n))
+    for arm in arms:
+        state.forecasts |= {
+            StudyCell(arm, event, 0, 1): ForecastMade(
+                node=event, trial=1, arm=arm, seed=0, p=float(rng.random())
+            )
+            for event in events.event_id.tolist()
+        }
+    results = study_results(spec, exam, state, tidy_table(spec, exam, state))
+    index = {arm: row["brier_index"] for arm, row in results["arms"].items()}
+    gaps = {row["arm"]: row["difference"] for row in results["differences"]} | {"second": 0.0}
+    for arm in arms:
+        assert gaps[arm] == pytest.approx(index[arm] - index["second"], abs=1e-9)
+    best = max(gaps, key=lambda arm: gaps[arm])
+    assert f"of the arms that answered all {n} events: {best}, {index[best]:.1f}" in results["summary"][0]
+    for row in results["arms"].values():
+        if row["brier_index_low"] is not None:
+            assert row["brier_index_low"] - 1e-9 <= row["brier_index"] <= row["brier_index_high"] + 1e-9

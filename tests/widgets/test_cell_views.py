@@ -134,7 +134,7 @@ def test_leaves_in_work_are_named_with_their_last_step(home: Path) -> None:
         now[0] = 1.0
         apply(store, state, events[3])
         progress(state, events[3])
-    assert "Momentum: the index closes" in display.last and "its notebook is being written" in display.last
+    assert "Momentum: the index closes" in display.last and "opening its notebook" in display.last
     assert "<strong>running</strong> · 0 of 6 drivers have evidence" in display.last
 
 
@@ -171,13 +171,14 @@ def test_what_stopped_a_run_is_said_in_the_cell_and_escaped(home: Path) -> None:
     assert "stopped: " in display.last and "<script" not in display.last and "<img" not in display.last
 
 
-def test_outside_a_notebook_progress_is_lines_on_stderr() -> None:
+def test_outside_a_notebook_progress_is_lines_on_stderr(home: Path) -> None:
     from workbench.engine.record.progress import print_progress
 
-    with progress_listener(quiet=False) as listener:
-        assert listener is print_progress
-    with progress_listener(quiet=True) as listener:
-        assert listener is None
+    with closing(Store(home)) as store:
+        with progress_listener(store, quiet=False) as listener:
+            assert listener is print_progress
+        with progress_listener(store, quiet=True) as listener:
+            assert listener is None
 
 
 # --- magics ---------------------------------------------------------------------------------------------------------------

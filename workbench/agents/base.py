@@ -306,6 +306,13 @@ class AgentSettings:
             text="Whether the analyzer may say of a claim or driver that all of its drivers are needed, or that any suffices; the linear rule then gives way to AND, or to independent causes, there.",
         ),
     ] = True
+    share_calls: Annotated[
+        bool,
+        Setting(
+            panel="Leaves",
+            text="Whether a driver is told which data calls its siblings have made (where data are found, never what they say), so that it need not look for them; siblings begin when the first of them has read something.",
+        ),
+    ] = True
     root_prior: Annotated[
         bool,
         Setting(
@@ -393,6 +400,8 @@ class LeafTask:
         Where earlier sittings of this attempt got no usable reply: their ``GroundingFailure.gave_up``, oldest first.
     framing : str
         How this trial is to look at the leaf, one of `FRAMINGS`; "" where it is free.
+    known_calls : sequence of str
+        Data calls that other leaves of the run have made, a line each, to make again without looking for them.
     verdicts : Verdicts or None
         What the run's filter of web results has judged so far, so that no trial has it judged again; None: the task's own.
     """
@@ -409,6 +418,7 @@ class LeafTask:
     reference_class: str = ""
     gave_up: Sequence[tuple[int, int]] = ()
     framing: str = ""
+    known_calls: Sequence[str] = ()
     verdicts: Verdicts | None = None
 
 
@@ -465,6 +475,8 @@ class Grounder(Protocol):
 
     A class that opens a notebook for every leaf may say so, ``opens_notebook = True``: a machine where nothing can be
     sealed then stops the run before a model is asked. For others isolation is tried when the first notebook is opened.
+    One that shows its model ``LeafTask.known_calls`` says so too, ``takes_known_calls = True``: the leaves of a family then wait
+    until the first of them has read something.
     """
 
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:

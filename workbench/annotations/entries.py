@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 #: What a reviewer does before signing, in this order; the keys are stored.
 CHECKLIST: Mapping[str, str] = {
-    "verified": "the proofs were re-run here and show the same (workbench verify)",
-    "leaks": "the audit was read: dates, residual risk of the data, hindsight (workbench audit)",
-    "evidence": "the proofs of the leaves that move the root most were read",
-    "rules": "the weights and formulas make sense, at their ends too (workbench sensitivity)",
+    "verified": "the proofs were run again here and show the same",
+    "leaks": "the audit was read: dates, residual risk of the data, hindsight",
+    "evidence": "the evidence of the drivers that move the claim most was read",
+    "rules": "the weights and formulas make sense, also where a driver is surely true or false",
     "comments": "every comment was answered, or accepted as it stands",
 }
 

@@ -188,7 +188,11 @@ class Analysis:
 
         Raises ``UsageError`` where the runs are of two claims or one has no answer.
         """
-        return run_changes(self._run, later._run)
+        # the forecaster's numerics load for whoever asks for a split
+        from workbench.views.input_split import RunSplits
+
+        with closing(self._home_store()) as store:
+            return run_changes(self._run, later._run, RunSplits(store, self._run.state, later._run.state))
 
     def two_way(self, first: str, second: str) -> dict[str, Any]:
         """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""

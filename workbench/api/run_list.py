@@ -87,7 +87,7 @@ async def analyze(
     settings = with_preset(preset, **options)
     place = worker_place(workers)
     instant = Cutoff.parse(cutoff)
-    with closing(open_home()) as store, progress_listener(quiet=quiet) as listener:
+    with closing(open_home()) as store, progress_listener(store, quiet=quiet) as listener:
         async with open_engine(
             store,
             settings,

@@ -6,29 +6,36 @@ two are never to be read as one, since nobody can prove what a model had read.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.engine.hindsight import hindsight
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError, command
 from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
+from workbench.store import ApiLedger
+from workbench.store import events as ev
+from workbench.whatif.stored_reports import root_base_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from workbench.science.recipe import Recipe
     from workbench.store import Store
 
 #: Columns that ``score --own --by`` knows.
-OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset")
+OWN_COLUMNS = ("made", "model", "grounder", "rule", "month", "preset", "tag", "horizon", "data", "author")
 _METHOD = "own"
+#: The row of `own_document` that scores the base rates.
+BASE_RATE = "base_rate"
 
 
-def _run_facts(state: RunState) -> dict[str, Any] | str:
+def _run_facts(state: RunState, paths: Collection[str] = ()) -> dict[str, Any] | str:
     """Facts of a run that counts, or why it does not; "" for one that has no outcome yet."""
     outcome, belief = state.annotations.outcome, state.tree.root.belief
     if outcome is None:
@@ -50,6 +57,7 @@ def _run_facts(state: RunState) -> dict[str, Any] | str:
         "known": known.last_visible_day.isoformat(),
         "day": outcome.day,
         "p": belief.p,
+        "base_rate": root_base_rate(state.tree),
         "outcome": outcome.p,
         "brier": outcome.brier(belief.p),
         "made": "live" if state.started_utc[:10] <= outcome.day else "back-test",
@@ -58,14 +66,38 @@ def _run_facts(state: RunState) -> dict[str, Any] | str:
         "rule": state.settings.rule,
         "preset": state.settings.preset,
         "month": outcome.day[:7],
+        "tag": " ".join(sorted(state.annotations.tags)) or "none",
+        "horizon": _horizon(known.last_visible_day, outcome.day),
+        "data": " ".join(sorted({path.partition("/")[0] for path in paths})) or "no data",
+        "author": _author(state),
+        "recall": bool(hindsight(state.settings, known)),
     }
+
+
+def _horizon(known: date, day: str) -> str:
+    """How far ahead a forecast looked: the first of these that it does not pass."""
+    days = (date.fromisoformat(day) - known).days
+    return next((f"up to {most} d" for most in (7, 30, 90, 365) if days <= most), "over a year")
+
+
+def _author(state: RunState) -> str:
+    """Who signed the answer off, as typed; "unsigned" where nobody did."""
+    names = [
+        row.event.author for row in state.annotations.sign_offs if isinstance(row.event, ev.ReviewSigned)
+    ]
+    return names[-1] if names else "unsigned"
 
 
 def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
     """Return the resolved runs of this home by day of outcome, and those that have an outcome but do not count, with the reason."""
     rows, left_out = [], []
+    ledger = ApiLedger(store)
     for state in resolved_runs(store):
-        row = _run_facts(state) if isinstance(state, RunState) else f"cannot be read: {state.reason}"
+        row = (
+            _run_facts(state, ledger.paths(state.run_id))
+            if isinstance(state, RunState)
+            else f"cannot be read: {state.reason}"
+        )
         if not isinstance(row, str):
             rows.append(row)
         elif row:
@@ -148,11 +180,16 @@ def own_document(
         series=np.array([row["topic"] for row in rows], dtype=str),
         forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
         resolution_date=np.array([row["day"] for row in rows], dtype=str),
+        base_rate=np.array(
+            [np.nan if row["base_rate"] is None else row["base_rate"] for row in rows], dtype=float
+        ),
         **{name: np.array([row[name] for row in rows], dtype=str) for name in OWN_COLUMNS},
     )
+    # The base rate stands beside every answer, so here too: a row of its own, over the claims that have one.
+    baselines = ["0.5", BASE_RATE] if any(row["base_rate"] is not None for row in rows) else ["0.5"]
     forecasts = Forecasts.of(events, {_METHOD: {"forecast": [row["p"] for row in rows]}}, keyed_by="variant")
     document = score_document(
-        events, forecasts, recipe, metrics=metrics, by=by, baselines=["0.5"], resampling=resampling or PLAIN
+        events, forecasts, recipe, metrics=metrics, by=by, baselines=baselines, resampling=resampling or PLAIN
     )
     return {**document, "runs": rows, "over_time": _over_time(rows), "left_out": left_out}
 

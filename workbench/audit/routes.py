@@ -6,8 +6,10 @@ from typing import Any
 import numpy as np
 import orjson
 
-from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, records_of
+from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, leaf_clusters, records_of
 from workbench.engine.record.state import RunState
+from workbench.science.comparing.clusters import cluster_count
+from workbench.science.comparing.mean_intervals import mean_intervals
 from workbench.science.comparing.paired import paired_test
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
@@ -85,6 +87,41 @@ def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
         runs = [leaf.run_id for leaf in own]
         test = paired_test(errors, runs)
         table[name] = {**record, "runs": len(set(runs)), "interval": test.interval}
+    return table
+
+
+def bias_table(leaves: Sequence[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
+    """Return the bias half of the root's error by grounder, from resolved leaves: path weight times leaf bias (paper A, section 3).
+
+    Per run the sum of ``path weight x (p - outcome)`` over a grounder's leaves, averaged over all runs: by how much it moved roots too
+    high (above 0) or too low. The rows sum to the row ``all``, the roots' whole bias from resolved leaves. ``leaf_bias`` is the mean of p
+    less outcome. A leaf of several grounders counts for each with its equal share. Intervals are over clusters, None for too few.
+    """
+    known = [leaf for leaf in leaves if leaf.weight is not None and leaf.parts]
+    clusters = dict(zip([leaf.run_id for leaf in known], leaf_clusters(known), strict=True)) if known else {}
+    zero = dict.fromkeys((leaf.run_id for leaf in known), 0.0)
+    per_run: dict[str, dict[str, float]] = {}
+    errors: dict[str, list[float]] = {}
+    for leaf in known:
+        names = sorted({name for name, _ in leaf.parts})
+        for name in names:
+            error = float(np.mean([p for part, p in leaf.parts if part == name])) - leaf.outcome
+            for row in (name, "all"):
+                own = per_run.setdefault(row, dict(zero))
+                own[leaf.run_id] += (leaf.weight or 0.0) * error / len(names)
+                errors.setdefault(row, []).append(error)
+    labels = [clusters[run] for run in zero]
+    table = {}
+    for name, runs in sorted(per_run.items(), key=lambda pair: (pair[0] == "all", pair[0])):
+        (interval,) = mean_intervals([np.array(list(runs.values()))], labels)
+        table[name] = {
+            "leaves": len(errors[name]),
+            "leaf_bias": float(np.mean(errors[name])),
+            "runs": len(runs),
+            "clusters": cluster_count(labels),
+            "claim_bias": float(np.mean(list(runs.values()))),
+            "interval": interval,
+        }
     return table
 
 

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 _WIDTH, _HEIGHT, _MARGIN = 560.0, 170.0, 42.0
 #: Periods in a plot; a longer series shows its last ones.
-_MOST_PERIODS = 160
+MOST_PERIODS = 160
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ def vintage_plot(vintages: Sequence[Vintage], manifest: str = "") -> Markup:
 
     Its numbers are ours to format and its words are escaped; nothing of a vendor's text is in it.
     """
-    shown = vintages[-_MOST_PERIODS:]
+    shown = vintages[-MOST_PERIODS:]
     values = [value for each in shown for value in (each.first, each.last)]
     low, high = min(values), max(values)
     spread = (high - low) or 1.0

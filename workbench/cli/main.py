@@ -69,6 +69,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Track": {
         "runs": ("workbench.cli.run.runs:list_runs", "List the runs of this home, the newest last: state, p with its change, outcome, Brier score, age, next review."),
+        "review": ("workbench.cli.run.review:review", "Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved."),
         "questions": ("workbench.cli.questions:questions", "Sets of questions: imported, fetched from venues, listed, resolved, scored."),
         "forecast": ("workbench.cli.tournament.forecast:forecast", "Forecast questions again, with the rules of their set's last round and no trees; an unfinished round is finished first."),
         "tournament": ("workbench.cli.tournament:tournament", "A round over many open questions: triage, quick pass, trees for a few, coherence, a page."),
@@ -91,6 +92,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
         "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that collects evidence: see docs/scale.md."),
         "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
+        "docs": ("workbench.cli.servers.manual_server:docs", "Show the manual in the browser, or put it into a folder; it is built once per version. Ctrl-C ends it."),
         "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."),
     },
     # Names from before the groups; they work, and are not listed.

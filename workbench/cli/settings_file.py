@@ -164,13 +164,41 @@ def _settings(own: tuple[str, dict[str, Any]], path: Path) -> dict[str, Any]:
                 values["headers"] = dict(content)
             case "limits":
                 values["limits"] = _limits(content, path, text)
+            case "review":
+                _review_section(content, path, text)
             case _:
                 raise _refused(
                     path,
                     text,
                     section,
-                    "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER",
+                    "is no section: analyze, models.ROLE, prices, headers, limits.PROVIDER, review",
                 )
+    return values
+
+
+def review_defaults(config: Path | None = None) -> dict[str, Any]:
+    """Return ``notify`` and ``alert`` (a share of 1) of a person's own file; a file of the current folder is not looked at.
+
+    Raises ``UsageError`` for a value that is none.
+    """
+    path = (config if config is not None else config_folder()) / NAME
+    own = _read(path)
+    if own is None or not isinstance(content := own[1].get("review"), dict):
+        return {}
+    return _review_section(content, path, own[0])
+
+
+def _review_section(content: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for name, value in content.items():
+        if name == "notify" and isinstance(value, str) and value.strip():
+            values[name] = value
+        elif name == "alert" and type(value) in (int, float) and 0 <= value <= 100:
+            values[name] = value / 100
+        else:
+            raise _refused(
+                path, text, name, 'is no setting of [review]: notify = "COMMAND", alert = 5 (points)'
+            )
     return values
 
 

@@ -5,10 +5,12 @@ The command line and the page start runs only through this, so a run never depen
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,6 +35,8 @@ _PLANS_IN = 600.0
 RECORD_SECONDS = 20.0
 #: Tells a process that its questions (``--approve``) are answered through the log.
 ANSWERED_ELSEWHERE = {"WORKBENCH_APPROVALS": "log"}
+#: The first line of a command that opens a run.
+_OPENED = re.compile(r"^run (\S+)  ", re.MULTILINE)
 _COMMAND = (sys.executable, "-m", "workbench.cli.main")
 
 
@@ -160,6 +164,38 @@ def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[st
     lines = [line for line in ended.stderr.splitlines() if line.strip()]
     last = lines[-1] if lines else f"the plan ended with exit code {ended.returncode}"
     raise UsageError(last.removeprefix("workbench: "))
+
+
+def start_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[str] = ()) -> str:
+    """Start the whole analysis of a claim in another process and return its run as soon as that is open.
+
+    The process goes on with tree and evidence, whoever looks at it. ``options`` as of `plan_elsewhere`.
+
+    Raises
+    ------
+    UsageError
+        The claim, the cutoff or an option is refused; the message is the command's own line.
+    """
+    words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--json", "--", statement]
+    private_folder(home)
+    with tempfile.NamedTemporaryFile(dir=home, prefix=".starting-") as log:
+        environ = {**os.environ, "WORKBENCH_HOME": str(home), **ANSWERED_ELSEWHERE}
+        pid = _spawn(words, Path(log.name), environ)
+        patience = time.monotonic() + _TAKES_IN
+        while True:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            said = Path(log.name).read_text(errors="replace")
+            if opened := _OPENED.search(said):
+                return opened[1]
+            if ended:
+                lines = said.strip().splitlines() or [
+                    f"it ended with exit code {os.waitstatus_to_exitcode(status)}"
+                ]
+                raise UsageError(lines[-1].removeprefix("workbench: "))
+            if time.monotonic() > patience:
+                os.kill(pid, signal.SIGTERM)
+                raise UsageError(f"no run was opened in {_TAKES_IN:.0f} s")
+            time.sleep(0.05)
 
 
 def stop_run(store: Store, run_id: str) -> bool:

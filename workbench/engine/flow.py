@@ -26,6 +26,7 @@ from workbench.engine.approvals import PATIENT_CELL_SECONDS, Approvals, check_an
 from workbench.engine.leaves.grounding import LeafGrounding, TrialGrounding
 from workbench.engine.leaves.job import Workers
 from workbench.engine.leaves.leaf_notebook import KernelSlots
+from workbench.engine.leaves.shared_calls import SharedCalls
 from workbench.engine.leaves.single_node import require_due
 from workbench.engine.leaves.traversal import LeavesLeft, TreeGrounding
 from workbench.engine.new_run import Agents, check_claim
@@ -44,7 +45,7 @@ from workbench.prompts import PromptSet
 from workbench.prompts.prompt_set import PREVIOUS
 from workbench.propositions import NodeId
 from workbench.resources import ResourceStop, is_resource_error, resource_line
-from workbench.store import Store, StoreFull
+from workbench.store import ApiLedger, Store, StoreFull
 from workbench.store import events as ev
 from workbench.store.removal import sweep
 
@@ -241,6 +242,7 @@ class Engine:
             slots = KernelSlots()
             approvals = None if state.settings.approve == "none" else Approvals(recorder)
             verdicts = run_verdicts(self._store, state, self._model, prompts)
+            shared_calls = SharedCalls(recorder, agents.grounder, ApiLedger(self._store))
             trials = TrialGrounding(
                 recorder,
                 grounder=agents.grounder,
@@ -255,6 +257,7 @@ class Engine:
                 workers=self._workers,
                 approvals=approvals,
                 verdicts=verdicts,
+                shared_calls=shared_calls,
             )
             look_ups = NodeLookUps(
                 recorder=recorder,
@@ -265,7 +268,7 @@ class Engine:
                 approvals=approvals,
                 verdicts=verdicts,
             )
-            leaves = LeafGrounding(recorder, trials)
+            leaves = LeafGrounding(recorder, trials, shared_calls)
             await TreeGrounding(recorder, leaves, agents.synthesizer, gateway, look_ups, only=only).ground()
             root = recorder.state.tree.root
             assert root.belief is not None

@@ -11,6 +11,7 @@ from workbench.agents.base import Analyzer, Grounder, Synthesizer
 from workbench.agents.registry import agent_names, open_analyzer, open_grounder, open_synthesizer
 from workbench.engine.ownership import own_run
 from workbench.engine.record.fold import load_state
+from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.run_settings import CHANGEABLE_BOUNDS, RunSettings
 from workbench.engine.run_texts import cut_claim
 from workbench.errors import UsageError
@@ -100,8 +101,11 @@ def new_run(
     settings: RunSettings,
     *,
     read_as: Mapping[str, Any] | None = None,
+    follows: FollowedRun | None = None,
 ) -> str:
     """Open a run in the log and return its id; no model and no source is asked yet.
+
+    ``follows`` makes it a review of that run: its leaves are pooled as they were, by whatever the run before had learned.
 
     What was written after the cutoff is cut from statement and context first, and is on the run's log.
 
@@ -123,10 +127,13 @@ def new_run(
             statement=text,
             cutoff=cutoff.text,
             cutoff_instant=cutoff.instant.astimezone(UTC).isoformat().replace("+00:00", "Z"),
-            settings=with_record(store, cutoff, settings).with_packages().to_json(),
+            settings=(settings if follows else with_record(store, cutoff, settings))
+            .with_packages()
+            .to_json(),
             cut=cut,
             quote_key=secrets.token_hex(16),
             read_as=dict(read_as) if read_as is not None and not cut else None,
+            follows=ev.Follows(run=follows.run, body=store.put_body(follows.to_body())) if follows else None,
         ),
     )
     return run_id

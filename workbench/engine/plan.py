@@ -7,15 +7,15 @@ from dataclasses import replace
 
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
-from workbench.agents.routing import FREE
 from workbench.engine.access.model_gateway import ModelGateway
+from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.leaves.traversal import first_error
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import tree_body
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
-from workbench.models.costs import CostForecast, forecast_cost
+from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.growth import next_leaves, recursion_round
 from workbench.store import events as ev
@@ -42,6 +42,12 @@ class Planning:
             The analyzer gave no usable tree for the claim itself.
         """
         state = self._recorder.state
+        if (
+            state.follows is not None
+        ):  # a review asks about the drivers of the run before, so that the two can be compared
+            planned = tree_body(state.follows.tree)
+            self._recorder.record(lambda put: ev.TreePlanned(tree=put(planned)))
+            return
         try:
             tree = await self._analyze(Tree.root_only(state.statement), "P0")
         except AgentGaveUp as error:
@@ -159,18 +165,14 @@ _ROLES = ("grounder", "synthesizer")
 
 def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
     """Return what the rest of a planned run will take; with ``whole`` what all of it was expected to."""
-    tree = state.tree
-    leaves = sum(1 for leaf in tree.leaves() if whole or tree[leaf].belief is None)
-    return forecast_cost(
-        state.settings.model,
-        # Of a routed tree nobody knows before its leaves are looked at: the most it can take is said.
-        leaves=0 if state.settings.grounder in FREE else leaves,
-        inner=sum(1 for node in tree.inner() if whole or tree[node].belief is None),
-        trials=state.settings.trials,
-        prices=state.settings.prices,
-        roles=state.settings.models,
-        grounder=state.settings.grounder,
-        reply_tokens=state.settings.reply_tokens,
+    tree, settings = state.tree, state.settings
+    inner = [node for node in tree.inner() if whole or tree[node].belief is None]
+    beside = {"prior": 1} if settings.agent.root_prior and tree.root.id in inner else {}
+    return forecast_of(
+        settings,
+        leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
+        inner=len(inner),
+        beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
     )
 
 

@@ -524,16 +524,17 @@ PRESETS: dict[str, dict[str, Any]] = {
             "temperature": 0.1,
             "truncate_debug": True,
             "critic": False,
+            "share_calls": False,
             # The paper bounds the asks of an exchange, not those of a leaf.
             "extra_ask_share": None,
         },
     },
     # Paper B, section 3, App. C.2 and C.8 to C.11: the belief agent with ten steps and ten minutes, its answers clamped, five
-    # independent trials, pooled in logit space, a dead one counted as 0.5; shrinkage and calibration fitted on the own record.
-    # All five are run: the paper stops no trial early.
+    # independent trials, all of them run, pooled in logit space, a dead one as 0.5; shrinkage and calibration fitted on the own record.
     "blf-paper": {
         "trials": 5,
         "grounder": "belief",
+        "agent": {"share_calls": False},
         "options": {
             "grounder": {
                 "steps": 10,
@@ -546,8 +547,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         },
         "aggregation": {"dead": "impute", "learn": True, "stop_spread": None},
     },
-    # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, a rationale of three sentences; no tree,
-    # no tools, the answer as it stands.
+    # Paper P, section 2 and App. F.1.2: one call over the context that every model is given, three sentences; no tree, no tools.
     "prophet-paper": {
         "trials": 1,
         "analyzer": "single",

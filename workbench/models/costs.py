@@ -157,15 +157,22 @@ TOKENS: Mapping[str, tuple[int, int]] = {
         "search": 4_600,
         "belief": 9_800,
         "research": 3_200,
+        # short questions of a run: the claim's own prior, a critic of new drivers, which grounder fits
+        "prior": 900,
+        "critic": 1_500,
+        "route": 600,
     }.items()
 }
+#: What a framing adds to each request of its trial.
+FRAMING_TOKENS = 70
 #: Share of a stage's input that its dialogue has sent before, which a provider that caches reads at its price for that
 #: (benchmarks.tokens: 87 % of a leaf of twelve steps); a question by itself repeats nothing.
 CACHED_SHARE: Mapping[str, float] = dict.fromkeys(
     ("step", "debug", "conclude", "search", "belief", "research"), 0.85
 )
-#: Calls a leaf takes with a language model: steps, corrections (on average), one conclusion.
-CALLS_PER_LEAF: Mapping[str, float] = {"step": 6.0, "debug": 0.7, "conclude": 1.0}
+#: Calls a leaf takes with a language model: steps, corrections (on average), one conclusion, of which one in five is sent back
+#: by the checks of what it says.
+CALLS_PER_LEAF: Mapping[str, float] = {"step": 6.0, "debug": 0.7, "conclude": 1.2}
 #: Calls of a leaf by its grounder, where that is not the notebook.
 CALLS_BY_GROUNDER: Mapping[str, Mapping[str, float]] = {
     "search": {"search": 6.0},
@@ -205,6 +212,9 @@ def forecast_cost(
     grounder: str = "notebook",
     reply_tokens: int | None = None,
     calls_per_leaf: float | None = None,
+    routed: Mapping[str, int] | None = None,
+    framed: bool = False,
+    beside: Mapping[str, int] | None = None,
 ) -> CostForecast:
     """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
 
@@ -224,6 +234,12 @@ def forecast_cost(
         Tokens of one reply, `REPLY_TOKENS` unless given.
     calls_per_leaf : float, optional
         How often the grounder asks, where its definition says so.
+    routed : mapping, optional
+        Leaves by the grounder that each will go to, where ``auto`` chooses; those without a model's work are left out.
+    framed : bool
+        Whether trials are each asked in another way.
+    beside : mapping, optional
+        Calls beside leaves and rules, by stage: ``analyze``, ``critic``, ``prior``, ``route``.
 
     Examples
     --------
@@ -231,14 +247,16 @@ def forecast_cost(
     CostForecast(model_calls=48, input_tokens=0, output_tokens=0, cost_usd=0.0, spread=1.0)
     """
     grounding, combining = ((roles or {}).get(role, model) for role in ("grounder", "synthesizer"))
-    per_leaf = (
-        OFFLINE_CALLS_PER_LEAF if _is_offline(grounding) else CALLS_BY_GROUNDER.get(grounder, CALLS_PER_LEAF)
-    )
-    if calls_per_leaf is not None:
-        stage = next(iter(per_leaf)) if grounder in CALLS_BY_GROUNDER else "thought"
-        per_leaf = {stage: calls_per_leaf}
-    calls = [(grounding, stage, count * leaves * trials) for stage, count in per_leaf.items()]
+    calls = [
+        (grounding, stage, count * each * trials)
+        for name, each in ({grounder: leaves} if routed is None else routed).items()
+        for stage, count in _calls_of_leaf(name, grounding, calls_per_leaf).items()
+    ]
     calls.append((combining, "synthesis", float(inner)))
+    calls += [
+        ((roles or {}).get(_ROLE_OF.get(stage, ""), model), stage, float(count))
+        for stage, count in (beside or {}).items()
+    ]
     total = round(sum(count for _, _, count in calls))
     # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
     billed = [(name, stage, count) for name, stage, count in calls if count and not _is_offline(name)]
@@ -248,7 +266,7 @@ def forecast_cost(
     priced = {name: price_of(name, prices or {}) for name, _, _ in billed}
     cost: float | None = 0.0
     for name, stage, count in billed:
-        price, tokens_in = priced[name], TOKENS[stage][0]
+        price, tokens_in = priced[name], _input_tokens(stage, framed=framed)
         if price is None or cost is None:
             cost = None
         else:
@@ -262,11 +280,30 @@ def forecast_cost(
     deviation = math.sqrt(_SHARED_SPREAD**2 + _LEAF_SPREAD**2 / groundings)
     return CostForecast(
         model_calls=total,
-        input_tokens=round(sum(count * TOKENS[stage][0] for _, stage, count in billed)),
+        input_tokens=round(sum(count * _input_tokens(stage, framed=framed) for _, stage, count in billed)),
         output_tokens=round(sum(count * (reply_tokens or REPLY_TOKENS) for _, _, count in billed)),
         cost_usd=cost,
         spread=math.exp(_TWO_SIDED * deviation),
     )
+
+
+#: Whose model a call beside leaves and rules is asked of, where a run names one.
+_ROLE_OF = {"analyze": "analyzer", "critic": "critic", "prior": "synthesizer", "route": "grounder"}
+
+
+def _calls_of_leaf(grounder: str, model: str, by_definition: float | None) -> Mapping[str, float]:
+    """Calls of one trial of a leaf, by stage."""
+    per_leaf = (
+        OFFLINE_CALLS_PER_LEAF if _is_offline(model) else CALLS_BY_GROUNDER.get(grounder, CALLS_PER_LEAF)
+    )
+    if by_definition is None:
+        return per_leaf
+    return {next(iter(per_leaf)) if grounder in CALLS_BY_GROUNDER else "thought": by_definition}
+
+
+def _input_tokens(stage: str, *, framed: bool) -> int:
+    in_leaf = stage in CALLS_PER_LEAF or any(stage in calls for calls in CALLS_BY_GROUNDER.values())
+    return TOKENS[stage][0] + (FRAMING_TOKENS if framed and in_leaf else 0)
 
 
 def _is_offline(model: str) -> bool:

@@ -31,11 +31,15 @@ CLAIM_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "the S&P 500 rises 100 points in July 2018",
         "BAA yield up 25bp by year end",
         "the S&P 500 falls more than 2% on a single day in H2 2018",
+        "WTI moves more than 10% either way by year end",
+        "S&P 500 closes 2018 above its 2017 close",
+        "the Fed hikes twice more this year",
     ),
     "On the way": (
         "will oil go over $80 this year?",
         "VIX touches 30 in the next 3 months",
         "WTI crosses 80 before 2018-10-01",
+        "VIX with a 20 handle by the end of August",
         "S&P 500 first above 2800 before 2018-09-01",
         "WTI stays above 60 until year end",
         "S&P 500 falls 10% from its peak in H2 2018",
@@ -51,6 +55,7 @@ CLAIM_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "S&P 500 up on 3 of the next 5 days",
         "the S&P 500 closes higher 4 days in a row in July 2018",
         "VIX above 20 on at least 5 days in H2 2018",
+        "WTI posts three straight weekly gains by the end of August",
     ),
     "Two series, and figures of the economy": (
         "nasdaq beats sp500 in H2 2018",

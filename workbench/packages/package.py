@@ -112,13 +112,14 @@ def export_run(
     sign: bool = False,
     environ: Mapping[str, str] | None = None,
     with_transcript: bool = False,
+    one_page: bool = False,
 ) -> tuple[bytes, tuple[str, ...]]:
     """Return a run in a format, and one line per thing that had to be changed to fit it.
 
     ``misfit`` says what becomes of a tree that is no Bayes net, for ``bif`` and ``problog``: refused, or projected on the
     nearest one, whose linear weights ``normalise`` makes sum to at most 1. ``sign`` puts this person's signature into a
     package; never without being asked, since it says who they are. ``environ`` is where ``pdf`` looks for a browser.
-    ``with_transcript`` puts every model call into an appendix of the note.
+    ``with_transcript`` puts every model call into an appendix of the note, ``one_page`` keeps what fits a page of it.
 
     Raises ``UsageError`` for an unknown format, without a key to sign with, or a browser to print with, ``NotRepresentable``
     where the tree does not fit it.
@@ -127,6 +128,8 @@ def export_run(
         raise UsageError("only a package is signed: export it with ", Option("to", "zip"))
     if with_transcript and to not in NOTE_FORMATS:
         raise UsageError(f"a transcript stands in a note (.{', .'.join(NOTE_FORMATS)}), not in {to}")
+    if one_page and (to not in NOTE_FORMATS or with_transcript):
+        raise UsageError(f"one page is of a note (.{', .'.join(NOTE_FORMATS)}) without its transcript")
     state = load_state(store, run_id)
     # What cells printed stands in the requests after them.
     if (to in ("zip", "ipynb") or with_transcript) and (names := unshared_in(store, run_id)):
@@ -136,7 +139,16 @@ def export_run(
             ", or export the note without its transcript",
         )
     if to in _TEXT_FORMATS:
-        data, notes = _exported(store, state, to, misfit, normalise, environ, with_transcript=with_transcript)
+        data, notes = _exported(
+            store,
+            state,
+            to,
+            misfit,
+            normalise,
+            environ,
+            with_transcript=with_transcript,
+            one_page=one_page,
+        )
         return SECRETS.clean(data.decode()).encode(), notes
     return _exported(
         store,
@@ -147,6 +159,7 @@ def export_run(
         environ,
         signing_key() if sign else None,
         with_transcript=with_transcript,
+        one_page=one_page,
     )
 
 
@@ -160,9 +173,11 @@ def _exported(
     key: "Ed25519PrivateKey | None" = None,
     *,
     with_transcript: bool = False,
+    one_page: bool = False,
 ) -> tuple[bytes, tuple[str, ...]]:
     if to in NOTE_FORMATS:
-        return _note(note_of(store, state, with_transcript=with_transcript), to, environ or {}), ()
+        note = note_of(store, state, with_transcript=with_transcript, one_page=one_page)
+        return _note(note, to, environ or {}), ()
     if to == "ipynb":
         return _notebook(store, state).encode(), ()
     if to == "zip":

@@ -42,11 +42,13 @@ class Link:
     """How a question hangs on another of its set.
 
     ``given-yes`` and ``given-no``: asked on condition that the other comes out so; ``implies``: yes here means yes there;
-    ``excludes``: not both; ``part-of``: one date, level or market of the other's event.
+    ``excludes``: not both; ``part-of``: one date, level or market of the other's event. A question with options, levels or days is bound
+    through one of its events: ``of`` names the own part, and ``to`` may be the id of an event (``rates#cut``).
     """
 
     kind: LinkKind
     to: str
+    of: str = ""
 
     __pydantic_config__ = STRICT
 
@@ -217,9 +219,13 @@ class Question:
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object without the fields that say nothing."""
+        document = asdict(self)
+        document["links"] = tuple(
+            {name: text for name, text in link.items() if text} for link in document["links"]
+        )
         return {
             name: value
-            for name, value in asdict(self).items()
+            for name, value in document.items()
             if value not in ("", (), {}, None) and (name, value) not in _UNSAID
         }
 
@@ -354,6 +360,69 @@ def targets_of(question: Question) -> list[NumericTarget]:
     ]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutcomeSet:
+    """Events of a question at one horizon that hang together.
+
+    Parameters
+    ----------
+    id : str
+        Of the question, with the horizon where it has several.
+    events : tuple of QuestionEvent
+        Of exclusive ones exactly one comes true; of the others each implies the next: levels from the hardest on, days from the first.
+    exclusive : bool
+    """
+
+    id: str
+    events: tuple[QuestionEvent, ...]
+    exclusive: bool
+
+
+def outcome_sets(question: Question) -> list[OutcomeSet]:
+    """The events of a question that exclude or imply each other, by horizon; none of a plain question, or of options that may all come.
+
+    >>> question = Question(id="q", title="How high?", kind="threshold", levels=(200.0, 220.0))
+    >>> [[event.part for event in each.events] for each in outcome_sets(question)]
+    [['220', '200']]
+    """
+    events = events_of(question)
+    match question.kind:
+        case "options" if question.exclusive:
+            ordered = events
+        case "date":
+            ordered = sorted(events, key=lambda event: event.part)
+        case "threshold" | "numeric":
+            highest_first = question.side in ("above", "at least")
+            ordered = sorted(events, key=lambda event: float(event.part), reverse=highest_first)
+        case _:
+            return []
+    by_horizon: dict[str, list[QuestionEvent]] = {}
+    for event in ordered:
+        by_horizon.setdefault(event.horizon, []).append(event)
+    return [
+        OutcomeSet(
+            id=f"{question.id}@{horizon}" if len(by_horizon) > 1 else question.id,
+            events=tuple(own),
+            exclusive=question.kind == "options",
+        )
+        for horizon, own in by_horizon.items()
+        if len(own) > 1
+    ]
+
+
+def outcome_columns(question: Question) -> dict[str, dict[str, str]]:
+    """Columns of a table of events by event id: what set each belongs to, the set's size, and its step in a chain ("" if exclusive)."""
+    return {
+        event.id: {
+            "outcome_set": each.id,
+            "set_size": str(len(each.events)),
+            "set_step": "" if each.exclusive else str(step),
+        }
+        for each in outcome_sets(question)
+        for step, event in enumerate(each.events, 1)
+    }
+
+
 def crowd_of(question: Question, event: str) -> float | None:
     """The crowd's probability of an event: as stated, else what the quoted asks imply; None without either."""
     stated = question.crowd.get(event)
@@ -413,14 +482,19 @@ def reasons_unscored(question: Question) -> list[str]:
 
 def check_links(questions: Mapping[str, Question]) -> None:
     """Refuse links that lead nowhere; raises `QuestionError` with the first of them."""
+    events = {event.id: question.id for question in questions.values() for event in events_of(question)}
     for question in questions.values():
         for link in question.links:
-            if link.to not in questions:
+            if link.to not in questions and link.to not in events:
                 raise QuestionError(
                     f"question {question.id} is {link.kind} {link.to!r:.60}, which is not in the set"
                 )
-            if link.to == question.id:
+            if question.id in (link.to, events.get(link.to)):
                 raise QuestionError(f"question {question.id} is linked to itself")
+            if link.of and event_id(question.id, link.of) not in events:
+                raise QuestionError(
+                    f"question {question.id} is linked by {link.of!r:.60}, which is none of its parts"
+                )
 
 
 #: Kinds by name, for messages and readers of files.

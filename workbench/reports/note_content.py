@@ -16,17 +16,17 @@ from workbench.audit.run_audit import audit_run
 from workbench.audit.run_findings import finding_lines, run_findings
 from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
-from workbench.engine.record.run_files import manifest_id, notebook_name
+from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import IMPORTED_TREE, RunState
 from workbench.formatting import NO_VALUE, percent, point_change
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures
-from workbench.reports.note_plots import Plot, proof_plots
-from workbench.store import ApiLedger, ModelLedger, Store, StoreCorrupt, utc_now
+from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
+from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
-from workbench.views.run_view import view_of
-from workbench.views.trail import Trail, TrailCell, evidence_trail
+from workbench.views.answer import answer_sentence
+from workbench.views.run_view import RunView, view_of
 from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.views.wording import (
     edit_words,
@@ -38,7 +38,7 @@ from workbench.views.wording import (
 )
 from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
 from workbench.whatif.run_sensitivity import leaf_trials
-from workbench.whatif.stored_reports import root_base_rate, without_records
+from workbench.whatif.stored_reports import root_base_rate
 from workbench.whatif.tree_documents import scenario_table, sensitivity_report
 
 #: Drivers in the chart.
@@ -47,10 +47,8 @@ TOP_DRIVERS = 10
 MOST_EVIDENCE = 40
 #: Propositions in the table of the tree; of a larger tree only those on the way to the leaves above.
 MOST_ROWS = 200
-_LONGEST_REPORT = 40_000  # characters
-_LONGEST_LINE = 240  # of what a cell printed
-#: Of a statement or a key factor: our own have at most 600, a stranger's may have millions.
-_LONGEST_WORDS = 2_000
+#: Drivers on a note of one page.
+ONE_PAGE_DRIVERS = 5
 _FINE = {"ok": "holds", "warn": "look", "bad": "FAILS"}
 
 
@@ -99,46 +97,6 @@ class ScenarioRow:
     why: str
     author: str
     edits: list[str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoteEvidence:
-    """What a leaf rests on."""
-
-    id: NodeId
-    statement: str
-    p: float | None
-    key_factor: str
-    report: str
-    #: How far it may be off by what is on record: its trials, or the windows it rests on; empty where neither says.
-    spread: str
-    verified: bool | None
-    #: What its value rests on instead where it read no data; empty for others.
-    without_data: str = ""
-    plots: list[Plot] = field(default_factory=list)
-    trail: Trail | None = None
-
-    def sources(self) -> list[tuple[TrailCell, list[str]]]:
-        """Return the cells that printed a number of the report or read data, each with the printed lines in question."""
-        if self.trail is None:
-            return []
-        quoted: dict[str, list[str]] = {}
-        for spelling, place in self.trail.numbers().items():
-            quoted.setdefault(place, []).append(spelling)
-        return [
-            (
-                cell,
-                list(
-                    dict.fromkeys(
-                        line.strip()[:_LONGEST_LINE]
-                        for spelling in quoted.get(cell.id, ())
-                        for line in cell.lines_with(spelling)[:1]
-                    )
-                ),
-            )
-            for cell in self.trail.cells
-            if cell.id in quoted or cell.calls
-        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,13 +149,28 @@ class Note:
     manifest_id: str
     facts: list[tuple[str, str]]
     figures: list[tuple[str, str]]
+    #: The answer in one sentence that can be read aloud.
+    sentence: str
+    #: What reports show for comparison and give no weight: driver, and the sentence.
+    compared: list[tuple[NodeId, str]] = field(default_factory=list)
     #: Every model call, where it was asked for: its heading, and its parts by the name of who said each.
     transcript: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
+    #: Only what fits a page: the answer, the series, what moves it most.
+    one_page: bool = False
 
     @property
     def mark(self) -> str:
         """What stands at every figure, so that one that is cut out of the note still leads to its run."""
         return f"manifest {self.manifest_id[:19]}"
+
+    @property
+    def band_words(self) -> str:
+        """The band for a reader in a hurry; where it comes from stands among the facts at the end."""
+        if self.band is None:
+            return "" if self.p is None else f"none: {self.no_band}"
+        if self.band.is_point:
+            return f"the {self.band.repeats} agree, which is no certainty"
+        return f"{percent(self.band.low)} to {percent(self.band.high)}, spread of {self.band.repeats}"
 
     @property
     def headline(self) -> str:
@@ -206,15 +179,18 @@ class Note:
         return f"{percent(self.p)}{beside}"
 
 
-def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> Note:
-    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted."""
+def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one_page: bool = False) -> Note:
+    """Return the note of a run as its log and ledgers stand now, with all model calls in an appendix where that is wanted.
+
+    ``one_page`` keeps what a reader decides by: the answer, the series, the strongest drivers.
+    """
     tree = state.tree
     drivers, reachable, band, tornado = _drivers(store, state)
     shown_leaves = _leaves_by_effect(tree, drivers)
     without_data = leaves_without_data(store, state)
     evidence = [
-        _leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
-        for leaf in shown_leaves[:MOST_EVIDENCE]
+        leaf_evidence(store, state, leaf, without_data.get(leaf, ""))
+        for leaf in ([] if one_page else shown_leaves[:MOST_EVIDENCE])
     ]
     rows = _tree_rows(tree, shown_leaves[:MOST_EVIDENCE])
     audit = audit_run(store, state.run_id, state)
@@ -225,7 +201,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
     signed = sign_off_rows(store, state)
     view = view_of(store, state)
     return Note(
-        statement=_words(state.statement),
+        statement=shown_words(state.statement),
         run_id=state.run_id,
         judged=f"Judged by {_known(state)}",
         p=p,
@@ -237,11 +213,11 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
         fan=view.fan(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
-        summary=_summary(state, drivers, scenarios, audit, reachable, base_rate, without_data),
+        summary=_summary(view, drivers, scenarios, audit, reachable, without_data),
         rows=rows,
         rows_left_out=len(tree.ids()) - len(rows),
-        drivers=drivers[:TOP_DRIVERS],
-        drivers_left_out=max(0, len(drivers) - TOP_DRIVERS),
+        drivers=drivers[: (most := ONE_PAGE_DRIVERS if one_page else TOP_DRIVERS)],
+        drivers_left_out=max(0, len(drivers) - most),
         reachable=reachable,
         scenarios=scenarios,
         mix=mix,
@@ -257,7 +233,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
         checklist=[(CHECKLIST.get(key, key), is_done) for key, is_done in _last_checklist(signed).items()],
         readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
-        facts=_facts(store, state),
+        facts=[*_facts(store, state), *([("band", band.line())] if band is not None else [])],
         figures=full_figures(
             tree,
             [row.id for row in rows],
@@ -269,13 +245,16 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False) -> 
             trials=leaf_trials(state),
             by_chance={leaf: each.band(tree[leaf].p or 0.0) for leaf, each in past_windows(tree).items()},
         ),
+        sentence="" if p is None else answer_sentence(tree, base_rate),
+        compared=[(leaf.id, line) for leaf in evidence for line in leaf.compared],
         transcript=_transcript(store, state) if with_transcript else [],
+        one_page=one_page,
     )
 
 
 def _transcript(store: Store, state: RunState) -> list[tuple[str, list[tuple[str, str]]]]:
     return [
-        (call_heading(call), [(name, brief(text, _LONGEST_REPORT)) for name, text in call_parts(call)])
+        (call_heading(call), [(name, brief(text, LONGEST_REPORT)) for name, text in call_parts(call)])
         for call in transcript(store, state)["calls"]
     ]
 
@@ -316,7 +295,7 @@ def _drivers(
         drivers.append(
             Driver(
                 id=row["id"],
-                statement=_words(assumption_detail(tree, row["id"])),
+                statement=shown_words(assumption_detail(tree, row["id"])),
                 p=row["p"],
                 if_false=if_false,
                 if_true=if_true,
@@ -347,11 +326,11 @@ def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
             TreeRow(
                 id=node,
                 depth=len(list(tree.ancestors(node))),
-                statement=_words(proposition.statement),
+                statement=shown_words(proposition.statement),
                 p=belief.p if belief else None,
                 rule=equation_with_values(tree, node),
                 remarks=rule_remarks(tree, node),
-                key_factor=_words(belief.key_factor) if belief else "",
+                key_factor=shown_words(belief.key_factor) if belief else "",
             )
         )
     return rows
@@ -388,51 +367,6 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
         f"Weighed by how likely each is held ({shares}) the claim comes to {percent(mixture['root'])}.",
         table,
     )
-
-
-def _leaf_evidence(store: Store, state: RunState, leaf: NodeId, without_data: str) -> NoteEvidence:
-    proposition = state.tree[leaf]
-    belief = proposition.belief
-    values = [trial.belief.p for trial in state.trials_of(leaf) if trial.belief]
-    path = store.folder(state.run_id) / "proofs" / notebook_name(leaf, 1)
-    return NoteEvidence(
-        id=leaf,
-        statement=_words(proposition.statement),
-        p=belief.p if belief else None,
-        key_factor=_words(belief.key_factor) if belief else "",
-        report=_report(belief.report, proposition.statement) if belief else "",
-        spread=f"Trials: {', '.join(map(percent, values))}" if len(values) > 1 else _by_chance(state, leaf),
-        verified=state.verified(leaf),
-        without_data=without_data,
-        plots=proof_plots(path, f"{leaf}, {_words(proposition.statement)}") if path.is_file() else [],
-        trail=_trail(store, state, leaf),
-    )
-
-
-def _by_chance(state: RunState, leaf: NodeId) -> str:
-    windows, p = past_windows(state.tree, [leaf]).get(leaf), state.tree[leaf].p
-    return "" if windows is None or p is None else windows.line(p)
-
-
-def _trail(store: Store, state: RunState, leaf: NodeId) -> Trail | None:
-    """What the report of a leaf with one trial rests on; the reports of several are in its notebooks."""
-    proof = state.trial(leaf, 1)
-    if proof.belief is None or len(state.trials_of(leaf)) > 1:
-        return None
-    try:
-        return evidence_trail(store, state, leaf)
-    except StoreCorrupt:  # the audit names it
-        return None
-
-
-def _words(text: str) -> str:
-    return brief(text, _LONGEST_WORDS)
-
-
-def _report(report: str, statement: str) -> str:
-    # Many reports begin with the statement in bold, which is the heading above them in every note.
-    text = without_records(report).removeprefix(f"**{statement}**").strip()
-    return text if len(text) <= _LONGEST_REPORT else f"{text[:_LONGEST_REPORT]} … (cut: the proof has all)"
 
 
 def _last_checklist(signed: Sequence[Mapping[str, Any]]) -> Mapping[str, bool]:
@@ -494,28 +428,28 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
 
 
 def _summary(
-    state: RunState,
+    view: RunView,
     drivers: Sequence[Driver],
     scenarios: Sequence[ScenarioRow],
     audit: Mapping[str, Any],
     reachable: tuple[float, float] | None,
-    base_rate: float | None,
     without_data: Collection[NodeId],
 ) -> list[str]:
     """The note in a few sentences, made of the numbers that stand in it and of nothing else."""
-    tree = state.tree
+    state, tree = view.state, view.tree
     p = tree.root.p
     if p is None:
         return ["The claim has no probability yet."]
-    beside = _beside_base_rate(p, base_rate)
+    beside = _beside_base_rate(p, view.base_rate)
     lines = [f"The claim is held {percent(p)} likely, judged by {_known(state)}. {beside}"]
     if tree.root.belief is not None and tree.root.belief.key_factor:
-        lines.append(f"What decides it, in the words of the analysis: {_words(tree.root.belief.key_factor)}")
+        lines.append(
+            f"What decides it, in the words of the analysis: {shown_words(tree.root.belief.key_factor)}"
+        )
     lines.append(_build(state, without_data))
     lines += _strongest(drivers, reachable)
     lines += _spread_of(scenarios)
-    lines.append(_audited(audit))
-    return lines
+    return [*lines, _audited(audit), *([f"Since the run before: {view.since}."] if view.since else [])]
 
 
 def _known(state: RunState) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from sandbox.record.passive import passive_markdown
+from workbench.audit.vintages import vintage_words
 from workbench.formatting import figure, percent
 from workbench.reports.note_content import Note
 from workbench.terminal import printable
@@ -15,6 +16,8 @@ _MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
 _LINE_START = re.compile(r"^(?:([-+#>=])|(\d{1,9})([.)])(?=\s|$))")
 #: Columns and rows of the fan of the series as a table; about so many rows.
 FAN_SHARES, _FAN_ROWS = ("0.05", "0.25", "0.5", "0.75", "0.95"), 5
+#: Periods of a series in a table of its revisions, the latest.
+_VINTAGES = 12
 _ADDRESS = re.compile(r"(https?)://", re.IGNORECASE)
 
 
@@ -23,16 +26,14 @@ def note_markdown(note: Note) -> str:
     lines = [f"# {words(note.statement)}", "", f"{note.judged}.", ""]
     for line in note.warnings:
         lines += [f"**{words(line)}**", ""]
+    lines += [words(note.sentence), ""] if note.sentence else []
     lines += [f"**{note.headline}**", ""]
-    if note.band is not None:
-        lines += [f"Band: {words(note.band.line())}", ""]
-    elif note.p is not None:
-        lines += [f"No band: {words(note.no_band)}", ""]
+    lines += [f"Band: {words(note.band_words)}", ""] if note.band_words else []
     if note.record:
         lines += [f"Record: {words(note.record)}", ""]
     if note.outcome:
         lines += [f"Known {words(note.outcome)}", ""]
-    for line in note.summary:
+    for line in note.summary[:2] if note.one_page else note.summary:
         lines += [words(line), ""]
     if note.fan is not None:
         lines += ["## The series", "", f"{words(fan_words(note.fan))} ({note.mark}).", ""]
@@ -45,7 +46,8 @@ def note_markdown(note: Note) -> str:
                 for row in (*(day for day in days if day is not last), last)
             ],
         )
-    lines += ["## The tree", "", *_tree(note)]
+    if not note.one_page:
+        lines += ["## The tree", "", *_tree(note)]
     if note.drivers:
         lines += [
             "## What drives it",
@@ -60,6 +62,9 @@ def note_markdown(note: Note) -> str:
                 for each in note.drivers
             ],
         )
+    if note.one_page:
+        more = f"Tree, evidence and audit are in the whole note (`workbench export {note.run_id}`)."
+        return "\n".join([*lines, more]) + "\n"
     if note.scenarios:
         lines += ["## Scenarios", ""]
         lines += _table(
@@ -103,6 +108,9 @@ def note_markdown(note: Note) -> str:
     facts = [("manifest id", note.manifest_id), *note.facts]
     lines += ["## What it rests on", "", *_table(("", ""), facts)]
     lines += ["## Every number in full", "", *_table(("of", "with all digits"), note.figures)]
+    if note.compared:
+        lines += ["## Appendix: shown for comparison, with no weight in the answer", ""]
+        lines += [*(f"- {leaf}: {words(line)}" for leaf, line in note.compared), ""]
     if note.transcript:
         lines += ["## Appendix: every model call", ""]
     for heading, parts in note.transcript:
@@ -160,6 +168,21 @@ def _evidence(note: Note) -> list[str]:
         report = passive_markdown(printable(leaf.report))
         lines += [*(f"> {line}".rstrip() for line in report.splitlines()), ""] if report else []
         lines += [f"Plot in the proof: {words(f'{plot.caption} [{note.mark}]')}\n" for plot in leaf.plots]
+        for vintages in leaf.vintages:
+            lines += [f"How its figures were revised: {words(vintage_words(vintages))} [{note.mark}]", ""]
+            lines += _table(
+                ("period", "first print", "known since", "at the cutoff", "known since"),
+                [
+                    (
+                        str(each.period),
+                        f"{each.first:g}",
+                        str(each.first_known),
+                        f"{each.last:g}",
+                        str(each.last_known),
+                    )
+                    for each in vintages[-_VINTAGES:]
+                ],
+            )
     if note.evidence_left_out:
         lines += [
             f"{len(note.evidence_left_out)} more drivers, which move the claim less, are left out here.",

@@ -19,7 +19,8 @@ from workbench.audit.vintages import vintage_plot
 from workbench.engine.record.run_files import write_text_atomically
 from workbench.engine.record.state import RunState
 from workbench.formatting import percent
-from workbench.reports.note_content import Driver, Note, NoteEvidence, note_of
+from workbench.reports.note_content import Driver, Note, note_of
+from workbench.reports.note_evidence import NoteEvidence
 from workbench.reports.note_plots import Plot
 from workbench.store import Store
 from workbench.templates import html_environment

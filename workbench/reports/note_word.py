@@ -15,6 +15,7 @@ from docx.oxml.ns import qn
 from docx.shared import Cm, Pt, RGBColor
 from PIL import Image, ImageDraw, ImageFont
 
+from workbench.audit.vintages import MOST_PERIODS, Vintage, vintage_words
 from workbench.formatting import percent
 from workbench.reports.note_content import Note
 from workbench.reports.note_page import chart_axis
@@ -40,6 +41,10 @@ def note_docx(note: Note) -> bytes:
     document = _empty_document(note)
     _headline(document, note)
     _fan(document, note)
+    if note.one_page:
+        _drivers(document, note)
+        _soft(document, f"Tree, evidence and audit are in the whole note (workbench export {note.run_id}).")
+        return _saved(document)
     _tree(document, note)
     _drivers(document, note)
     _scenarios(document, note)
@@ -59,6 +64,10 @@ def note_docx(note: Note) -> bytes:
     _table(document, (), [("manifest id", note.manifest_id), *note.facts], (4.0, 13.0))
     document.add_heading("Every number in full", 1)
     _table(document, ("of", "with all digits"), note.figures, (4.0, 13.0))
+    if note.compared:
+        document.add_heading("Appendix: shown for comparison", 1)
+        _soft(document, "Other forecasts beside the answer of a driver. They have no weight in it.")
+        _table(document, (), note.compared, (2.0, 15.0))
     if note.transcript:
         document.add_heading("Appendix: every model call", 1)
     for heading, parts in note.transcript:
@@ -66,6 +75,10 @@ def note_docx(note: Note) -> bytes:
         for name, text in parts:
             _soft(document, name)
             document.add_paragraph("\n".join(map(_xml_text, text.split("\n"))))
+    return _saved(document)
+
+
+def _saved(document: "Document") -> bytes:
     target = io.BytesIO()
     document.save(target)
     return target.getvalue()
@@ -125,23 +138,23 @@ def _headline(document: "Document", note: Note) -> None:
     for line in note.warnings:
         run = document.add_paragraph().add_run(_xml_text(line))
         run.bold, run.font.color.rgb = True, RGBColor(*_ALARM)
+    if note.sentence:
+        document.add_paragraph().add_run(_xml_text(note.sentence)).font.size = Pt(12)
     big = document.add_paragraph().add_run(percent(note.p))
     big.bold, big.font.size, big.font.color.rgb = True, Pt(30), RGBColor(*_ACCENT)
     facts = []
     if note.base_rate is not None:
         beside = f"; the claim lies {note.gap} from it" if note.gap else ""
         facts.append(("base rate", f"{percent(note.base_rate)}{beside}"))
-    if note.band is not None:
-        facts.append(("band", note.band.line()))
-    elif note.p is not None:
-        facts.append(("band", f"none: {note.no_band}"))
+    if note.band_words:
+        facts.append(("band", note.band_words))
     if note.record is not None:
         facts.append(("record", note.record))
     if note.outcome:
         facts.append(("known outcome", note.outcome.removeprefix("outcome: ")))
     if facts:
         _table(document, (), facts, (4.0, 13.0))
-    for line in note.summary:
+    for line in note.summary[:2] if note.one_page else note.summary:
         document.add_paragraph(_xml_text(line))
 
 
@@ -258,6 +271,40 @@ def _tornado(note: Note) -> Plot:
     return Plot(png=target.getvalue(), caption=caption, width=picture.width, height=picture.height)
 
 
+def _revisions(vintages: Sequence[Vintage]) -> Plot:
+    """How a series was revised, as a picture: the first print of each period, and in grey what was known at the cutoff."""
+    left, width, top, height = 120, 1300, 30, 340
+    picture = Image.new("RGB", (left + width + 60, top + height + 70), "white")
+    draw, font = ImageDraw.Draw(picture), ImageFont.load_default(24)
+    shown = vintages[-MOST_PERIODS:]
+    values = [value for each in shown for value in (each.first, each.last)]
+    low, high = min(values), max(values)
+    days = max(1, (shown[-1].period - shown[0].period).days)
+
+    def point(each: Vintage, value: float) -> tuple[float, float]:
+        across = left + width * (each.period - shown[0].period).days / days
+        return across, top + height * (1 - (value - low) / ((high - low) or 1.0))
+
+    draw.line([point(each, each.last) for each in shown], fill=_SOFT, width=3)
+    draw.line([point(each, each.first) for each in shown], fill=_TRUE, width=4)
+    for each in shown:
+        if each.first != each.last:
+            x, y = point(each, each.last)
+            draw.ellipse((x - 6, y - 6, x + 6, y + 6), fill=_SOFT)
+    for value in (low, high):
+        height_of = top + (height if value == low else 0)
+        draw.text((left - 16, height_of), f"{value:g}", fill=_SOFT, font=font, anchor="rm")
+    for each, anchor in ((shown[0], "la"), (shown[-1], "ra")):
+        draw.text(
+            (point(each, low)[0], top + height + 24), str(each.period), fill=_SOFT, font=font, anchor=anchor
+        )
+    target = io.BytesIO()
+    picture.save(target, "PNG")
+    return Plot(
+        png=target.getvalue(), caption=vintage_words(vintages), width=picture.width, height=picture.height
+    )
+
+
 def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = False) -> None:
     """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
     shape = document.add_picture(io.BytesIO(plot.png), width=_cm(_WIDTH))
@@ -298,6 +345,8 @@ def _evidence(document: "Document", note: Note) -> None:
         _add_report(document, leaf.report)
         for plot in leaf.plots:
             _picture(document, plot, note.mark, captioned=True)
+        for vintages in leaf.vintages:
+            _picture(document, _revisions(vintages), note.mark, captioned=True)
     if note.evidence_left_out:
         _soft(
             document,

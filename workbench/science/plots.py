@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.mean_intervals import share_interval
 from workbench.science.errors import DomainError
-from workbench.science.scoring.calibration_error import Bins, calibration_error, reliability
+from workbench.science.scoring.calibration_error import Bins, ClassInterval, calibration_error, reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,16 +87,17 @@ def figure_bytes(figure: "Figure", form: str = "png", *, source: str = "") -> by
 
 @_verbatim_words
 def reliability_plot(
-    forecasts: Mapping[str, tuple[ArrayLike, ArrayLike]], *, bins: int = 10, how: Bins = "width"
+    forecasts: Mapping[str, tuple[ArrayLike, ...]], *, bins: int = 10, how: Bins = "width"
 ) -> "Figure":
-    """Reliability diagram: share of Yes against the forecast, with Wilson intervals.
+    """Reliability diagram: share of Yes against the forecast, with Wilson intervals over clusters where they are given.
 
     Source: BLF, Figure 10. On the diagonal is calibrated; flatter than it is overconfident.
 
     Parameters
     ----------
-    forecasts : mapping of str to (forecast, outcome), arrays of shape (n,)
-        One curve each; the legend gives its ECE.
+    forecasts : mapping of str to (forecast, outcome) or (forecast, outcome, cluster), arrays of shape (n,)
+        One curve each; the legend gives its ECE. Without clusters each event counts as independent; a bin of fewer than six
+        clusters has no bar.
     bins, how
         See `workbench.science.scoring.calibration_error.bin_of`.
 
@@ -113,8 +115,10 @@ def reliability_plot(
     _some(forecasts)
     figure, axes = _figure(5.5, 5.0)
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
-    for name, (p, o) in forecasts.items():
-        curve = reliability(p, o, bins=bins, how=how)
+    for name, (p, o, *clusters) in forecasts.items():
+        curve = reliability(
+            p, o, bins=bins, how=how, interval=_over_clusters(clusters[0]) if clusters else None
+        )
         error = calibration_error(p, o, bins=bins, how=how)
         # Rounding may put an end of the interval past a share of 0 or 1, and matplotlib refuses negative error bars.
         spread = np.maximum([curve.observed - curve.low, curve.high - curve.observed], 0.0)
@@ -129,6 +133,11 @@ def reliability_plot(
     axes.set(xlabel="forecast", ylabel="share of Yes", xlim=(0, 1), ylim=(0, 1), title="Reliability")
     axes.legend(loc="upper left", fontsize="small")
     return figure
+
+
+def _over_clusters(clusters: ArrayLike) -> ClassInterval:
+    labels = np.asarray(clusters)
+    return lambda outcomes, inside: share_interval(outcomes, labels[inside])
 
 
 @_verbatim_words

@@ -12,21 +12,21 @@ import sqlite3
 import tempfile
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
-from proxies.atomic import private_folder
+from proxies.atomic import open_private, private_folder
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
 from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
-from workbench.store.migrations import database_version, migrate, upcast
+from workbench.store.migrations import database_version, migrate, pending_steps, upcast
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
@@ -75,6 +75,25 @@ _FULL = {
 _ROLES = {"model_calls": ("request", "reply"), "api_calls": ("answer",)}
 
 
+#: The database of an older workbench as it was before it was brought up, beside the one in use.
+BACKUP = f"workbench-before-{SCHEMA_VERSION}.db"
+
+
+def database_state(home: Path) -> str:
+    """Return what opening a home will do to its database, as ``doctor`` prints it; nothing is written."""
+    path = home / "workbench.db"
+    if not path.is_file():
+        return "none yet"
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            version, steps = database_version(db), pending_steps(db)
+    except sqlite3.Error as error:
+        return f"cannot be read ({error})"
+    if not steps:
+        return f"version {version}"
+    return f"version {version}; opening it copies it to {BACKUP} first, then brings it up: {'; '.join(steps)}"
+
+
 class Store:
     """The analyst's home on disk: ``workbench.db`` and ``runs/<run_id>/``.
 
@@ -108,6 +127,8 @@ class Store:
                 self._db.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # one that exists keeps its own
                 # Asked before anything is written: a database that is not ours, or too new, stays as it is.
                 if database_version(self._db) != SCHEMA_VERSION:
+                    if pending_steps(self._db):
+                        self._back_up()
                     self._bring_up()
                 # WAL and NORMAL survive a killed process; a power cut may cost the last commits
                 self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
@@ -139,6 +160,24 @@ class Store:
                     self._bring_up()
                 self._db.execute("PRAGMA query_only = ON")
             undo.pop_all()
+
+    def _back_up(self) -> None:
+        """Copy the database of an older workbench before anything in it changes; a copy that is there already stays."""
+        place = self.home / BACKUP
+        if place.exists():
+            return
+        unfinished = place.with_suffix(f".{os.getpid()}")
+        try:
+            os.close(open_private(unfinished, os.O_CREAT | os.O_WRONLY))
+            with closing(sqlite3.connect(unfinished)) as copy:
+                self._db.backup(copy)
+            os.replace(unfinished, place)
+        except OSError as error:
+            raise HomeUnusable(
+                f"{place} cannot be written ({error.strerror}): an older home is copied before it is changed"
+            ) from error
+        finally:
+            unfinished.unlink(missing_ok=True)
 
     def _bring_up(self) -> None:
         with self.transaction() as db:

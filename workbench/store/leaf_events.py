@@ -29,12 +29,13 @@ class EvidenceRecord(BaseModel):
 
 
 class LeafStarted(EventBase):
-    """An attempt at grounding a leaf began."""
+    """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered."""
 
     kind: Literal["leaf.started"] = "leaf.started"
     node: str
     trial: int
     attempt: int = Field(ge=1)
+    known_calls: tuple[Shown, ...] = ()
 
 
 class LeafReopened(EventBase):
@@ -53,7 +54,8 @@ class LeafReopened(EventBase):
 class LeafStep(EventBase):
     """A leaf got a reply that it paid for; terminal and page show from it how far the leaf is.
 
-    ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well.
+    ``number`` counts the requests of the attempt from 1, ``what`` is the stage and how the reply ended if not well,
+    ``about`` the heading of what it wrote, or the tool it called; empty in logs of before.
     """
 
     kind: Literal["leaf.step"] = "leaf.step"
@@ -62,6 +64,7 @@ class LeafStep(EventBase):
     attempt: int = Field(ge=1)
     number: int = Field(ge=1)
     what: Shown
+    about: Shown = ""
     model: Shown
     input_tokens: int | None = None
     output_tokens: int | None = None

@@ -446,6 +446,16 @@ class ApiLedger:
         )
         return [tuple(row) for row in rows]
 
+    def answered_calls(self, run_id: str, node: str | None = None) -> list[tuple[str, str, str, str, int]]:
+        """Return node, path, arguments as JSON, hash and bytes of each answer, in order, of one node if named; no answer itself is read."""
+        where, values = ("", (run_id,)) if node is None else (" AND node = ?", (run_id, node))
+        rows = self._store.query(
+            "SELECT node, path, asked, answer, length(data) AS size FROM api_calls JOIN bodies ON hash = answer"
+            f" WHERE run_id = ?{where} ORDER BY api_calls.id",
+            values,
+        )
+        return [tuple(row) for row in rows]
+
     def seconds(self, run_id: str) -> tuple[float, float]:
         """Return how long a run waited for its answered data calls: those of cells, and the others; no answer is read."""
         rows = self._store.query(

@@ -43,6 +43,18 @@ def require_known(version: int, what: str = "the database") -> None:
         raise StoreCorrupt(f"{what} has version {version}, which no workbench ever wrote")
 
 
+def pending_steps(db: sqlite3.Connection) -> list[str]:
+    """Return what `migrate` would do to the rows that are there, a line each; none for a new database and for one of today.
+
+    Nothing is written. Of another program's database, and of a newer workbench's, nothing would be done.
+    """
+    version = database_version(db)
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables & {*COLUMNS, "bodies"} or not 0 <= version < SCHEMA_VERSION:
+        return []
+    return [" ".join((MIGRATIONS[step].__doc__ or "").split()) for step in range(version, SCHEMA_VERSION)]
+
+
 def migrate(db: sqlite3.Connection) -> None:
     """Make the tables of an empty database, or bring those of an older one up; called inside a write transaction.
 

@@ -26,11 +26,20 @@ class CutText(BaseModel):
     reason: Shown
 
 
+class Follows(BaseModel):
+    """The run of the same claim that a review takes up, and the body that says what of it stands (``engine.record.followed_run``)."""
+
+    model_config = SHAPE
+
+    run: Shown
+    body: Hash
+
+
 class RunStarted(EventBase):
     """The analyst stated a proposition and a cutoff; ``settings`` is all that shapes the run, ``cut`` what it was not opened with.
 
     ``quote_key`` makes the marks between which its prompts quote strangers (``workbench.quoting``). ``read_as`` is the reading that the claim
-    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none.
+    was asked with, by which it is resolved (``workbench.questions.readings``); None where there was none. ``follows`` names the run that a review takes up.
     """
 
     kind: Literal["run.started"] = "run.started"
@@ -41,6 +50,7 @@ class RunStarted(EventBase):
     cut: tuple[CutText, ...] = ()
     quote_key: str | None = None
     read_as: dict[str, Any] | None = None
+    follows: Follows | None = None
 
 
 class TextCut(EventBase):

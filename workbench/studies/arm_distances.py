@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from workbench.science.arrays import FloatArray
-from workbench.science.comparing.rates import wilson_interval
+from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.mean_intervals import share_interval
 from workbench.studies.study_exam import StudyExam
 
 #: Events below which a slope says nothing, and a spread of prices below which it would be rounding.
@@ -17,11 +18,11 @@ def caution_rows(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
     """A row per arm that forecasts priced events: the slope of forecast on price, and the share nearer to 0.5 than the price.
 
     A slope below 1 and a share above 0.5 mean more cautious than the market. Events on which both are as far from 0.5 decide
-    nothing and are left out of the share; an arm that is the price itself has no row.
+    nothing and are left out of the share; its interval is over clusters. An arm that is the price itself has no row.
     """
     if "crowd" not in exam.events.frame.columns:
         return []
-    price = exam.events.probability("crowd")
+    price, clusters = exam.events.probability("crowd"), event_clusters(exam.events)
     rows = []
     for arm, p in pooled.items():
         known = np.isfinite(p) & np.isfinite(price)
@@ -30,15 +31,17 @@ def caution_rows(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict
             continue
         nearer = np.abs(said - 0.5) - np.abs(q - 0.5)
         decided = np.abs(nearer) > 1e-12
-        share = wilson_interval(int((nearer < -1e-12).sum()), int(decided.sum())) if decided.any() else None
+        nearer_half = (nearer < 0)[decided]
+        ends = share_interval(nearer_half, clusters[known][decided]) if decided.any() else None
         rows.append(
             {
                 "arm": arm,
                 "n": int(known.sum()),
                 "slope": float(np.polyfit(q, said, 1)[0]),
-                "cautious": None if share is None else share.rate,
-                "cautious_low": None if share is None else share.low,
-                "cautious_high": None if share is None else share.high,
+                "clusters": cluster_count(clusters[known]),
+                "cautious": float(nearer_half.mean()) if decided.any() else None,
+                "cautious_low": None if ends is None else ends[0],
+                "cautious_high": None if ends is None else ends[1],
             }
         )
     return rows

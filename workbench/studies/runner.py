@@ -32,10 +32,12 @@ from workbench.models.base import Model
 from workbench.reports.note_page import write_report
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.studies.arms.derived_arms import DerivedArm, FinishedForecasts
 from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.study_file import StudyCell
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_state import SORT, StudyState, fold
+from workbench.studies.study_table import tidy_table, trials_of
 from workbench.views.run_view import view
 from workbench.workers.worker_choice import workers_at
 
@@ -127,8 +129,9 @@ class StudyRunner:
         for cell in self._plan.cells():
             if not state.ended(cell):
                 by_arm.setdefault(cell.arm, []).append(cell)
-        for name, cells in by_arm.items():
-            arm = self._plan.arms[name]
+        # Arms that are made of another's forecasts come after all others, wherever the file names them.
+        for name in sorted(by_arm, key=lambda name: isinstance(self._plan.arms[name], DerivedArm)):
+            arm, cells = self._plan.arms[name], by_arm[name]
             if isinstance(arm, EngineArm):
                 await self._run_cells(arm, cells, state)
             else:
@@ -140,12 +143,17 @@ class StudyRunner:
 
     def _fill_table(self, arm: object, cells: Sequence[StudyCell]) -> None:
         place = {event: row for row, event in enumerate(self._plan.exam.events.event_id.tolist())}
+        finished = self._finished_forecasts() if isinstance(arm, DerivedArm) else None
         rounds: dict[tuple[int, int], list[StudyCell]] = {}
         for cell in cells:
             rounds.setdefault((cell.seed, cell.trial), []).append(cell)
         for (seed, trial), own in rounds.items():
             began = time.perf_counter()
-            p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
+            if isinstance(arm, DerivedArm):
+                assert finished is not None
+                p, reasons = arm.derive(finished, seed=seed, trial=trial)
+            else:
+                p, reasons = arm.forecasts(self._plan.exam, seed=seed, trial=trial)  # type: ignore[attr-defined]
             seconds = (time.perf_counter() - began) / max(1, len(own))
             # One transaction: a table costs nothing, so that half of it need not be kept.
             with self._store.transaction():
@@ -155,6 +163,11 @@ class StudyRunner:
                         self._record_forecast(cell, float(p[row]), seconds=seconds)
                     else:
                         self._record_missing(cell, reasons.get(row, "no forecast"))
+
+    def _finished_forecasts(self) -> FinishedForecasts:
+        exam, state = self._plan.exam, self.state()
+        trials = trials_of(tidy_table(self._plan.spec, exam, state), exam)
+        return FinishedForecasts(store=self._store, exam=exam, state=state, trials=trials)
 
     # -- arms that are runs
 

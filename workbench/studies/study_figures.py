@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.clusters import event_clusters
 from workbench.science.plots import (
     bars_plot,
     figure_bytes,
@@ -72,7 +73,7 @@ def study_figures(
         ),
         (
             "reliability",
-            "What came true of what was said, in ten classes.",
+            "What came true of what was said, in ten classes; bars are 95 % intervals over clusters, none where a class has too few.",
             lambda: _reliability(pooled, exam),
         ),
         (
@@ -155,11 +156,11 @@ def _frontier(arms: Mapping[str, Any]) -> "Figure | None":
 def _reliability(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
     if len(exam) < 20:
         return None
-    curves = {}
+    curves, clusters = {}, event_clusters(exam.events)
     for arm, p in list(pooled.items())[:_MOST]:
         rows = np.isfinite(p)
         if rows.sum() >= 20:
-            curves[arm] = (p[rows], exam.events.outcome[rows])
+            curves[arm] = (p[rows], exam.events.outcome[rows], clusters[rows])
     return reliability_plot(curves) if curves else None
 
 

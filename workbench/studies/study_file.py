@@ -13,10 +13,10 @@ from workbench.errors import UsageError
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 #: What may differ when a study goes on: what it spends, how much at once, and what only the report reads.
-CHANGEABLE = ("budget_usd", "concurrency", "note", "rebalance")
+CHANGEABLE = ("budget_usd", "concurrency", "note", "rebalance", "build_up")
 _KEYS = {
     "name", "note", "exam", "arms", "trials", "seeds", "budget_usd", "concurrency", "reference", "size",
-    "unresolved", "cutoffs", "resamples", "contexts", "rebalance",
+    "unresolved", "cutoffs", "resamples", "contexts", "rebalance", "build_up",
 }  # fmt: skip
 _EXAM_KEYS = {"events", "exam", "set", "questions", "simulator", "where"}
 _REBALANCE_KEYS = {"column", "mixes", "draws"}
@@ -83,6 +83,8 @@ class StudySpec:
         A file of contexts that all arms are given alike.
     rebalance : mapping or None
         Mixes of categories on which the report scores the arms again (`mixes`).
+    build_up : tuple of str
+        Arms in the order in which a system was built: the report compares each with the one before.
     folder : Path
         Where the file lies: paths in it are relative to that.
     """
@@ -101,6 +103,7 @@ class StudySpec:
     resamples: int = 2000
     contexts: str | None = None
     rebalance: Mapping[str, Any] | None = None
+    build_up: tuple[str, ...] = ()
     note: str = ""
     folder: Path = Path()
 
@@ -199,6 +202,9 @@ def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
     for key, allowed in (("unresolved", ("refuse", "leave-out")), ("cutoffs", ("one", "per-question"))):
         if document.get(key, allowed[0]) not in allowed:
             problems.append(f"{key}: {' or '.join(allowed)}, not {document[key]!r:.40}")
+    build_up = document.get("build_up") or []
+    if not isinstance(build_up, list) or len(build_up) == 1 or any(each not in names for each in build_up):
+        problems.append(f"build_up: a list of two or more arms, of {', '.join(names)}")
     if document.get("rebalance") is not None:
         problems += mix_problems(document["rebalance"])
     if problems:
@@ -221,7 +227,13 @@ def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
         if document.get(key) is not None
     }
     return StudySpec(
-        name=str(name), exams=tuple(exams), arms=tuple(specs), seeds=tuple(seeds), folder=folder, **plain
+        name=str(name),
+        exams=tuple(exams),
+        arms=tuple(specs),
+        seeds=tuple(seeds),
+        build_up=tuple(build_up),
+        folder=folder,
+        **plain,
     )
 
 

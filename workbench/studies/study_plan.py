@@ -12,8 +12,9 @@ from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.derived_arms import NoisyArm, derived_faults
 from workbench.studies.arms.run_arms import EngineArm
-from workbench.studies.arms.table_arms import ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
+from workbench.studies.arms.table_arms import BaseRateArm, ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
 from workbench.studies.study_exam import StudyExam, cells_by_run, open_exam
 from workbench.studies.study_file import CHANGEABLE, StudyCell, StudyError, StudySpec
 from workbench.studies.study_scores import exam_mix_problems
@@ -41,7 +42,9 @@ class StudyPlan:
             own_events = [
                 event
                 for event in self.exam.events.event_id.tolist()
-                if event not in once or not isinstance(arm, EngineArm) or arm.joint
+                if event not in once
+                or not isinstance(arm, EngineArm | NoisyArm)
+                or getattr(arm, "joint", False)
             ]
             seeds = self.spec.seeds if arm.draws else self.spec.seeds[:1]
             trials = range(1, (self.spec.trials if arm.draws else 1) + 1)
@@ -131,6 +134,7 @@ def plan_study(store: Store, spec: StudySpec, state: StudyState | None = None) -
             arms[arm.name] = make_arm(arm, ArmContext(folder=spec.folder))
         except UsageError as error:
             problems.append(" ".join(str(error).split()))
+    problems += derived_faults(arms)
     if exam is not None:
         problems += _mismatches(exam, arms)
         if spec.rebalance is not None:
@@ -169,7 +173,7 @@ def _mismatches(exam: StudyExam, arms: dict[str, Any]) -> list[str]:
                 except UsageError as error:
                     problems.append(f"arm {name!r}: {' '.join(str(error).split())}")
         try:  # columns that are not there; a pass over the table that asks nobody
-            if isinstance(arm, RandomArm | ColumnArm | PriceMoveArm):
+            if isinstance(arm, RandomArm | BaseRateArm | ColumnArm | PriceMoveArm):
                 arm.forecasts(exam, seed=0, trial=1)
         except UsageError as error:
             problems.append(f"arm {name!r}: {' '.join(str(error).split())}")

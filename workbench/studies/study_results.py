@@ -5,6 +5,7 @@ Made of the science room's own functions; only a study that was audited has resu
 
 from collections import Counter
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,10 @@ from workbench.science.comparing.bootstrap import parts_in_order
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, event_clusters
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
 from workbench.science.comparing.mean_intervals import Resampling, rank_correlation_interval
-from workbench.science.comparing.paired import holm_matrix
+from workbench.science.comparing.mixed import IndexContrast
+from workbench.science.comparing.paired import PairedVerdict, holm_matrix
 from workbench.science.comparing.score_intervals import interval_card
+from workbench.science.documents import consistency_entry
 from workbench.science.errors import ScienceError
 from workbench.science.pooling.ensembles import divergence_matrix
 from workbench.science.pooling.pool import pool
@@ -68,6 +71,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     reference = spec.reference if spec.reference in pooled else next(iter(pooled))
     arms = {arm: _arm(arm, p, trials[arm], exam, frame, spec) for arm, p in pooled.items()}
     differences = _differences(exam, pooled, reference, spec)
+    build_up = [arm for arm in spec.build_up if arm in pooled]
     names, consensus = consensus_matrix(pooled)
     _, tests = mcnemar_matrix(pooled, exam.events.outcome)
     divergence = _divergence(pooled)
@@ -85,6 +89,7 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "costs": cost_rows(arms, state.manifest, frame, answered_with=complements(exam.tasks)),
         "reasoning": reasoning_rows(state),
         "differences": differences,
+        "build_up": _build_up(exam, {arm: pooled[arm] for arm in build_up}, spec),
         "summary": summary_lines(arms, differences, reference, state),
         "mcnemar": {"arms": names, "p": _matrix(tests), "p_holm": _matrix(holm_matrix(tests))},
         "consensus": {"arms": names, "share": _matrix(consensus)},
@@ -144,7 +149,7 @@ def _arm(
     if tasks is not None:
         # Of the choices, as paper A has them, and of nothing else where there is nothing to choose.
         entry |= {"soft": tasks["soft"], "hard": tasks["hard"], "run_variance": tasks["variance"]}
-    entry |= _betting_returns(p, exam)
+    entry |= {"consistency": consistency_entry(q, rows, exam.events)} | _betting_returns(p, exam)
     return entry
 
 
@@ -188,7 +193,28 @@ def _differences(
         pairs = paired_comparisons(exam.events, usable, reference, resamples=spec.resamples)
     except ScienceError:
         return []
-    mixed = mixed_comparisons(exam.events, usable, reference)
+    return _judged(pairs, mixed_comparisons(exam.events, usable, reference))
+
+
+def _build_up(exam: StudyExam, pooled: Mapping[str, FloatArray], spec: StudySpec) -> list[dict[str, Any]]:
+    """Each arm of a build-up against the one before (paper B, Fig. 3), corrected by Holm over all steps."""
+    pairs: dict[str, Mapping[str, PairedVerdict]] = {}
+    mixed: dict[str, Mapping[str, IndexContrast]] = {}
+    for (before, p), (arm, q) in pairwise(pooled.items()):
+        own = {before: p, arm: q}
+        try:
+            pairs |= paired_comparisons(exam.events, own, before, resamples=spec.resamples)
+        except ScienceError:
+            continue
+        mixed |= mixed_comparisons(exam.events, own, before)
+    previous = {arm: before for before, arm in pairwise(pooled)}
+    return [{"before": previous[row["arm"]], **row} for row in _judged(pairs, mixed)]
+
+
+def _judged(
+    pairs: Mapping[str, Mapping[str, PairedVerdict]], mixed: Mapping[str, Mapping[str, IndexContrast]]
+) -> list[dict[str, Any]]:
+    """A row per comparison, with a verdict after Holm's correction for all of them."""
     rows = []
     for arm, test in judge(pairs, mixed, alpha=ALPHA).items():
         contrast = mixed[arm].get("overall")

@@ -129,12 +129,12 @@ def memory(store: Store, run_ids: Sequence[str]) -> dict[str, Any]:
 def grounders(store: Store, run_id: str | None = None) -> dict[str, Any]:
     """Return where the leaves of a run went and why; without a run what each grounder's resolved leaves came to: ``workbench grounders``."""
     # pandas and scipy, which no other of these documents needs
-    from workbench.audit.routes import by_grounder, record_table, routes_of, together
+    from workbench.audit.routes import bias_table, by_grounder, record_table, routes_of, together
     from workbench.engine.leaves.own_record import resolved_leaves
 
     if run_id is None:
         leaves = list(resolved_leaves(store))
-        return {"record": record_table(leaves), "together": together(leaves)}
+        return {"record": record_table(leaves), "bias": bias_table(leaves), "together": together(leaves)}
     state = load_state(store, run_id)
     rows = routes_of(store, state)
     return {"run_id": run_id, "leaves": rows, "by_grounder": by_grounder(state, rows)}

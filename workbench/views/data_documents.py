@@ -23,6 +23,7 @@ from workbench.environment import catalogue_of, home_from, proxy_settings
 from workbench.errors import UsageError
 from workbench.models.model_list import KEYS
 from workbench.store import ApiLedger, Store
+from workbench.store.database import database_state
 from workbench.version import __version__
 
 if TYPE_CHECKING:
@@ -181,6 +182,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
         "workbench": __version__,
         "python": sys.version.split()[0],
         "home": str(home),
+        "database": database_state(home),
         "isolation": probe.level,
         "isolation_refused": list(probe.refused),
         "memory": probe.memory,

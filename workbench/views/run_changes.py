@@ -1,29 +1,36 @@
 """What changed between two runs of a claim, exactly: how much of the change of its chance each driver and the rules brought."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from math import fsum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import UsageError
 from workbench.formatting import percent, point_change
-from workbench.propositions import NodeId, Tree
+from workbench.propositions import NodeId, Proposition, Tree
 from workbench.synthesis.whatif.evaluation import evaluate
 from workbench.views.answer import MOST_IN_ALL_ORDERS, average_over_orders
+from workbench.views.kept_changes import split_words
 from workbench.views.run_overview import claim_key
-from workbench.views.run_view import RunView
+
+if TYPE_CHECKING:
+    from workbench.views.input_split import RunSplits
+    from workbench.views.run_view import RunView
 
 #: What is no driver of both runs: rules, weights, and drivers that only one of the trees has.
 RULE = "rule"
 
 
-def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
+def run_changes(before: RunView, after: RunView, splits: RunSplits | None = None) -> dict[str, Any]:
     """Return what changed from one run to another of the same claim: ``workbench diff``.
 
     ``parts`` sum to ``after`` less ``before``: ``rule`` (rules, weights, and drivers that only one run has), ``edits`` (always 0: edits
     of a finished run are kept in scenarios and change no run), and per driver with evidence in both, under its id in the later
     run, ``total`` and ``spread``, the standard deviation of its trials where there are several, in shares of 1. A part is the
     average, over all orders in which the parts change, of what it adds (``orders`` ``all``; ``two`` where they are too many:
-    one order and its reverse).
+    one order and its reverse). With ``splits`` a driver that a deterministic forecaster decides has ``rows``, ``revisions`` and
+    ``time`` as well, which sum to its ``total``, and ``split`` is the same of the whole change; a model's driver was asked again.
 
     Raises
     ------
@@ -48,6 +55,7 @@ def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
         "claim": after.statement,
         "before": before.tree.root.p,
         "after": after.tree.root.p,
+        "split": _whole_split(splits, before, after),
         "orders": "all" if len(names) <= MOST_IN_ALL_ORDERS else "two",
         "parts": {
             "edits": 0.0,
@@ -58,12 +66,38 @@ def run_changes(before: RunView, after: RunView) -> dict[str, Any]:
                     "before": before.tree[old].p,
                     "after": after.tree[new].p,
                     "total": shares.get(new, 0.0),
+                    "how": how_it_came(after, new),
                     "spread": _trial_spread(after, new),
+                    **_split_share(splits, before.tree[old], after.tree[new], shares.get(new, 0.0)),
                 }
                 for old, new in pairs
             },
         },
     }
+
+
+def how_it_came(run: RunView, node: NodeId) -> str:
+    """Return how a driver came to its value in a run: ``carried`` over, ``computed`` from rows, or ``asked`` of a model."""
+    if run.state.follows is not None and node in run.state.follows.leaves:
+        return "carried"
+    return "computed" if run.state.settings.stays_here else "asked"
+
+
+def _whole_split(splits: RunSplits | None, before: RunView, after: RunView) -> dict[str, float] | None:
+    first, last = before.tree.root.p, after.tree.root.p
+    if splits is None or first is None or last is None:
+        return None
+    return splits.of(after.statement, first, last)
+
+
+def _split_share(
+    splits: RunSplits | None, old: Proposition, new: Proposition, total: float
+) -> dict[str, float]:
+    if splits is None or old.p is None or new.p is None or old.p == new.p:
+        return {}
+    split = splits.of(new.statement, old.p, new.p)
+    # The claim moves with a driver in proportion: what of the driver's own change a part brought, it brought of the claim's.
+    return {} if split is None else {name: total * part / (new.p - old.p) for name, part in split.items()}
 
 
 def _leaves_of_both(before: Tree, after: Tree) -> list[tuple[NodeId, NodeId]]:
@@ -111,8 +145,13 @@ def change_lines(document: Mapping[str, Any]) -> list[str]:
         f"{percent(document['before'])} to {percent(document['after'])} "
         f"({point_change(document['before'], document['after'])}), run {first} to run {second}"
     ]
+    if document.get("split"):
+        lines.append(f"in all: {split_words(document['split'])}")
     rows = [
-        (row["total"], f"{node}  {percent(row['before'])} to {percent(row['after'])}  {row['statement']}")
+        (
+            row["total"],
+            f"{node}  {percent(row['before'])} to {percent(row['after'])}{_how_words(row)}  {row['statement']}",
+        )
         for node, row in document["parts"]["leaves"].items()
     ]
     rows.append((document["parts"]["rule"], "rules, weights, and drivers that only one run has"))
@@ -123,3 +162,16 @@ def change_lines(document: Mapping[str, Any]) -> list[str]:
         if total
     ]
     return [*lines, *([f"{'':9}  {still} parts without a change"] if still else [])]
+
+
+def _how_words(row: Mapping[str, Any]) -> str:
+    if "rows" in row:
+        return f" ({split_words(row)})"
+    if row.get("how") == "asked":
+        spread = row["spread"]
+        return (
+            " (asked again)"
+            if spread is None
+            else f" (asked again, its trials spread by {100 * spread:.1f} pp)"
+        )
+    return " (carried over)" if row.get("how") == "carried" else ""

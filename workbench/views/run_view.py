@@ -19,6 +19,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_base_rate, root_prior
 
 if TYPE_CHECKING:
@@ -72,6 +73,11 @@ class RunView:
     def prior(self) -> dict[str, Any] | None:
         """What was said of the claim before its drivers were seen (``prior``, ``n``, ``cases``), where the run asked; else None."""
         return root_prior(self.tree)
+
+    @property
+    def since(self) -> str | None:
+        """What this run brought since the one before it, where it is a review; else None."""
+        return since_line(self.state, self.folder)
 
     @property
     def home(self) -> Path:
@@ -198,6 +204,8 @@ class RunView:
             "manifest_id": self.manifest_id,
             "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,
             "tags": list(said.tags),
+            "follows": self.state.follows.run if self.state.follows is not None else None,
+            "since": self.since,
             "notes": [each.to_json() for each in said.notes],
             "comments": [each.to_json() for each in said.comments],
             "sign_offs": self.sign_offs,

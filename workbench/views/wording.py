@@ -160,6 +160,8 @@ def run_lines(
             else "KERNELS NOT SEALED"
         )
     lines.append(" · ".join(facts))
+    if view.since is not None:
+        lines.append(view.since)
     lines += view.hindsight
     if view.state.imported is not None:
         lines.append(view.state.imported.line())

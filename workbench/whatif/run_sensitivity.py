@@ -11,7 +11,11 @@ from workbench.engine.record.state import RunState
 from workbench.environment import catalogue_of
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.store import events as ev
 from workbench.whatif.tree_documents import sensitivity_report
+
+#: Newest runs whose trials are looked at: a home of thousands is not read whole for one table.
+_RECORDED_RUNS = 200
 
 
 def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:
@@ -19,10 +23,14 @@ def run_sensitivity(store: Store, state: RunState, *, seed: int = 0) -> dict[str
 
     ``tornado`` holds the rows that ``--json`` alone prints; ``reachable`` is the root's least and greatest value;
     ``uncertainty`` its band from the spread of the trials, null where no leaf has two; ``ground_next`` the leaves by the
-    variance one more trial would cut, per dollar where every price is known. ``sources`` names the data each leaf read.
+    variance one more trial would cut, per dollar where every price is known: by the spread of this run's trials, else of earlier runs by
+    the same grounder and model, else without an order. ``sources`` names the data each leaf read.
     """
     trials, sources = leaf_trials(state), leaf_sources(store, state)
-    report = sensitivity_report(state.tree, trials, trial_costs(store, state), sources, seed=seed)
+    record = () if any(len(values) > 1 for values in trials.values()) else recorded_trials(store, state)
+    report = sensitivity_report(
+        state.tree, trials, trial_costs(store, state), sources, seed=seed, record=record
+    )
     return {
         **report,
         "trials": {leaf: list(values) for leaf, values in trials.items()},
@@ -37,6 +45,23 @@ def leaf_trials(state: RunState) -> dict[NodeId, tuple[float, ...]]:
         if trial.belief is not None and leaf in state.tree and not state.tree[leaf].children:
             trials.setdefault(leaf, []).append(trial.belief.p)
     return {leaf: tuple(values) for leaf, values in trials.items()}
+
+
+def recorded_trials(store: Store, state: RunState) -> list[tuple[float, ...]]:
+    """Return the trials of leaves that were asked several times in the newest earlier runs by the same grounder and model."""
+    trials: list[tuple[float, ...]] = []
+    for run_id in store.run_ids()[-_RECORDED_RUNS:]:
+        pooled = [each.event for each in store.events(run_id, kinds=("leaf.pooled",))]
+        several = [
+            event.trials for event in pooled if isinstance(event, ev.LeafPooled) and len(event.trials) > 1
+        ]
+        if several and run_id != state.run_id:
+            (opened,) = (each.event for each in store.events(run_id, kinds=("run.started",)))
+            assert isinstance(opened, ev.RunStarted)
+            same = (opened.settings.get("grounder"), opened.settings.get("model"))
+            if same == (state.settings.grounder, state.settings.model):
+                trials += several
+    return trials
 
 
 def trial_costs(store: Store, state: RunState) -> dict[NodeId, float]:

@@ -10,7 +10,7 @@ from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.synthesis.sensitivity import required_changes
 from workbench.synthesis.sensitivity.assumptions import assumption_rows
-from workbench.synthesis.sensitivity.information import ground_next, value_of_information
+from workbench.synthesis.sensitivity.information import ground_next, pooled_sd, value_of_information
 from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
 from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
@@ -48,6 +48,7 @@ def sensitivity_report(
     sources: Mapping[NodeId, Collection[str]] | None = None,
     *,
     seed: int = 0,
+    record: Sequence[Sequence[float]] = (),
 ) -> dict[str, Any]:
     """Everything the sensitivity page shows: tornado, the root's reachable range, its uncertainty, what to ground next.
 
@@ -60,29 +61,41 @@ def sensitivity_report(
         Dollars per trial of a leaf.
     sources : mapping, optional
         Per leaf the sources it read; leaves that share some err together.
+    record : sequence of sequence of float
+        Trials of earlier runs' leaves by the same grounder: their spread counts where no leaf of the tree has two trials.
     """
+    own = list((trials or {}).values())
+    spread = pooled_sd(own) if any(len(values) > 1 for values in own) else pooled_sd(record)
     low, high = reachable_ranges(tree)[tree.root.id]
     return {
         "root": tree.root.p,
         "reachable": [low, high],
         "tornado": sensitivity_rows(tree),
         "uncertainty": root_spread(tree, trials or {}, sources, seed=seed),
-        "ground_next": [row.to_json() for row in ground_next(value_of_information(tree, trials, costs))],
-        "ground_next_note": spread_note(trials or {}),
+        "ground_next": [
+            row.to_json() for row in ground_next(value_of_information(tree, trials, costs, assumed_sd=spread))
+        ],
+        "ground_next_note": spread_note(trials or {}, record),
     }
 
 
-def spread_note(trials: Mapping[NodeId, Sequence[float]]) -> str:
-    """What the record says of asking again: nothing where no driver was asked twice, that it buys nothing where answers never differ.
+def spread_note(trials: Mapping[NodeId, Sequence[float]], record: Sequence[Sequence[float]] = ()) -> str:
+    """What is known of asking again, "" where drivers of this run were asked twice and differed.
 
     >>> spread_note({"P1": [0.4, 0.5]}), spread_note({"P1": [0.4, 0.4]})
-    ('', 'drivers that were asked again gave the same answer: asking again buys nothing, and the order is by weight alone')
+    ('', 'drivers that were asked again gave the same answer: asking again buys nothing, so there is no order')
+    >>> spread_note({"P1": [0.4]}, [[0.5, 0.6]])
+    'no driver of this run was asked twice: the spread is that of 1 drivers of earlier runs by the same grounder'
     """
-    if any(len(set(values)) > 1 for values in trials.values()):
+    own = [values for values in trials.values() if len(values) > 1]
+    several = own or [values for values in record if len(values) > 1]
+    if several and not pooled_sd(several):
+        return "drivers that were asked again gave the same answer: asking again buys nothing, so there is no order"
+    if own:
         return ""
-    if any(len(values) > 1 for values in trials.values()):
-        return "drivers that were asked again gave the same answer: asking again buys nothing, and the order is by weight alone"
-    return "no driver was asked twice, so nothing says that asking again would change it: the order is by weight alone"
+    if several:
+        return f"no driver of this run was asked twice: the spread is that of {len(several)} drivers of earlier runs by the same grounder"
+    return "no driver was asked twice, here or in earlier runs, so nothing says that asking again would change it: there is no order"
 
 
 def root_spread(

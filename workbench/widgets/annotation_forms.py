@@ -36,7 +36,8 @@ class NotesForm(ipywidgets.VBox):  # type: ignore[misc]
         self.standing = html()
         self.line = html()
         self.text = field("note")
-        self.tags = field("tags, with commas; -tag takes one off")
+        self.tags = field("tags, with commas")
+        self.tags.tooltip = "a tag with a minus before it is taken off"
         self.about = choice(["the run"], "what the note is about")
         self.keep = action("Keep note", self._keep)
         row = box(ipywidgets.HBox, [self.text, self.about, self.tags, self.keep], "wb-form-row")
@@ -186,10 +187,12 @@ class ReviewPane(ipywidgets.VBox):  # type: ignore[misc]
 _FORMS = {
     "note, HTML": ("html", "text/html"),
     "note, PDF": ("pdf", "application/pdf"),
+    "note on one page, PDF": ("pdf", "application/pdf"),
     "note, Word": ("docx", "application/vnd.openxmlformats-officedocument.wordprocessingml.document"),
     "note, Markdown": ("md", "text/markdown"),
     "package for a reviewer": ("zip", "application/zip"),
     "tree, JSON": ("json", "application/json"),
+    "tree, CSV": ("csv", "text/csv"),
 }
 
 
@@ -220,7 +223,13 @@ class DownloadForm(ipywidgets.HBox):  # type: ignore[misc]
         try:
             self._before()
             with closing(Store(self._home)) as store:
-                data, notes = export_run(store, self._run_id, suffix, environ=os.environ)
+                data, notes = export_run(
+                    store,
+                    self._run_id,
+                    suffix,
+                    environ=os.environ,
+                    one_page="one page" in str(self.form.value),
+                )
         except WorkbenchError as error:
             self.said.value = panels.refusal(on_page(error))
             return

@@ -9,7 +9,7 @@ import ipywidgets
 import traitlets
 
 from workbench.errors import WorkbenchError
-from workbench.widgets.fields import look
+from workbench.widgets.fields import look, page_module
 from workbench.widgets.page_terms import on_page
 
 _STATIC = files("workbench.widgets") / "static"
@@ -30,7 +30,7 @@ class ClaimsTable(anywidget.AnyWidget):
         Called with the runs to hold against each other.
     """
 
-    _esm = (_STATIC / "claims.js").read_text(encoding="utf-8")
+    _esm = page_module("claims.js")
     _css = (_STATIC / "claims.css").read_text(encoding="utf-8")
 
     claims: Any = traitlets.List().tag(sync=True)

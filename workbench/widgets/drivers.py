@@ -133,9 +133,9 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self.pair = field("two drivers, such as P1, P2.1", "wb-pair")
         self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two drivers")
         row = [self.reference, self.target, self.ask, self.pair, self.plot]
-        super().__init__(
-            [box(ipywidgets.HBox, row, "wb-keeping"), self.answer], layout=look(ipywidgets.Layout)
-        )
+        asking = box(ipywidgets.HBox, row, "wb-keeping")
+        asking.add_class("wb-labelled")
+        super().__init__([asking, self.answer], layout=look(ipywidgets.Layout))
         self._tree: Tree | None = None
         self._answering: Callable[[], None] | None = None
 

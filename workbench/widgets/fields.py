@@ -166,6 +166,12 @@ def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
     return filled
 
 
+def page_module(name: str) -> str:
+    """Return the module of a page's widget, with what every page can do (``static/page_tools.js``) before it."""
+    folder = files("workbench.widgets") / "static"
+    return "".join((folder / each).read_text(encoding="utf-8") for each in ("page_tools.js", name))
+
+
 def style() -> ipywidgets.Widget:
     """Return the style sheets of a page as a widget."""
     # tree.css carries the tokens; the tree itself brings it too, and twice is harmless

@@ -20,14 +20,14 @@ from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.annotations.entries import add_note
 from workbench.audit.home_scores import own_runs, record_card
-from workbench.engine.detached import plan_elsewhere, resume_detached
+from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere
 from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
 from workbench.errors import UsageError, WorkbenchError, sentence
 from workbench.formatting import NO_VALUE
 from workbench.models.model_list import KEYS
 from workbench.models.model_options import OFFLINE
-from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, data_reach
+from workbench.offline.examples import EXAMPLE_CUTOFF, EXAMPLES, claim_templates, data_reach
 from workbench.plug_points import GROUNDERS, plugin_names
 from workbench.propositions import ROOT
 from workbench.questions.errors import ANOTHER_MODEL
@@ -43,7 +43,20 @@ from workbench.views.run_view import load_run
 from workbench.widgets import panels
 from workbench.widgets.claims_table import ClaimsTable
 from workbench.widgets.edits.edit_log import DRAFT
-from workbench.widgets.fields import Fold, action, box, choice, field, html, look, pane, plain_widget, style
+from workbench.widgets.fields import (
+    Fold,
+    action,
+    box,
+    choice,
+    field,
+    html,
+    look,
+    offer,
+    pane,
+    plain_widget,
+    show_if,
+    style,
+)
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
 from workbench.widgets.page_terms import on_page, page_terms
@@ -115,6 +128,8 @@ _APPROVALS = {
     "asks before each data call": "calls",
     "asks before each page": "pages",
 }
+#: The head of the choice of templates.
+_NO_TEMPLATE = ("choose one to fill in", "")
 #: Runs in the list at once; the search reaches the others.
 SHOWN = 100
 
@@ -183,15 +198,27 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             html(),
             html(f"<p class='wb-reach-line'>{without_key}</p>" if without_key else ""),
         )
-        self.plan = action(
-            "Plan", self._plan, tooltip="break the claim into drivers; no evidence is collected yet"
+        self.answer = action(
+            "Answer",
+            partial(self._plan, go_on=True),
+            tooltip="break the claim into drivers, collect evidence for each, and combine it",
         )
-        self.plan.disabled = True
+        self.answer.add_class("wb-main-action")
+        self.plan = action(
+            "Plan only",
+            self._plan,
+            tooltip="break the claim into drivers, to look at before evidence is collected",
+        )
+        self._allow(False)
+        self.template = choice([_NO_TEMPLATE], "template")
+        self.template.observe(lambda change: self._fill(change["new"]), names=["value"])
         for checked in (self.claim, self.cutoff, self.model):
             checked.observe(lambda _change: self._check(), names=["value"])
+        self.cutoff.observe(lambda _change: self._offer_templates(), names=["value"])
+        self._offer_templates()
         for filtering in (self.search, self.state):
             filtering.observe(lambda _change: self._show(), names=["value"])
-        planning = box(ipywidgets.HBox, [self.cutoff, self.plan], "wb-keeping")
+        planning = box(ipywidgets.HBox, [self.cutoff, self.template, self.answer, self.plan], "wb-keeping")
         planning.add_class("wb-labelled")
         self.options = box(
             ipywidgets.HBox,
@@ -208,12 +235,12 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     "New claim",
                     [
                         self.claim,
-                        self.examples,
-                        planning,
-                        Fold("Options", lambda: self.options),
                         self.readings,
+                        planning,
                         self.line,
+                        self.examples,
                         self.reach,
+                        Fold("Options", lambda: self.options),
                     ],
                     "wb-new",
                 ),
@@ -245,6 +272,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     runs, _left_out = own_runs(store)
                     now = datetime.now(UTC)
                     self.claims.show(claims_of(self._rows, now), needs_you(self._rows, now))
+                    # They teach on an empty page; later the templates do.
+                    show_if(not self._rows, self.examples)
                     rates = {row["run_id"]: row.get("base_rate") for row in self._rows}
                     self.record.value = rendered("track_record", record=record_card(runs, rates))
                     self._show()
@@ -307,7 +336,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
     def _check(self) -> None:
         """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""
         claim = self.claim.value.strip()
-        self.plan.disabled = not claim
+        self._allow(bool(claim))
         self.line.value, self.readings.children = "", []
         if not claim:
             return
@@ -320,7 +349,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                 )
             self._show_readings(claim, instant, model)
         except (UsageError, CutoffRefused) as error:
-            self.plan.disabled = True
+            self._allow(False)
             self._refuse(error)
 
     def _show_readings(self, claim: str, cutoff: Cutoff, model: str) -> None:
@@ -343,7 +372,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             if each is not chosen
         ]
         if not covered["treatable"]:
-            self.plan.disabled = True
+            self._allow(False)
             if chosen or not readings.choices:
                 self._refuse(UsageError(covered["reason"] if chosen else _why_unread(claim)))
             day = covered["fix"].get("cutoff")
@@ -362,6 +391,23 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         """Show a refusal in the words of this page, where a model is chosen in a field and not by an option."""
         self.line.value = panels.refusal(str(error).replace(sentence(*ANOTHER_MODEL), "choose another model"))
 
+    def _allow(self, startable: bool) -> None:
+        self.answer.disabled = self.plan.disabled = not startable
+
+    def _offer_templates(self) -> None:
+        """Offer claims with the dates of the cutoff that is typed; one that is no date yet changes nothing."""
+        try:
+            day = day_of(Cutoff.parse(self.cutoff.value.strip() or "now"))
+        except CutoffRefused:
+            return
+        offer(self.template, [_NO_TEMPLATE, *claim_templates(day).items()], _NO_TEMPLATE[1])
+
+    def _fill(self, claim: str) -> None:
+        """Put a template into the field, to be changed there; the choice stands at its head again for the next."""
+        if claim:
+            self.claim.value = claim
+            self.template.value = _NO_TEMPLATE[1]
+
     def _take(self, example: str) -> None:
         """Fill the form in with an example, at a cutoff and for a model that can treat it."""
         self.cutoff.value, self.model.value, self.claim.value = EXAMPLE_CUTOFF, OFFLINE, example
@@ -376,7 +422,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             "budget_usd": self.budget,
         }
 
-    def _plan(self) -> None:
+    def _plan(self, *, go_on: bool = False) -> None:
+        """Plan the claim in a process of its own, have it go on with the evidence if asked to, and open the run."""
         values = {name: str(widget.value).strip() for name, widget in self._settings().items()}
         values["model"] = values["model"] or OFFLINE
         values["grounder"] = values["grounder"].removeprefix(self.grounder.options[0])
@@ -389,14 +436,11 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             return
         number = self._number(self.claim.value.strip())
         words += [] if number is None else ["--reading", str(number)]
-        self.plan.disabled = True
-        self.line.value = panels.note(
-            "Planning: the claim is broken into drivers. No evidence is collected yet."
-        )
+        self._allow(False)
+        self.line.value = panels.note("Opening the run." if go_on else "Breaking the claim into drivers.")
+        begin = start_elsewhere if go_on else plan_elsewhere
         try:
-            run_id = plan_elsewhere(
-                self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words
-            )
+            run_id = begin(self._home, self.claim.value.strip(), self.cutoff.value.strip() or "now", words)
         except UsageError as error:
             self._refuse(error)
         else:
@@ -404,7 +448,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.look()
             self.claims.go(run_id)
         finally:
-            self.plan.disabled = False
+            self._allow(True)
 
 
 def _why_unread(claim: str) -> str:

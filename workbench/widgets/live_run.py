@@ -12,6 +12,7 @@ from workbench.engine.detached import resume_detached, stop_run
 from workbench.engine.ownership import owner_of
 from workbench.engine.record.fold import apply
 from workbench.engine.record.progress import progress_line
+from workbench.engine.record.stages import Stages, pace_of, replay
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
@@ -42,9 +43,9 @@ class Follower:
     def __init__(self, run: RunView) -> None:
         self._home, self._run_id = run.home, run.run_id
         self.lines: deque[str] = deque(maxlen=_LINES)
-        #: What the last step of each leaf was, and its dollars so far.
-        self.steps: dict[NodeId, str] = {}
-        self._dollars: dict[NodeId, float] = {}
+        #: How far each leaf is; read from the log when it is first looked at.
+        self.stages = Stages()
+        self._stages_read = False
         # A copy, since events are applied in place: the log need not be folded a second time.
         self.state: RunState = run.state.copy()
         self.in_work = owner_of(run.folder) is not None
@@ -61,6 +62,11 @@ class Follower:
 
     def _look(self) -> bool:
         with closing(Store(self._home)) as store:
+            if not self._stages_read:
+                self._stages_read = True
+                if not self.state.finished:
+                    past = [each for each in store.events(self._run_id) if each.seq <= self.state.seq]
+                    self.stages = replay(Stages(pace_of(store, self.state)), past)
             # Asked before the log is read: what the owner wrote last is seen in the look after its end.
             in_work = owner_of(store.folder(self._run_id)) is not None
             events = store.events(self._run_id, after=self.state.seq)
@@ -69,8 +75,7 @@ class Follower:
                 line = progress_line(self.state, stored)
                 if line is not None:
                     self.lines.append(line.strip())
-                if isinstance(stored.event, ev.LeafStep):
-                    self._count_step(stored.event)
+                self.stages.take(stored.event)
             # Scenarios are the page's own, and read where they are shown.
             said = [each for each in events if not isinstance(each.event, ev.ScenarioRecorded)]
             self.worked = in_work != self.in_work or any(
@@ -81,11 +86,6 @@ class Follower:
             if changed:
                 self.view = view_of(store, self.state)
         return changed
-
-    def _count_step(self, step: ev.LeafStep) -> None:
-        spent = self._dollars.get(step.node, 0.0) + (step.cost_usd or 0.0)
-        self._dollars[step.node] = spent
-        self.steps[step.node] = f"request {step.number}: {step.what}" + (f", ${spent:.2f}" if spent else "")
 
     @property
     def phase(self) -> str:
@@ -102,10 +102,8 @@ class Follower:
         for node in self.state.tree.propositions():
             status = self.state.node_status(node.id)
             if status == "grounding":
-                name = "grounding" if self.in_work else "begun"
-                marks[node.id] = [
-                    Mark(name=name, why=self.steps.get(node.id, "its notebook is being written"))
-                ]
+                name = "working" if self.in_work else "begun"
+                marks[node.id] = [Mark(name=name, why=self.stages.words.get(node.id, "opening its notebook"))]
             elif status == "failed":
                 reasons = [trial.failure for trial in self.state.trials_of(node.id) if trial.failure]
                 reasons += self.state.failures.get(node.id, [])
@@ -177,7 +175,15 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         """Bring it in step with the follower; it is hidden when the run is done."""
         follower, phase = self._follower, self._follower.phase
         show_if(phase != "done", self)
-        self.state.value = panels.progress(phase, follower.state, run, list(follower.lines))
+        left = follower.stages.left(follower.state) if phase == "running" else ""
+        self.state.value = panels.progress(
+            phase,
+            follower.state,
+            run,
+            list(follower.lines),
+            share=follower.stages.share(follower.state),
+            left=left,
+        )
         show_if(phase in ("planned", "stopped", "failed"), self.ground)
         self.ground.description = "Collect evidence" if phase == "planned" else "Resume"
         show_if(phase in ("running", "waiting"), self.end)

@@ -175,13 +175,11 @@ def header(
     it is left out while edits are in effect.
     """
     probability = now.after if edits else now.before
-    status = document.get("status")
     outcome = document.get("outcome")
     return rendered(
         "header",
         listed=listed,
         statement=str(document.get("statement", "")),
-        status="" if status in (None, "done") else str(status),
         done=document.get("state") == "done",
         facts=[
             ("Cutoff", str(document.get("cutoff", ""))),
@@ -243,9 +241,17 @@ class Bar:
 
 
 def way(
-    steps: "Waterfall | None", *, arithmetic: str | None, caveats: Sequence[str] = (), mark: str = ""
+    steps: "Waterfall | None",
+    *,
+    arithmetic: str | None,
+    caveats: Sequence[str] = (),
+    mark: str = "",
+    answered: bool = True,
 ) -> str:
-    """Return how the answer comes about: bars from the base rate over the drivers to it, caveats, and the rule when unfolded."""
+    """Return how the answer comes about: bars from the base rate over the drivers to it, caveats, and the rule when unfolded.
+
+    ``answered`` says whether the claim has a probability yet.
+    """
     return rendered(
         "way",
         bars=waterfall_bars(steps) if steps is not None else [],
@@ -253,6 +259,7 @@ def way(
         arithmetic=arithmetic,
         caveats=[line_on_page(line) for line in caveats],
         mark=mark,
+        answered=answered,
     )
 
 
@@ -351,15 +358,23 @@ def duration(seconds: float) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def progress(phase: str, state: "RunState", run: "RunView", lines: Sequence[str]) -> str:
-    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines."""
+def progress(
+    phase: str, state: "RunState", run: "RunView", lines: Sequence[str], *, share: float = 0.0, left: str = ""
+) -> str:
+    """Return how far a run has come: its state and why, leaves with a value, requests, dollars, time, the last lines.
+
+    ``share`` is how much of the evidence is there, in [0, 1]; ``left`` says how long the rest takes, empty if nobody knows.
+    """
     leaves = list(state.tree.leaves())
     return rendered(
         "progress",
         phase=phase,
+        planned=state.planned,
         reason=line_on_page(state.reason or ""),
         leaves=len(leaves),
         grounded=sum(state.tree[leaf].p is not None for leaf in leaves),
+        share=share,
+        left=left,
         requests=run.model_calls,
         dollars="" if run.cost_usd is None else f"${run.cost_usd:.2f}",
         seconds=round(state.worked_seconds),

@@ -322,6 +322,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             arithmetic=equation_with_values(self.session.tree, ROOT),
             caveats=self._caveats(),
             mark=self.run.mark,
+            answered=self.session.tree.root.p is not None,
         )
         self.tabs.citation = citation(self.document)
         side = self._side_panels
@@ -330,7 +331,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def _caveats(self) -> list[str]:
         """What a reader has to keep in mind about the answer, most serious first."""
         document = self.document
-        lines = [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
+        lines = [f"Since: {document['since']}."] if document.get("since") else []
+        lines += [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
         rows = document.get("findings") or ()
         lines += [*panels.no_data_words(rows), *panels.other_findings(rows)]
         if self._band is None and self.run.tree.root.p is not None:

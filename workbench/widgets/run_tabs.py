@@ -1,13 +1,12 @@
 """The five tabs of a run's page: which panes stand in which, and the bar that opens them."""
 
-from importlib.resources import files
 from typing import Any
 
 import anywidget
 import ipywidgets
 import traitlets
 
-from workbench.widgets.fields import box, look
+from workbench.widgets.fields import box, look, page_module
 
 #: The tabs in order: the name in the page's address, and the word on the page.
 TABS = (
@@ -25,7 +24,7 @@ class TabBar(anywidget.AnyWidget):
     Which tab is open is the browser's affair; setting ``tab`` opens one from here.
     """
 
-    _esm = (files("workbench.widgets") / "static" / "tabs.js").read_text(encoding="utf-8")
+    _esm = page_module("tabs.js")
 
     tabs = traitlets.List(list(map(list, TABS))).tag(sync=True)
     tab = traitlets.Unicode("").tag(sync=True)

@@ -109,7 +109,8 @@ class SurroundingPanes:
         self.fan = Panel(panels.unread_fan())
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
         self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
-        whose = box(ipywidgets.HBox, [self.author, self.reason, self.expires], "wb-keeping")
+        fields = [self.author, self.reason, self.expires]
+        signing = Fold("Sign the next edits", lambda: box(ipywidgets.HBox, fields, "wb-keeping"))
         self.state = html()
         self.keep = action("Save", self._save, tooltip="keep these edits under a name")
         self.keep.add_class("wb-save-edits")
@@ -124,7 +125,7 @@ class SurroundingPanes:
             "what-if": [
                 pane(
                     "What if",
-                    [self.table, whose, self.assuming, self.change, self.resynthesis],
+                    [self.table, self.change, signing, self.assuming, self.resynthesis],
                     "wb-what-if",
                 ),
                 pane("What would it take", [drivers.questions], "wb-asked"),

@@ -106,6 +106,7 @@ class Rows(Mapping[NodeId, Row]):
         before = None if base is None else base.p
         key_factor = node.belief.key_factor if node.belief is not None else ""
         rule = node.rule.equation() if node.rule is not None else ""
+        work = self._notes.get(node.id) if node.p is None else None
         return Row(
             id=node.id,
             parent=parent,
@@ -116,7 +117,8 @@ class Rows(Mapping[NodeId, Row]):
             kind="root" if node.id == ROOT and node.children else "inner" if node.children else "leaf",
             statement=brief(node.statement),
             polarity=None if polarity is None else str(polarity),
-            note=brief(rule or key_factor),
+            # Of a driver in work what it is at: that is what its reader waits for.
+            note=brief(work[0]["why"] if work else rule or key_factor),
             key_factor=brief(key_factor),
             p=node.p,
             base=before,

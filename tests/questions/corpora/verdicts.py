@@ -126,6 +126,8 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
             return name == "any_step" and ((reading.level or 0) > 0) == (tail == "up")
         case "touch_up_by" | "spread_up_by":
             return name in ("change", "drawdown") and (reading.level or 0) > 0
+        case "move_by":
+            return name == "move_by" and not reading.never
         case "up_between":
             return side == "between" and name == "change"
         case "spread_lower":

@@ -7,7 +7,7 @@ a run that may know everything (clairvoyant), and a belief that is overwritten o
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import ClassVar, Literal
 
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import BadSetting
@@ -115,6 +115,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
 
     settings_kind = BeliefSettings
     called = "the belief grounder"
+    takes_known_calls: ClassVar[bool] = True
 
     @property
     def expected_calls(self) -> int | None:

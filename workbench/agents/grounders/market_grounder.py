@@ -28,7 +28,7 @@ class MarketGrounder:
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief, or in one line why no market gives it."""
         try:
-            ref = market_of(task)
+            ref = named_market(task.node.statement, task.resolves_by)
             path, params = ref.rules_call()
             market = await task.call_api(path, params, step=0)
             path, params = ref.price_call(task.cutoff.instant, market.data)
@@ -56,9 +56,9 @@ class MarketGrounder:
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 
 
-def market_of(task: LeafTask) -> MarketRef:
+def named_market(statement: str, resolves_by: str) -> MarketRef:
     """Return the one market that a leaf names, in its statement or in what settles it; raises ``ClaimRefused``."""
-    refs = find_markets(task.node.statement) or find_markets(task.resolves_by)
+    refs = find_markets(statement) or find_markets(resolves_by)
     if not refs:
         raise ClaimRefused(
             "no market matches the driver: name one by its id, for example kalshi/FED-24JAN-T5.25 or polymarket/253591"

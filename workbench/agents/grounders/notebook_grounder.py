@@ -59,6 +59,7 @@ _NO_WAY = re.compile(
 )
 _REFUSALS = {"ApiRefused", "ApiUnavailable", "MissingKey", "CutoffRefused", "QuotaExhausted"}
 _SHORT_OUTPUT = 300
+_KNOWN_CALLS = 4_000  # characters of the calls that a leaf is offered
 _ANOTHER_WAY = (
     "(This source refuses in this run, and no correction of the cell will change that. The cell was left as it is. Take"
     " another source, or say in the notebook that these data are missing.)"
@@ -78,6 +79,7 @@ class NotebookGrounder:
 
     #: Every leaf needs a kernel, so the engine tries the machine before a model is asked.
     opens_notebook: ClassVar[bool] = True
+    takes_known_calls: ClassVar[bool] = True
 
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None
@@ -433,6 +435,10 @@ def hints_of(task: LeafTask) -> AsOfText:
     prompts = prompts_of(task.ask)
     if task.framing and prompts.has(name := f"framing_{task.framing}"):
         proposed.append(prompts.render(name).text)
+    if task.known_calls and prompts.has("known_calls"):
+        # lines of a model's arguments: barred like any other foreign text
+        calls = quote("\n".join(task.known_calls), _KNOWN_CALLS).text
+        proposed.append(prompts.render("known_calls", calls=calls).text)
     lines = "\n".join(line for line in proposed if line)
     hints = task.context.followed_by(f"\n{lines}" if task.context.text and lines else lines)
     return hints.followed_by("\n\n") if hints.text else hints

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.agents.base import (
     AgentSettings,
@@ -17,8 +18,8 @@ from workbench.agents.base import (
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import AgentGaveUp, BadSetting
 from workbench.agents.evidence.routed_evidence import STEPS_EACH, RoutedEvidence, RoutedPart, pooled_belief
-from workbench.agents.grounders.market_grounder import market_of
-from workbench.agents.grounders.statistical import leaf_of
+from workbench.agents.grounders.market_grounder import named_market
+from workbench.agents.grounders.statistical import read_leaf
 from workbench.agents.registry import agent_names, no_options, open_grounder
 from workbench.agents.relayed import relayed
 from workbench.agents.replies.stage_replies import parse_route
@@ -46,6 +47,8 @@ class RouterGrounder:
         ``among``: grounders that may be chosen, all installed ones unless given. ``record``: what each has done on leaves that were
         resolved before the cutoff, put in when the run is opened. A grounder's name: its own settings.
     """
+
+    takes_known_calls: ClassVar[bool] = True
 
     def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
         installed = tuple(name for name in agent_names(GROUNDERS) if name != "auto")
@@ -106,14 +109,39 @@ class RouterGrounder:
             )
         return _together(route, parts, failed)
 
-    async def _route(self, task: LeafTask) -> Route | None:
-        named = self._chosen.get(task.node.id)
+    def expected_route(self, node: str, statement: str, resolves_by: str) -> Route | None:
+        """Return where a leaf goes without asking anybody; None where a model chooses. Cost forecasts ask."""
+        named = self._chosen.get(node)
         if named is not None:
             return Route(grounders=named, by="person", reason="named for this leaf")
-        route = route_by_rule(
-            Leaf(statement=task.node.statement, series=_series(task), market=_market_words(task)),
+        return route_by_rule(
+            Leaf(
+                statement=statement,
+                series=_series(statement, resolves_by),
+                market=_market_words(statement, resolves_by),
+            ),
             self._candidates,
         )
+
+    def expected_calls_by_grounder(
+        self, leaves: Iterable[tuple[str, str, str]]
+    ) -> tuple[dict[str, int], int]:
+        """Return how many leaves (node, statement, what settles it) go to each grounder that asks a model, and for how many one chooses.
+
+        For those the last that may be chosen is counted, which is the notebook where it is there.
+        """
+        counts: Counter[str] = Counter()
+        open_leaves = 0
+        for node, statement, resolves_by in leaves:
+            route = self.expected_route(node, statement, resolves_by)
+            if route is None:
+                open_leaves += 1
+            names = route.grounders if route is not None else self._candidates.names[-1:]
+            counts.update(name for name in names if name not in FREE)
+        return dict(counts), open_leaves
+
+    async def _route(self, task: LeafTask) -> Route | None:
+        route = self.expected_route(task.node.id, task.node.statement, task.resolves_by)
         if route is not None or not self._candidates.names:
             return route
         return await self.ask_model(task)
@@ -211,9 +239,9 @@ def _together(route: Route, parts: Mapping[str, Grounding], failed: Mapping[str,
     return Grounding(belief=pooled_belief(routed, route), evidence=evidence, trace=trace, findings=findings)
 
 
-def _series(task: LeafTask) -> str:
+def _series(statement: str, resolves_by: str) -> str:
     try:
-        leaf, _ = leaf_of(task)
+        leaf, _ = read_leaf(statement, resolves_by)
     except ClaimRefused:
         return ""
     # A claim of two years ahead, or past the end of the embedded data, is read and not decided: its grounder says so, and the
@@ -221,9 +249,9 @@ def _series(task: LeafTask) -> str:
     return " and ".join(map(str, leaf.refs))
 
 
-def _market_words(task: LeafTask) -> str:
+def _market_words(statement: str, resolves_by: str) -> str:
     try:
-        return str(market_of(task))
+        return str(named_market(statement, resolves_by))
     except ClaimRefused:
         return ""
 

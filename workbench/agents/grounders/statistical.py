@@ -45,7 +45,7 @@ class StatisticalGrounder:
     async def ground(self, task: LeafTask) -> Grounding | GroundingFailure:
         """Return the leaf's belief, or in one line why no series decides it."""
         try:
-            leaf, hints = leaf_of(task)
+            leaf, hints = read_leaf(task.node.statement, task.resolves_by)
             answers = []
             for step, ref in enumerate(leaf.refs):
                 path, params = ref.call(task.cutoff.instant)
@@ -84,18 +84,18 @@ class StatisticalGrounder:
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 
 
-def leaf_of(task: LeafTask) -> tuple[SeriesLeaf, str]:
+def read_leaf(statement: str, resolves_by: str) -> tuple[SeriesLeaf, str]:
     """Return how a leaf is read, and the text beside its statement that this took ("" where the statement is enough).
 
     Raises ``ClaimRefused``.
     """
     try:
-        return read_series_leaf(task.node.statement), ""
+        return read_series_leaf(statement), ""
     except ClaimRefused:
-        hints = task.resolves_by[:1000]
+        hints = resolves_by[:1000]
         if not hints:
             raise
-        return read_series_leaf(task.node.statement, hints), hints
+        return read_series_leaf(statement, hints), hints
 
 
 def _key_factor(numbers: SeriesEstimate) -> str:

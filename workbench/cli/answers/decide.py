@@ -17,6 +17,7 @@ from workbench.questions.sets.choices import ChoiceRules, choice_document, linke
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.studies.rounds.round_coherence import set_findings
 from workbench.views import tree_questions
+from workbench.views.input_split import RunSplits
 from workbench.views.run_changes import change_lines, run_changes
 from workbench.views.run_view import view
 from workbench.whatif.run_edits import require_grounded
@@ -70,7 +71,8 @@ def diff(
     The parts sum to the change: each is the average of what it adds over the orders in which the parts change.
     """
     store = open_store()
-    document = run_changes(*(view(store, store.resolve_run(run)) for run in (before, after)))
+    first, second = (view(store, store.resolve_run(run)) for run in (before, after))
+    document = run_changes(first, second, RunSplits(store, first.state, second.state))
     if as_json:
         emit_json(document)
     else:

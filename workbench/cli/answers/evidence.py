@@ -2,7 +2,7 @@
 
 import asyncio
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
@@ -34,10 +34,16 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
     if as_json:
         emit_json(report)
     else:
-        lines = [(check["verdict"], check["name"], check["found"]) for check in report["checks"]]
+        echo(f"{audit_line(report['checks'])}\n")
+        # What a reader has to act on stands first.
+        checks = sorted(report["checks"], key=lambda check: _ORDER.index(check["verdict"]))
+        lines = [(check["verdict"], check["name"], check["found"]) for check in checks]
         show_table(("", "check", "result"), lines)
         if spent := report["time_and_money"]:
-            echo("")
+            echo(
+                f"\nThe run took {spent['worked_seconds']:.1f} s. Drivers are worked on side by side, so that the seconds"
+                " of the parts sum to more; waiting is for a kernel, a model or another driver."
+            )
             show_table(
                 ("time and money", "seconds", "share", "", "US dollars"),
                 [
@@ -51,9 +57,30 @@ def audit(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
                     for part in spent["parts"]
                 ],
             )
-            echo(f"by the clock {spent['worked_seconds']:.1f} s; drivers are worked on side by side")
     if not report["passed"]:
         raise typer.Exit(WANTING)
+
+
+#: Verdicts of checks, the most serious first.
+_ORDER = ("bad", "warn", "ok")
+
+
+def audit_line(checks: Sequence[Mapping[str, Any]]) -> str:
+    """Return how the checks came out, in a sentence.
+
+    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "bad", "name": "one cutoff"}])
+    '1 of 2 checks FAILS: one cutoff.'
+    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "warn", "name": "isolation"}])
+    'Nothing fails in 2 checks; look at 1: isolation.'
+    """
+    names = {
+        verdict: [check["name"] for check in checks if check["verdict"] == verdict] for verdict in _ORDER
+    }
+    if bad := names["bad"]:
+        return f"{len(bad)} of {len(checks)} checks {'FAILS' if len(bad) == 1 else 'FAIL'}: {', '.join(bad)}."
+    if warned := names["warn"]:
+        return f"Nothing fails in {len(checks)} checks; look at {len(warned)}: {', '.join(warned)}."
+    return f"All {len(checks)} checks hold."
 
 
 @command
@@ -159,39 +186,73 @@ def _print_answer(store: Any, run_id: str, node: str, number: int, trial: int) -
 
 
 def _print(document: dict[str, Any]) -> None:
-    echo(
-        f"{document['node']}  {percent(document['p'])}  {document['statement']}\n"
-        f"trial {document['trial']}, attempt {document['attempt']}, manifest {(document['manifest_id'] or 'none')[:19]}\n"
-    )
+    """Print what a person reads first; where each number comes from and what was asked follow, and hashes stand last."""
+    echo(f"{document['node']}  {percent(document['p'])}  {document['statement']}\n")
     for line in finding_lines(document["findings"]):
         echo(f"{line}\n")
+    echo(f"{_plain_report(document['report'], document['statement'])}\n")
     if document["by_chance"] is not None:
         echo(f"{document['by_chance']['line']}\n")
-    echo(f"{document['report']}\n")
     for figure in document["accounting"]:
         echo(f"{figure['name']}: {figure['cell'] or 'from no cell'} ({figure['value']:g})")
+    echo("Where its numbers were printed")
     quoted: dict[str, list[str]] = {}
     for number in document["numbers"]:
         quoted.setdefault(number["cell"], []).append(number["text"])
     for cell in document["cells"]:
-        numbers = f"  printed {', '.join(quoted[cell['id']])}" if cell["id"] in quoted else ""
-        calls = f"  data call {', '.join(map(str, cell['calls']))}" if cell["calls"] else ""
-        echo(f"{cell['id']:10}{(cell['title'] or cell['first_line'])[:60]}{numbers}{calls}")
+        numbers = f"  {', '.join(quoted[cell['id']])}" if cell["id"] in quoted else ""
+        calls = f"  asked for data ({', '.join(map(str, cell['calls']))})" if cell["calls"] else ""
+        echo(f"  {cell['id']:10}{(cell['title'] or cell['first_line'])[:60]}{numbers}{calls}")
         for finding in cell["findings"]:
-            echo(f"          {finding}")
+            echo(f"            {finding}")
     for call in document["calls"]:
-        echo(f"\ncall {call['number']}  {call['path']}  {call['params']}")
-        if call["refused"]:
-            echo(f"  refused   {call['refused']}")
-            continue
-        clamped = ", ".join(map(str, call["clamped"])) or "nothing"
-        echo(
-            f"  as of     {call['as_of']} ({call['policy']}), clamped: {clamped}, undated rows {call['undated']},"
-            f" withheld as later {call['withheld']}, residual risk {call['residual']}\n"
-            f"  rows      {call['rows'] if call['rows'] is not None else 'no list'}, the last {call['newest']}\n"
-            f"  answer    {call['content_hash']}"
-        )
+        echo("\n" + "\n".join(_call_lines(call)))
     for row in document["earlier"]:
         echo(
             f"\nbefore {row['reopened_utc'][:10]}: {percent(row['p'])}  {row['key_factor']}  {row['reason']}"
         )
+    echo(
+        f"\nTrial {document['trial']}, attempt {document['attempt']}, {short_hash(document['manifest_id'])}."
+    )
+
+
+def _plain_report(report: str, statement: str) -> str:
+    """A report without the marks of Markdown, and without the statement that stands above it already."""
+    text = report.removeprefix(f"**{statement}**").lstrip()
+    return text.replace("**", "").replace("`", "")
+
+
+def short_hash(identity: str | None) -> str:
+    """Return a hash as a person compares it: its first twelve digits; JSON has all of it.
+
+    >>> short_hash("sha256:0123456789abcdef0123"), short_hash(None)
+    ('sha256:0123456789ab', 'no manifest')
+    """
+    return identity[:19] if identity else "no manifest"
+
+
+def _call_lines(call: Mapping[str, Any]) -> list[str]:
+    """One data call in words: what was asked, what came, what the cutoff took away."""
+    parameters = ", ".join(f"{name} {value}" for name, value in call["params"].items())
+    lines = [f"Data call {call['number']}: {call['path']}{', ' + parameters if parameters else ''}"]
+    if call["refused"]:
+        return [*lines, f"  refused: {call['refused']}"]
+    rows = "no list of rows" if call["rows"] is None else f"{call['rows']:,} rows"
+    newest = call["newest"]
+    if isinstance(newest, Mapping):
+        last = ", the last: " + ", ".join(f"{name} {value}" for name, value in newest.items())
+    else:
+        last = f", the last: {newest}" if newest else ""
+    lines.append(f"  {rows}{last}")
+    changes = [f"{call['withheld']:,} later rows withheld"] if call["withheld"] else []
+    changes += [f"{call['undated']:,} rows without a date"] if call["undated"] else []
+    if clamped := ", ".join(map(str, call["clamped"])):
+        changes.append(f"dates of the request moved back: {clamped}")
+    policy = call["policy"].replace("_", " ")
+    lines.append(
+        f"  known at {call['as_of']} by {policy}; {', '.join(changes) or 'nothing taken away'}; risk of later knowledge {call['residual']}"
+    )
+    lines.append(
+        f"  {short_hash(call['content_hash'])}; --call {call['number']} prints the answer as the cell read it"
+    )
+    return lines

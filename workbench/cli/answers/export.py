@@ -139,6 +139,9 @@ def export(
             help="For zip: write the note (.html, .pdf, .docx, .md) to this file, beside the package."
         ),
     ] = None,
+    one_page: Annotated[
+        bool, typer.Option("--one-page", help="For a note: the answer, the series and the strongest drivers.")
+    ] = False,
     with_transcript: Annotated[
         bool,
         typer.Option(
@@ -162,6 +165,7 @@ def export(
         sign=sign,
         environ=os.environ,
         with_transcript=with_transcript,
+        one_page=one_page,
     )
     # before anything is written: without a browser there is no PDF
     beside = None if note is None else note_beside(store, run_id, to, note, os.environ)

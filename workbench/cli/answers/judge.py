@@ -238,6 +238,19 @@ def grounders(
                 for name, row in document["record"].items()
             ],
         )
+        if document["bias"]:
+            echo("")
+            show_table(
+                ("bias", "drivers", "p - outcome", "runs", "clusters", "of the claim", "low", "high"),
+                [
+                    (
+                        name,
+                        *(row[key] for key in ("leaves", "leaf_bias", "runs", "clusters", "claim_bias")),
+                        *(row["interval"] or (None, None)),
+                    )
+                    for name, row in document["bias"].items()
+                ],
+            )
         for row in document["together"]:
             echo(
                 f"{row['grounders']}, pooled on {row['n']} drivers: Brier {row['brier']:.3f}, the parts' mean {row['parts']:.3f}; "

@@ -187,8 +187,7 @@ def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:
     lines = [
         (
             row["id"],
-            # Without answers that differ the cut would be of an assumed spread.
-            None if row["reground"] is None or document["ground_next_note"] else f"{row['reground']:.6f}",
+            None if row["reground"] is None else f"{row['reground']:.6f}",
             row["trials"],
             "unknown" if row["cost"] is None else row["cost"],
             statements[row["id"]],

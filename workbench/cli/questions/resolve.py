@@ -13,6 +13,7 @@ from workbench.cli.science.science_options import (
     QuantilesFile,
     Variant,
     listed,
+    print_consistency,
     print_quantile_scores,
 )
 from workbench.cli.table import show_table
@@ -143,6 +144,7 @@ def score_questions(
             for label, entry in document["methods"].items()
         ],
     )
+    print_consistency(document)
     say(
         f"{document['scored']} events scored; {len(document['unscored'])} entries are not, `questions show {name}` says why"
     )

@@ -189,7 +189,7 @@ def show(
         if entry.get(label):
             echo(f"{label.replace('_', ' ')}: {entry[label]}")
     for link in entry.get("links", []):
-        echo(f"{link['kind']} {link['to']}")
+        echo(f"{link['of'] + ' ' if 'of' in link else ''}{link['kind']} {link['to']}")
     show_table(
         ["event", "resolves", "crowd", "outcome"],
         [[row["id"], row["horizon"] or None, row["crowd"], row["outcome"]] for row in document["events"]],

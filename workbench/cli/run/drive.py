@@ -28,6 +28,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.approve import TerminalAnswers, at_terminal, can_answer
 from workbench.cli.run.claim_choice import claim_as_read
+from workbench.cli.run.terminal_progress import shown_progress
 from workbench.cli.signals import stop_signals
 from workbench.engine.approvals import check_answerable
 from workbench.engine.assembly import open_engine
@@ -36,7 +37,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.new_run import new_run
 from workbench.engine.plan import cost_line, error_line
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.progress import print_progress
+from workbench.engine.record.recorder import Listener
 from workbench.engine.record.state import RunState
 from workbench.engine.run_prompts import rebuys
 from workbench.engine.run_settings import RunSettings
@@ -179,19 +180,21 @@ def drive(
     store or a prompt that does not fit needs its traceback.
     """
     try:
-        ended = asyncio.run(
-            _work(
-                store,
-                settings,
-                isolation=isolation,
-                workers=workers,
-                run_id=run_id,
-                claim=claim,
-                plan_only=plan_only,
-                leaves=leaves,
-                rebuy=rebuy,
+        with shown_progress(store, asks=settings.approve != "none") as show:
+            ended = asyncio.run(
+                _work(
+                    store,
+                    settings,
+                    isolation=isolation,
+                    workers=workers,
+                    run_id=run_id,
+                    claim=claim,
+                    plan_only=plan_only,
+                    leaves=leaves,
+                    rebuy=rebuy,
+                    show=show,
+                )
             )
-        )
     except KeyboardInterrupt as stop:  # before or after the time in which Ctrl-C cancels the work
         return Ended(run_id, stop)
     if ended.error is not None and _exit_code(ended.error) == BUG:
@@ -210,6 +213,7 @@ async def _work(
     plan_only: bool,
     leaves: Sequence[NodeId],
     rebuy: bool,
+    show: Listener,
 ) -> Ended:
     task = asyncio.current_task()
     assert task is not None
@@ -221,7 +225,7 @@ async def _work(
     answers = TerminalAnswers(store) if settings.approve != "none" and at_terminal() else None
 
     def listener(state: RunState, stored: StoredEvent) -> None:
-        print_progress(state, stored)
+        show(state, stored)
         if answers is not None:
             answers.listen(state, stored)
 

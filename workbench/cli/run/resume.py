@@ -23,12 +23,13 @@ from workbench.cli.common import (
 )
 from workbench.cli.run.drive import Ended, detach_run, drive, finish, may_buy_again
 from workbench.cli.run.run_options import DETACH, TRUST_CLUSTER, WORKERS, YES, takes_settings, without_level
+from workbench.cli.run.terminal_progress import shown_progress
 from workbench.engine.detached import stop_run
 from workbench.engine.leaves.single_node import regrounding_line, reopen_leaf, trying_line
 from workbench.engine.new_run import change_run
 from workbench.engine.ownership import owner_of
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.progress import follow_run, print_progress
+from workbench.engine.record.progress import follow_run
 from workbench.engine.record.state import RunState
 from workbench.engine.worker_place import worker_place
 from workbench.views.run_view import view
@@ -146,7 +147,8 @@ def watch(run: Annotated[str, RUN], as_json: Annotated[bool, JSON_OPTION] = Fals
     run_id = store.resolve_run(run, unfinished=True)
     owner = owner_of(store.folder(run_id))
     say(f"run {run_id} is in work: {owner.line()}" if owner else f"nobody works on run {run_id}")
-    state = follow_run(store, run_id, print_progress, pause=lambda: time.sleep(_LOOK))
+    with shown_progress(store) as show:
+        state = follow_run(store, run_id, show, pause=lambda: time.sleep(_LOOK))
     loaded = view(store, run_id)
     if as_json:
         emit_json(loaded.document())

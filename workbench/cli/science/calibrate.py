@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from workbench.cli.common import command, echo, emit_json, say
@@ -17,9 +18,15 @@ from workbench.cli.science.science_options import (
     print_csv,
     write_csv,
 )
+from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.science.calibrating.calibration import load_calibration, save_calibration
-from workbench.science.documents import calibrated_document, calibration_document, method_names
+from workbench.science.documents import (
+    calibrated_document,
+    calibration_document,
+    method_names,
+    priors_document,
+)
 from workbench.science.tables import read_events, read_forecasts
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
@@ -127,3 +134,54 @@ def apply(
         write_csv(output, header, rows)
     elif not json:
         print_csv(header, rows)
+
+
+@calibrate.command("priors")
+@command
+def priors(
+    events: Annotated[Path, typer.Argument(help="Events: CSV (gzip too) or parquet.")],
+    output: Annotated[
+        Path, typer.Argument(help="Where the events go with their priors (CSV, gz by its name).")
+    ],
+    by: Annotated[
+        str, typer.Option("--by", help="Columns whose values make a group, by comma.", hidden=True)
+    ] = "source",
+    pseudo: Annotated[
+        float,
+        typer.Option(
+            "--pseudo",
+            min=0,
+            help="Imagined questions on either side: 0 leaves a first question empty, as paper B.",
+            hidden=True,
+        ),
+    ] = 1.0,
+    json: AsJson = False,
+) -> None:
+    """Write the events with `prior_temporal`: how often questions of the same group came true that had resolved before each was asked.
+
+    It knows no later outcome, so back-tests may shrink to it (`score --pool shrink-prior`), show it to an agent (`prior` of an arm) or
+    score it (`score --baseline prior_temporal`).
+    """
+    table = read_events(events, unresolved=True)
+    prior, document = priors_document(table, listed(by), pseudo=pseudo)
+    frame = table.frame.assign(
+        prior_temporal=["" if np.isnan(p) else repr(p) for p in prior.p.tolist()],
+        prior_temporal_n=[str(n) for n in prior.pool.tolist()],
+    )
+    cells = frame.astype(object).where(frame.notna(), "").astype(str)
+    write_csv(output, list(cells.columns), cells.to_numpy().tolist())
+    if json:
+        emit_json(document)
+        return
+    show_table(
+        [
+            "group",
+            "questions",
+            "events",
+            "share of Yes, with hindsight",
+            "paper B, Table 7",
+            "events without a known one before",
+        ],
+        [list(each.values()) for each in document["groups"]],
+    )
+    say(str(output))

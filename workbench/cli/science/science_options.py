@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import emit_json, say
+from workbench.cli.common import echo, emit_json, say
 from workbench.cli.table import show_table
 from workbench.environment import home_from
 from workbench.errors import UsageError
@@ -151,6 +151,21 @@ def with_interval(value: float | None, interval: Sequence[float] | None) -> str 
         return value
     digits = 1 if abs(value) >= 10 else 3
     return f"{value:.{digits}f}[{interval[0]:.{digits}f},{interval[1]:.{digits}f}]"
+
+
+def print_consistency(document: Mapping[str, Any]) -> None:
+    """Print how far each method's forecasts hang together, where outcomes exclude or imply each other; nothing elsewhere."""
+    rows = [
+        (name, entry["consistency"]) for name, entry in document["methods"].items() if "consistency" in entry
+    ]
+    if not rows:
+        return
+    names = ("exclusive", "exclusive_sets", "gap", "chain", "chains")
+    echo("")
+    show_table(
+        ["consistency", *(name.replace("_", " ") for name in names)],
+        [[label, *(entry[name] for name in names)] for label, entry in rows],
+    )
 
 
 def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None:

@@ -6,8 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.audit.home_scores import own_document
+from workbench.audit.forecast_histories import history_scores
+from workbench.audit.home_scores import BASE_RATE, own_document
 from workbench.audit.step_scores import STATISTICS, steps_document
+from workbench.audit.track_record import ORIGINS, table_bytes, track_record
 from workbench.cli.common import command, echo, emit_json, open_store, say
 from workbench.cli.science.science_options import (
     AsJson,
@@ -22,6 +24,7 @@ from workbench.cli.science.science_options import (
     Variant,
     listed,
     load,
+    print_consistency,
     print_quantile_scores,
     with_exam,
     with_interval,
@@ -29,6 +32,7 @@ from workbench.cli.science.science_options import (
 from workbench.cli.table import show_table
 from workbench.errors import UsageError
 from workbench.formatting import outcome_words, percent
+from workbench.output_files import write_output
 from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.documents import UtilityRule, quantile_document, score_document
 from workbench.science.quantile_tables import read_quantiles, read_targets
@@ -61,6 +65,18 @@ def score(
             hidden=True,
         ),
     ] = False,
+    histories: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--history",
+            help="With --own: forecasts made elsewhere (Metaculus, Good Judgment, Manifold or a plain CSV), scored beside.",
+            hidden=True,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", help="With --own: the forecasts as a table, .csv or .parquet.", hidden=True),
+    ] = None,
     method: Methods = "",
     variant: Variant = "forecast",
     pool: Annotated[
@@ -168,8 +184,12 @@ def score(
         if steps:
             _score_steps(resampling, as_json=json)
             return
-        _score_own(recipe, columns, by=by, resampling=resampling, as_json=json)
+        _score_own(
+            recipe, columns, by=by, resampling=resampling, histories=histories or [], out=out, as_json=json
+        )
         return
+    if histories or out is not None:
+        raise UsageError("--history and --out go with --own")
     if events is None or forecasts is None:
         raise UsageError("score wants --events FILE and --forecasts FILE, or --own for the runs of this home")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
@@ -190,6 +210,7 @@ def score(
         emit_json(with_exam(document, chosen))
         return
     _show(document, columns)
+    print_consistency(document)
     if utility:
         names = ("n", "accuracy", "soft", "hard", "soft_pooled", "hard_pooled", "confidence")
         echo("")
@@ -226,6 +247,31 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
     )
 
 
+#: Scores on a scale of 100.
+_IN_POINTS = ("brier_index", "metaculus_baseline", "abi")
+
+
+def own_digits(metric: str, n: int) -> int:
+    """Return the decimals that a mean over so many claims supports: its last digit is a fifth of the chance error or more.
+
+    >>> own_digits("brier", 16), own_digits("brier", 400), own_digits("brier_index", 16), own_digits("brier_index", 400)
+    (2, 3, 0, 1)
+    """
+    decimals = 2 if n < 100 else 3 if n < 10_000 else 4
+    return decimals - 2 if metric in _IN_POINTS else decimals
+
+
+def _own_cells(entry: dict[str, Any], metric: str) -> list[Any]:
+    """The cells of one score of the own record, in the digits that its n supports."""
+    digits = own_digits(metric, entry["n"]["overall"])
+    cells = _score_cells(entry, metric, "overall")
+    interval = entry.get("intervals", {}).get(metric, {}).get("overall")
+    if isinstance(cells[0], str) and interval is not None:
+        score = entry[metric]["overall"]
+        return [f"{score:.{digits}f}[{interval[0]:.{digits}f},{interval[1]:.{digits}f}]"]
+    return [f"{cell:.{digits}f}" if isinstance(cell, float) else cell for cell in cells]
+
+
 def _score_headings(metric: str, part: str) -> list[str]:
     name = f"{metric} {part}".strip()
     return [name, f"{name} if calibrated"] if metric in BINNED else [name]
@@ -246,9 +292,18 @@ def _score_own(
     *,
     by: str,
     resampling: Resampling,
+    histories: Sequence[Path],
+    out: Path | None,
     as_json: bool,
 ) -> None:
-    document = own_document(open_store(), recipe, metrics=columns, by=by, resampling=resampling)
+    store = open_store()
+    document = {
+        **own_document(store, recipe, metrics=columns, by=by, resampling=resampling),
+        "record": track_record(store),
+        "histories": [history_scores(path) for path in histories],
+    }
+    if out is not None:
+        write_output(out, table_bytes(document["runs"], out))
     if as_json:
         emit_json(document)
         return
@@ -256,10 +311,10 @@ def _score_own(
         ["", "n", "clusters", *[name for metric in columns for name in _score_headings(metric, "")]],
         [
             [
-                label,
+                {BASE_RATE: "base rate", "0.5": "always 0.5"}.get(label, label),
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
-                *[cell for metric in columns for cell in _score_cells(entry, metric, "overall")],
+                *[cell for metric in columns for cell in _own_cells(entry, metric)],
             ]
             for name, entries in document["methods"].items()
             for label, entry in ((name, entries), *entries.get("by", {}).items())
@@ -268,26 +323,63 @@ def _score_own(
     echo("")
     show_table(
         ["month", "n", "Brier", "so far"],
-        [[row["month"], row["n"], row["brier"], row["brier_so_far"]] for row in document["over_time"]],
+        [
+            [row["month"], row["n"], f"{row['brier']:.2f}", f"{row['brier_so_far']:.2f}"]
+            for row in document["over_time"]
+        ],
     )
     echo("")
     show_table(
-        ["day", "run", "p", "outcome", "Brier", "made", "claim"],
+        ["day", "run", "p", "base rate", "outcome", "Brier", "made", "claim"],
         [
             [
                 row["day"],
                 row["run_id"],
                 percent(row["p"]),
+                percent(row["base_rate"]),
                 outcome_words(row["outcome"]),
-                row["brier"],
+                f"{row['brier']:.3f}",
                 row["made"],
                 row["statement"],
             ]
             for row in document["runs"]
         ],
     )
+    _show_record(document)
     for row in document["left_out"]:
         say(f"not counted: {row['run_id']}: {row['reason']}")
+
+
+def _show_record(document: dict[str, Any]) -> None:
+    for origin in ORIGINS:
+        record = document["record"][origin]
+        if record is None:
+            continue
+        echo("")
+        show_table(
+            [f"{origin}: said", "n", "clusters", "mean said", "came true", "95 % from", "to"],
+            [
+                [
+                    f"{percent(each['from'])} to {percent(each['to'])}",
+                    *(each[name] for name in ("n", "clusters", "said", "true", "low", "high")),
+                ]
+                for each in record["reliability"]
+            ],
+        )
+        echo(
+            f"{origin}: {record['sharpness']['from_half']:.3f} from one half on average; calibration: {record['calibration']['verdict']}"
+        )
+        for each in record["overrides"]:
+            echo(
+                f"{origin}: {each['scenario']} of {each['author'] or 'nobody named'} said {percent(each['p'])}, the model {percent(each['model'])}: Brier {each['gain']:+.3f} better"
+            )
+        for each in record["surprises"][:5]:
+            echo(
+                f"{origin}: {each['node']} of {each['run_id']} was held {percent(each['p'])} and came out {outcome_words(each['outcome'])}: known, it moves the claim by {100 * each['moved']:+.1f} points"
+            )
+    for each in document["histories"]:
+        peer = "" if each["peer"] is None else f", {each['peer']:+.1f} against the crowd (100 ln)"
+        echo(f"{each['file']}: {each['n']} forecasts, Brier {each['brier']:.3f}{peer}")
 
 
 def _score_steps(resampling: Resampling, *, as_json: bool) -> None:

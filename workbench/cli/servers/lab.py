@@ -19,7 +19,13 @@ from workbench.store.database import make_home
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"
 #: Our part of JupyterLab's page: the cards of its launcher.
 LAB_EXTENSIONS = Path(__file__).resolve().parent / "labextensions"
-TUTORIALS = ("tutorial.ipynb", "scenarios.ipynb", "review.ipynb", "science_report.ipynb")
+TUTORIALS = tuple(
+    f"{name}.ipynb"
+    for name in (
+        *("tutorial", "scenarios", "review", "own_data", "live_model", "backtest", "new_grounder"),
+        *("scoring_a_set", "science_report"),
+    )
+)
 
 
 @command

@@ -17,6 +17,7 @@ from sandbox.record.journal import read_head, read_journal
 from sandbox.record.session_notebook import render_notebook
 from workbench.agents.base import Grounder, Grounding, GroundingFailure, LeafTask
 from workbench.agents.evidence.base import Evidence, EvidenceBroken, MissingEvidence, read_evidence, rendered
+from workbench.agents.grounders.carried_leaf import CarriedGrounder
 from workbench.engine.access.budget import LeafBudgetSpent
 from workbench.engine.access.catalogue_guide import CatalogueGuide
 from workbench.engine.access.model_gateway import ModelGateway
@@ -25,10 +26,12 @@ from workbench.engine.leaves.aggregation import Aggregation
 from workbench.engine.leaves.forecast_library import forecast_library
 from workbench.engine.leaves.job import GroundJob, JobOwner, Workers
 from workbench.engine.leaves.leaf_notebook import Gate, KernelSlots, LazyNotebook, open_gate
+from workbench.engine.leaves.shared_calls import SharedCalls
 from workbench.engine.proof_check import proof_context, stored_evidence, verify_trial
 from workbench.engine.rebuy import RebuyNeeded
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.record.run_files import journal_name, notebook_name, session_name, write_notebook
+from workbench.engine.record.stages import reply_heading
 from workbench.engine.record.state import REPEATS
 from workbench.errors import Option, WorkbenchError, sentence
 from workbench.models.base import Asker, ModelReply
@@ -111,6 +114,7 @@ async def ground_job(
                 reference_class=job.reference_class,
                 gave_up=job.gave_up,
                 framing=job.framing,
+                known_calls=job.known_calls,
                 verdicts=verdicts,
             )
         )
@@ -177,6 +181,8 @@ class TrialGrounding:
         Where steps wait for a person; None where none does.
     verdicts
         What the run's filter of web results has judged; shared by all that is grounded in this process.
+    shared_calls
+        What leaves have read and others may be told of.
     """
 
     def __init__(
@@ -195,8 +201,10 @@ class TrialGrounding:
         workers: Workers | None = None,
         approvals: Approvals | None = None,
         verdicts: Verdicts | None = None,
+        shared_calls: SharedCalls,
     ) -> None:
         self._verdicts = verdicts
+        self._shared_calls = shared_calls
         self._recorder = recorder
         self._grounder = grounder
         self._gateway = gateway
@@ -285,7 +293,12 @@ class TrialGrounding:
     async def _attempt(self, node: NodeId, trial: int, attempt: int) -> Grounding | GroundingFailure:
         state = self._recorder.state
         if not state.trial(node, trial).open:
-            self._recorder.record(ev.LeafStarted(node=node, trial=trial, attempt=attempt))
+            goes_on = state.trial(node, trial).attempt == attempt  # with the prompts that it began with
+            known_calls = () if goes_on else self._shared_calls.offered(node)
+            self._recorder.record(
+                ev.LeafStarted(node=node, trial=trial, attempt=attempt, known_calls=known_calls)
+            )
+            state = self._recorder.state
         job = GroundJob.of(
             state,
             node,
@@ -296,8 +309,13 @@ class TrialGrounding:
             limits=self._limits,
             prompts=self._gateway.prompts,
         )
+
+        async def cell_has_run() -> None:
+            self._shared_calls.note_progress(node)
+
         try:
-            if self._workers is not None:
+            carried = state.follows.leaves.get(node) if state.follows is not None else None
+            if self._workers is not None and carried is None:
                 outcome = await self._workers.ground(
                     job,
                     JobOwner(
@@ -318,7 +336,7 @@ class TrialGrounding:
                     gate = self._approvals.cells(job)
                 outcome = await ground_job(
                     job,
-                    grounder=self._grounder,
+                    grounder=self._grounder if carried is None else CarriedGrounder(carried, trial),
                     ask=self._gateway.asker(
                         run=job.run,
                         node=node,
@@ -335,6 +353,7 @@ class TrialGrounding:
                     level=self._level,
                     slots=self._slots,
                     folder=self._recorder.store.folder(job.run),
+                    on_cell=cell_has_run,
                     verdicts=self._verdicts,
                 )
         except (
@@ -352,6 +371,7 @@ class TrialGrounding:
 
     def _record_step(self, address: Address, reply: ModelReply) -> None:
         """Put a reply that a leaf has paid for on the log, so that screens show how far it is."""
+        self._shared_calls.note_progress(address.node)
         what = address.stage if address.retry == 0 else f"{address.stage}, asked again"
         self._recorder.record(
             ev.LeafStep(
@@ -360,6 +380,7 @@ class TrialGrounding:
                 attempt=address.attempt,
                 number=address.step + 1,
                 what=what if reply.finish == "complete" else f"{what}: {reply.finish}",
+                about=reply_heading(reply.text, (call.name for call in reply.tool_calls)),
                 model=reply.model,
                 input_tokens=reply.usage.input_tokens,
                 output_tokens=reply.usage.output_tokens,
@@ -470,9 +491,10 @@ def _stored(evidence: Evidence) -> bytes:
 class LeafGrounding:
     """Grounds the leaves of one run: ``trials`` does each trial, and what they say becomes one belief here."""
 
-    def __init__(self, recorder: Recorder, trials: TrialGrounding) -> None:
+    def __init__(self, recorder: Recorder, trials: TrialGrounding, shared_calls: SharedCalls) -> None:
         self._recorder = recorder
         self._trials = trials
+        self._shared_calls = shared_calls
 
     async def leaf(self, node: NodeId) -> bool:
         """Run the trials of a leaf and record its pooled belief; called once per leaf by ``TreeGrounding``.
@@ -480,6 +502,10 @@ class LeafGrounding:
         A trial that failed for good is a dead trial: the leaf counts by the others. Returns False if all are dead, or if one
         waits for another sitting: the reason is on the log, nothing is raised, other leaves go on.
         """
+        async with self._shared_calls.turn(node):
+            return await self._all_trials(node)
+
+    async def _all_trials(self, node: NodeId) -> bool:
         aggregation = self._recorder.state.settings.aggregation
         trials: Sequence[int] = range(1, self._recorder.state.settings.trials + 1)
         if aggregation.stop_spread is None:

@@ -4,7 +4,7 @@ A leaf counts for a claim only if `counts_for` says so: its run knew no more tha
 what the run knew and before what the claim may know. Runs of other homes do not count, since nobody here knows how they were chosen.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,6 +22,7 @@ from workbench.science.comparing.own_correction import learn_correction
 from workbench.science.pooling.shrinkage import TrialLogits, trial_logits
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.synthesis.sensitivity.paths import path_weights
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +47,8 @@ class ResolvedLeaf:
         Of its run; leaves of one claim count as one question, those of a run when not given.
     known : str
         Last day that its run knew, as YYYY-MM-DD.
+    weight : float or None
+        Of its path to the root of its run; None where a rule on the path is no function.
     """
 
     run_id: str
@@ -58,6 +61,7 @@ class ResolvedLeaf:
     cost_usd: float | None
     claim: str = ""
     known: str = ""
+    weight: float | None = None
 
 
 def resolved_leaves(store: Store, before: Cutoff | None = None) -> Iterator[ResolvedLeaf]:
@@ -84,6 +88,7 @@ def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
         elif isinstance(stored.event, ev.LeafPooled):
             pooled[stored.event.node] = stored.event
     costs = ModelLedger(store).trial_costs(state.run_id)
+    weights = path_weights(state.tree)
     for node, outcome in outcomes.items():
         if node not in pooled:
             continue
@@ -100,6 +105,7 @@ def _of_run(store: Store, state: RunState) -> Iterator[ResolvedLeaf]:
             cost_usd=costs.get(node, 0.0 if ModelLedger(store).spent(state.run_id, node)[2] == 0 else None),
             claim=state.statement,
             known=state.parsed_cutoff().last_visible_day.isoformat(),
+            weight=weights.get(node),
         )
 
 
@@ -137,11 +143,22 @@ def records_of(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
     }
 
 
+def leaf_clusters(leaves: Sequence[ResolvedLeaf]) -> list[str]:
+    """Return the cluster of each leaf: a question is a claim, and claims about one series in one stretch of time are one."""
+    labels: list[str] = clusters_of(
+        [leaf.claim or leaf.run_id for leaf in leaves],
+        series=[topic_of(leaf.claim) if leaf.claim else "" for leaf in leaves],
+        start=[leaf.known for leaf in leaves],
+        end=[leaf.day for leaf in leaves],
+    ).tolist()
+    return labels
+
+
 def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
     """Return settings whose prior, shrinkage and calibration are those that fit the own record (BLF, App. C.9 and C.11).
 
     Outcomes that are shares count as the side they lie on. Nothing changes where too few questions are resolved, or where the fit is not
-    shown to help those left out (`learn_correction`); a question is a claim, and claims about one series in one stretch of time are one.
+    shown to help those left out (`learn_correction`), question by question (`leaf_clusters`).
     """
     aggregation = replace(
         settings.aggregation,
@@ -158,12 +175,7 @@ def learn(settings: RunSettings, leaves: list[ResolvedLeaf]) -> RunSettings:
             TrialLogits(mean=logit(np.array(raw)), spread=trials.spread, count=trials.count),
             np.full(len(leaves), np.nan),
             np.array([float(leaf.outcome > 0.5) for leaf in leaves]),
-            clusters_of(
-                [leaf.claim or leaf.run_id for leaf in leaves],
-                series=[topic_of(leaf.claim) if leaf.claim else "" for leaf in leaves],
-                start=[leaf.known for leaf in leaves],
-                end=[leaf.day for leaf in leaves],
-            ).tolist(),
+            leaf_clusters(leaves),
             shrinks=aggregation.pool == "logit-mean",
         )
         if not correction.reason:

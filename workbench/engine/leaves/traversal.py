@@ -18,7 +18,7 @@ from workbench.errors import ProviderError, WorkbenchError, command, sentence
 from workbench.models.base import NodeRef
 from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
-from workbench.propositions import NodeId
+from workbench.propositions import Belief, NodeId
 from workbench.store import events as ev
 from workbench.synthesis import RuleError, evaluate
 
@@ -138,7 +138,7 @@ class TreeGrounding:
         if not all(ready):
             return False
         full = any(state.reopened[leaf] == "full" for leaf in renewed)
-        if proposition.belief is not None and proposition.rule is not None and not full:
+        if self._standing(node) is not None and proposition.rule is not None and not full:
             # Read anew: the children's values have moved while they were waited for.
             value = evaluate(self._recorder.state.tree).values.get(node)
             if value is not None:
@@ -146,12 +146,17 @@ class TreeGrounding:
                 return True
         return await self._synthesize(node)
 
+    def _standing(self, node: NodeId) -> Belief | None:
+        """What stands at a node: its own belief, or in a review that of the run before, whose rule carries over."""
+        state = self._recorder.state
+        return state.tree[node].belief or (state.follows.beliefs.get(node) if state.follows else None)
+
     def _recompute(self, node: NodeId, value: float) -> None:
         """Let a node follow a leaf that was grounded again, by the rule that it has: no model is asked."""
         proposition = self._recorder.state.tree[node]
-        belief, rule = proposition.belief, proposition.rule
+        belief, rule = self._standing(node), proposition.rule
         assert belief is not None and rule is not None
-        if value == belief.p:
+        if proposition.belief is not None and value == belief.p:
             return
         data = rule.to_json()
         self._recorder.record(

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.state import (
     REPEATS,
@@ -63,6 +64,8 @@ def fold(store: Store, events: Iterable[StoredEvent]) -> RunState:
     state.models, state.cut = (state.settings.model,), first.event.cut
     state.marks = Marks(first.event.quote_key)
     state.read_as = first.event.read_as
+    if first.event.follows is not None:
+        state.follows = FollowedRun.read(store.body(first.event.follows.body))
     for stored in stream:
         apply(store, state, stored)
     if gone := state.settings.sources_not_installed():
@@ -240,7 +243,11 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             attempt_before = state.trial(event.node, event.trial).attempt
             begun: dict[str, Any] = {"open": True, "goes_on": False, "failure": None, "since": stored.at_utc}
             if event.attempt != attempt_before:
-                begun |= {"gave_up": (), "max_steps": state.settings.agent.max_proof_steps}
+                begun |= {
+                    "gave_up": (),
+                    "max_steps": state.settings.agent.max_proof_steps,
+                    "known_calls": event.known_calls,
+                }
                 rejected = state.trial(event.node, event.trial).rejected
                 if attempt_before not in rejected:  # it ended for another reason: the new one begins anew
                     begun |= {"rejected": ()}

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.imported_run import Imported
 from workbench.engine.record.people import Annotations
 from workbench.engine.run_settings import RunSettings
@@ -28,7 +29,7 @@ class TrialState:
     long its attempts were in work before ``since``, all sittings counted; ``since`` is None while none is in work. ``gave_up``
     is where the attempt's dialogue got no usable reply, one (step, retry) for each sitting that ended so; while ``goes_on``
     holds, a later sitting takes the attempt up there. ``max_steps`` is the bound on steps that the attempt began with: it
-    stands in its prompts. ``rejected`` are the attempts just before the newest that a person ended by rejecting a cell: the newest
+    stands in its prompts, as do the ``known_calls`` that it was offered. ``rejected`` are the attempts just before the newest that a person ended by rejecting a cell: the newest
     goes on from there. ``concluded`` is the attempt that ``belief`` is of, ``findings`` what is wrong with that; ``again`` says that a later one is to replace it.
     """
 
@@ -37,6 +38,7 @@ class TrialState:
     goes_on: bool = False
     gave_up: tuple[tuple[int, int], ...] = ()
     max_steps: int | None = None
+    known_calls: tuple[str, ...] = ()
     rejected: tuple[int, ...] = ()
     belief: Belief | None = None
     failure: str | None = None
@@ -128,6 +130,7 @@ class RunState:
     models: tuple[str, ...] = ()
     cut: tuple[ev.CutText, ...] = ()
     read_as: dict[str, Any] | None = None
+    follows: FollowedRun | None = None
     marks: Marks = PLAIN_MARKS
     scenarios: ScenarioSet = field(default_factory=ScenarioSet)
     annotations: Annotations = field(default_factory=Annotations)

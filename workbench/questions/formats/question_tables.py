@@ -18,7 +18,14 @@ from workbench.questions.formats.base import (
     parse_json,
     text_of,
 )
-from workbench.questions.question import Question, QuestionError, event_id, events_of, targets_of
+from workbench.questions.question import (
+    Question,
+    QuestionError,
+    event_id,
+    events_of,
+    outcome_columns,
+    targets_of,
+)
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.worded_answers import outcomes_of, values_of
 from workbench.spreadsheet import guard_formula, unguard_formula
@@ -45,6 +52,9 @@ EVENT_COLUMNS = (
     "question",
     "part",
     "url",
+    "outcome_set",
+    "set_size",
+    "set_step",
 )
 
 #: Columns of a file of numbers that are asked for (`workbench.science.quantile_tables`).
@@ -246,6 +256,7 @@ def write_events(questions: Sequence[Question], *, only: set[str] | None = None)
     columns = [*EVENT_COLUMNS, *(column for column in extra if column not in EVENT_COLUMNS)]
     lines = []
     for question in questions:
+        together = outcome_columns(question)
         for event in events_of(question):
             if only is not None and event.id not in only:
                 continue
@@ -265,6 +276,7 @@ def write_events(questions: Sequence[Question], *, only: set[str] | None = None)
                 "question": event.statement,
                 "part": event.part,
                 "url": question.url,
+                **together.get(event.id, {}),
             }
             lines.append([row.get(column, "") for column in columns])
     return csv_of(columns, lines)

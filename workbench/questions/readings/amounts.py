@@ -20,12 +20,20 @@ _WORD = "|".join(sorted((*_SMALL, *_BIG), key=len, reverse=True))
 _NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
-    rf"(?:\b(?P<half>half|a third|two thirds|a quarter|three quarters|[a-z]+ tenths)(?: an?| of an?)?(?= (?:percent(?:age)?|point|of its|from|or more|R))|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
+    rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of its|of their|from|or more|R|W))|$)|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
     r"(?P<andhalf> and a half)?(?: ?(?P<short>k|mn?|mln|bn|b|tn|thousand|million|billion|trillion)\b)?"
     r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|[$€£])(?![\w]))?"
-    r"(?: ?(?:[$]?/|an? |per )(?:barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
+    r"(?: ?(?:[$]?/|an? |per )(?:lb|pound|barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
-_CHANGES = {"double": 100.0, "halve": -50.0, "triple": 200.0, "quadruple": 300.0}
+_PARTS = {
+    "half": 0.5,
+    "third": 1 / 3,
+    "two thirds": 2 / 3,
+    "quarter": 0.25,
+    "three quarters": 0.75,
+    "fifth": 0.2,
+    "tenth": 0.1,
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,13 +99,7 @@ def _value_of(match: re.Match[str]) -> float | None:
 def _part_of_one(text: str, *, whole: bool) -> float | None:
     """A part in words; without a unit it is one of the whole, in percent."""
     tenths = _SMALL.get(text.partition(" ")[0]) if text.endswith("tenths") else None
-    part = (
-        {"half": 0.5, "a third": 1 / 3, "two thirds": 2 / 3, "a quarter": 0.25, "three quarters": 0.75}.get(
-            text
-        )
-        if tenths is None
-        else tenths / 10
-    )
+    part = _PARTS.get(text.removeprefix("a ").removeprefix("one ")) if tenths is None else tenths / 10
     return part if part is None or not whole else 100 * part
 
 

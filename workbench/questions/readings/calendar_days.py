@@ -172,7 +172,7 @@ def holiday(name: str, year: int) -> date | None:
 
 HOLIDAYS = (
     "christmas eve|christmas|xmas|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
-    "labor day|memorial day|easter|election day|midterm elections|midterms"
+    "labor day|memorial day|easter|election day|the election|midterm elections|midterms"
 )
 
 

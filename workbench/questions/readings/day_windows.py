@@ -45,15 +45,19 @@ class ClaimWindow:
         ``on`` its last day; at any time ``by`` it; ``during`` all of it; ``since``: what changes are measured from;
         ``next_release`` and ``next_meeting``: of the period, or on the day, that ``end`` is.
     start : date, optional
-        The day whose close changes are measured from; None is the last known value.
+        The day whose close changes are measured from; None is the last known value. Of ``since`` in "up on the week" the last day of
+        that period, which is meant where no other day is named.
     period : bool
         Whether a calendar period is named, and not its end.
+    from_month : date, optional
+        The last day of the first month in "from June to July", which a change of a monthly series is measured from.
     """
 
     kind: Kind
     end: date
     start: date | None = None
     period: bool = False
+    from_month: date | None = None
     span: tuple[int, int] = (0, 0)
     notes: tuple[str, ...] = ()
 
@@ -146,10 +150,17 @@ def _durations(plain: str, today: date, take: _Take) -> str:
         ),
         plain,
     )  # fmt: skip
+    plain = re.sub(
+        r"\b(?:within|inside) the (?P<unit>week|month|quarter|year)\b(?! of)",
+        lambda m: take(m, kind="during", end=after(today, 1, m["unit"])),
+        plain,
+    )
     # "up on the week": since the close of the week before
     return re.sub(
         r"\b(?:(?<=up )|(?<=down )|(?<=higher )|(?<=lower ))on the (?P<unit>week|month|quarter|year)\b",
-        lambda m: take(m, kind="since", end=period_of(today, m["unit"]).before),
+        lambda m: take(
+            m, kind="since", end=period_of(today, m["unit"]).before, start=period_of(today, m["unit"]).last
+        ),
         plain,
     )
 
@@ -184,7 +195,7 @@ def _events(plain: str, today: date, take: _Take) -> str:
         rf"\b(?:(?:at|on|by|after|in|following) )?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
     )  # fmt: skip
     plain = re.sub(
-        rf"\b(?:at|on|by|after|in|following) (?:the |its )?{_M}(?: \d{{4}})? (?:{_MEETING}|meeting)\b", meeting, plain
+        rf"\b(?:at|on|by|by the time of|after|in|following) (?:the |its )?{_M}(?: \d{{4}})? (?:{_MEETING}|meeting)\b", meeting, plain
     )  # fmt: skip
     return re.sub(
         rf"\b(?:(?:when|on|in|at|with|by) )?(?:the )?(?:next|coming|upcoming|following)(?: monthly)? {_RELEASE}\b", release, plain
@@ -313,11 +324,14 @@ def _part_of_year(match: re.Match[str], today: date, number: int, size: int) -> 
 
 
 def _month(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
-    month = MONTHS[match["m"]]
-    if match["y"]:
-        return months_of(_written_year(match["y"], today), month)
+    month, year = MONTHS[match["m"]], match.groupdict().get("y")
+    if year:
+        return months_of(_written_year(year, today), month)
     part = months_of(today.year, month)
-    return part if part.last >= today else months_of(today.year + 1, month)
+    over = part.last < today or (
+        "next" in match.groupdict() and match["next"] is not None and part.first <= today
+    )
+    return months_of(today.year + 1, month) if over else part
 
 
 def _year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
@@ -343,9 +357,11 @@ def _season(match: re.Match[str], today: date, choices: Choices, unsettled: set[
     first = {"winter": 12, "spring": 3, "summer": 6}.get(match["season"] or "fall", 9)
     seasons = (
         Period(first=date(year, first, 1), last=months_of(year + (first == 12), (first + 1) % 12 + 1).last)
-        for year in range(today.year - 1, today.year + 2)
+        for year in range(today.year - 1, today.year + 3)
     )
-    season = next(each for each in seasons if each.last >= today)
+    season = next(
+        each for each in seasons if each.last >= today and (match["which"] != "next" or each.first > today)
+    )
     return season, f"the season is read as {season.first} to {season.last}"
 
 
@@ -353,14 +369,44 @@ def _over(match: re.Match[str], today: date, choices: Choices, unsettled: set[st
     return period_of(today, match["unit"] or "year").last
 
 
+def _fiscal_year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    year = _written_year(match["y"], today)
+    return months_of(year, 1, 12), f"the fiscal year is read as the calendar year {year}"
+
+
+def _week_of_month(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    month = _month(match, today, choices, unsettled)
+    if not isinstance(month, Period):
+        return None
+    rank = _RANKS.get(match["rank"])
+    monday = weekday_after(month.first - timedelta(days=1), 0, rank - 1) if rank else weekday_after(month.last - timedelta(days=7), 0)  # fmt: skip
+    return Period(first=monday, last=monday + timedelta(days=4))
+
+
+def _option_expiry(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    months = (period_of(today, "month", shift).first for shift in (0, 1))
+    days = (weekday_after(first - timedelta(days=1), 4, 2) for first in months)
+    return next(day for day in days if day >= today), "options expire on the third Friday of the month"
+
+
+def _a_unit_later(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    return after(today, 1, match["unit"])
+
+
+def _this_and_next(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    return Period(first=today, last=period_of(today, match["unit"], 1).last)
+
+
 def _last_quarter(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return months_of(today.year, 10, 3)
 
 
 def _year_turn(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
-    return date(_written_year(match["y"], today), 12, 31)
+    return date(_written_year(match["y"] or match.groupdict().get("short") or "", today), 12, 31)
 
 
+#: "The June number": of the month, whenever it comes out.
+_PRINT = r"(?: (?:jobs |cpi )?(?:report|number|print|reading|release|figure|data)s?\b)?"
 _OF_YEAR = r"(?:[ ,'/-]*(?:of )?(?P<y>(?:19|20)\d\d|'?\d\d(?!\d|%|k)|(?:the|this|next) year))?"
 _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
     (re.compile(pattern), meaning)
@@ -372,13 +418,17 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (rf"\b(?P<name>{HOLIDAYS})\b(?: day)?(?: (?:of )?(?P<y>(?:19|20)\d\d))?", _holiday),
         (r"\b(?:this )?(?P<next>next |this |coming |this coming )?(?P<w>" + "|".join(WEEKDAYS) + r")\b(?:'s (?:close|bell))?", _weekday),
         (r"\btomorrow\b|\btoday\b|\btonight\b", _near),
-        (rf"\b(?:year[- ]?end|eoy|ye)(?: (?:of )?|-)?{_YEAR}\b", _year_turn),
+        (rf"\b(?:year[- ]?end|eoy|ye)(?: (?:of )?|-)?{_YEAR}\b|\b(?:eoy|ye) ?(?P<short>\d\d)\b", _year_turn),
         (r"\bend[- ](?P<y>(?:19|20)\d\d)\b", _year_turn),
         (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<which>the|this) (?P<unit>year|quarter|month|week) (?:(?:is|runs) (?:out|over)|ends)\b", _over),
         (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?P<y>(?:19|20)\d\d) (?:is|runs) (?:out|over)\b", _year_turn),
         (r"\b(?:the )?(?:last|final) (?:three|3) months of (?:the )?(?P<unit>year)\b", _last_quarter),
+        (rf"\b(?:the )?{_SEASON} week (?:of|in) {_M}(?:,? {_YEAR}\b)?", _week_of_month),
+        (r"\bopex\b|\boptions? expir(?:y|ation)\b", _option_expiry),
+        (r"\bthis time next (?P<unit>week|month|quarter|year)\b", _a_unit_later),
+        (r"\bthis (?P<unit>week|month|quarter|year) or next\b", _this_and_next),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
-        (r"\b(?:the|this|next|the coming|coming) (?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)|(?:(?<=this )|(?<=in the )|(?<=over the ))(?P<fall>fall)\b", _season),
+        (r"(?:\b(?P<which>the|this|next|the coming|coming) |(?<=end of )|(?<=end )|(?<=by )|(?<=before ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)|(?:(?<=this )|(?<=in the )|(?<=over the ))(?P<fall>fall)\b", _season),
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
         (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
         (r"\bend of (?P<unit>year|month|quarter|week)\b", _end_of_unit),
@@ -389,13 +439,18 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (rf"\bh(?P<q>[12])\b{_OF_YEAR}", _half),
         (rf"\b(?P<q>[12])h{_OF_YEAR}", _half),
         (rf"\b(?:the )?{_SEASON} (?P<part>quarter|half)\b{_OF_YEAR}", _ranked),
-        (rf"\b(?!may )(?!mar )(?!march )(?:the month of )?{_M},?(?: (?:of )?{_YEAR}\b)?", _month),
-        (rf"(?:(?<=in )|(?<=by )|(?<=of )|(?<=before )|(?<=until )|(?<=through )|(?<=during )|(?<=since )|(?<=for )|(?<=next )|(?<=end )|(?<=from )|(?<=to )|(?<=than ))(?P<m>may|march|mar)\b,?(?: {_YEAR}\b)?", _month),
+        (r"(?<=the )(?P<m>may|march|mar) (?:jobs |cpi )?(?:report|number|print|reading|release|figure|data)s?\b", _month),
+        (r"\b(?P<next>next )(?P<m>may|march|mar)\b", _month),
+        (rf"\b(?!may )(?!mar )(?!march )(?:the month of )?(?P<next>next )?{_M},?(?: (?:of )?{_YEAR}\b)?(?:'s)?{_PRINT}", _month),
+        (rf"(?:(?<=in )|(?<=by )|(?<=of )|(?<=before )|(?<=until )|(?<=through )|(?<=during )|(?<=since )|(?<=for )|(?<=next )|(?<=end )|(?<=from )|(?<=to )|(?<=than ))(?P<m>may|march|mar)\b,?(?: {_YEAR}\b)?{_PRINT}", _month),
         (r"\b(?P<m>may|march|mar) (?:of )?(?P<y>(?:19|20)\d\d)\b", _month),
         (r"\b(?P<which>this|the current|current|the next|next|the coming|coming|the following)(?: calendar| trading)? (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
         (r"(?:(?<=of )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=for ))(?P<which>the) (?P<unit>week|month|quarter|half|year)\b(?! (?:highs?|lows?)\b)", _this_or_next),
-        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=since )|(?<=mid-)|(?<=mid )|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
+        (r"(?:(?<=in )|(?<=of )|(?<=during )|(?<=for )|(?<=over )|(?<=by )|(?<=before )|(?<=until )|(?<=through )|(?<=year )|(?<=ends )|(?<=end )|(?<=closes )|(?<=close )|(?<=finishes )|(?<=finish )|(?<=settles )|(?<=settle )|(?<=ending )|(?<=closing )|(?<=finishing )|(?<=since )|(?<=mid-)|(?<=mid )|(?<=early )|(?<=late )|(?<=than )|(?<=throughout )|(?<=to )|(?<=into )|(?<=after )|(?<=all )|(?<=calendar )|(?<=from ))(?P<y>(?:19|20)\d\d)(?![\d%.,]\d)\b(?! (?:points?|dollars?|usd|a ))", _year),
         (r"^(?P<y>(?:19|20)\d\d)(?= (?:closes?|ends?|will|higher|lower|is))", _year),
+        (r"(?<=[\dk%] )(?P<y>(?:19|20)\d\d)$", _year),
+        (r"\b(?P<y>(?:19|20)\d\d)(?='?s? (?:clos(?:e|ing)|final|year-end|gains?|returns?|rise|loss|fall|performance|high|low|average)\b)", _year),
+        (r"\bfy ?-?(?P<y>(?:20)?\d\d)\b", _fiscal_year),
     )
 )  # fmt: skip
 
@@ -430,7 +485,7 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
     # "on election day, November 4th": the second says which day the first is.
     plain = re.sub(r"D+(,? ?\(?)(?=D)(?!DD*D-)", lambda m: "z" * 0 + " " * len(m[0]) if m[1] else m[0], plain)
     day_pattern = r"(?P<p>[DP]+)"
-    plain = re.sub(rf"(?:the )?(?P<word>end|close|start|beginning|middle|(?:last|final)(?: trading)? day)(?: of|[- ])(?: the)? ?{day_pattern}", edge, plain)  # fmt: skip
+    plain = re.sub(rf"(?:the )?(?<!\d )(?<!% )(?P<word>end|close|start|beginning|middle|(?:last|final)(?: trading)? day)(?: of|[- ])(?: the)? ?{day_pattern}", edge, plain)  # fmt: skip
     plain = re.sub(rf"(?P<word>mid)[- ]?{day_pattern}", edge, plain)
     plain = re.sub(rf"{day_pattern}(?P<word>)(?:'s)? (?:end|close)(?= |$)(?<! close of)", edge, plain)
     plain = re.sub(r"(?P<p>P+) (?:year|quarter|month)-?end\b(?P<word>)", edge, plain)
@@ -438,7 +493,7 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
     def span(match: re.Match[str]) -> str:
         first, last = value(match, "a"), value(match, "b")
         since = first.period.before if first.period else first.day
-        return take(match, kind="during", start=since, end=last.day, notes=first.notes + last.notes)
+        return take(match, kind="during", start=since, end=last.day, from_month=_from_month(first, last), notes=first.notes + last.notes)  # fmt: skip
 
     two = r"(?P<a>D+)(?: close)?{0}(?P<b>[DP]+)"
     plain = re.sub(two.format(" ?- ?"), span, plain)
@@ -452,6 +507,14 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
     plain = re.sub(rf"\b(?:than|since|from|versus|vs\.?|compared (?:to|with)|relative to|against)(?: it (?:was|did|closed|is))?(?: (?:on|in|at|the))* {day_pattern}(?:'s)?(?: close| level| value)?", base, plain)  # fmt: skip
     plain = re.sub(rf"\b(?:its|their) (?:close (?:on|of)|level (?:on|of|at)) {day_pattern}|\b(?:its|their|the) {day_pattern.replace('<p>', '<q>')}(?:'s)? (?:close|level|value)", base, plain)  # fmt: skip
 
+    def beyond(match: re.Match[str]) -> str:
+        # "above its 2017 close": the comparison stays for who reads relations.
+        place = (match.end("keep") + 1, match.end())
+        take(_Part(match, place), kind="since", end=value(match, "p").day, notes=value(match, "p").notes)
+        return match["keep"] + " " + "W" * (place[1] - place[0])
+
+    plain = re.sub(rf"\b(?P<keep>above|below|over|under|beyond|exceeds?|tops?) (?:its|the|their) {day_pattern}(?:'s)?(?: (?:close|level|value))?(?= |$)", beyond, plain)  # fmt: skip
+
     def with_word(match: re.Match[str]) -> str:
         matched = value(match, "p")
         return take(
@@ -463,7 +526,8 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
     words = (
         r"at any (?:point|time) (?:before|during|in|by|until)|at some point (?:in|during|before|by)|(?:any ?time|some ?time|(?:at least )?once) (?:before|during|in|by|through|until)|"
         r"by the time|all through|by or before|on or before|no later than|not later than|prior to|ahead of|before|by|through to|through|until|till|up to|up until|"
-        r"within|during|throughout|over the course of|over|in the course of|in|for|on|as of|at|come|this|all|all of|for all of"
+        r"within|during|throughout|over the course of|over|in the course of|in|for|on|as of|at|come|this|all|all of|for all of|"
+        r"(?:for |over |through )?(?:the )?(?:whole|entirety|duration|length|full length) of|@"
     )
     plain = re.sub(rf"\b(?P<word>{words})(?: the)?(?: (?:close (?:of|on)|full|whole|entire|calendar))* *(?<= ){day_pattern}(?:'s close)?", with_word, plain)  # fmt: skip
 
@@ -474,13 +538,20 @@ def _with_prepositions(plain: str, days: list[_Day], take: _Take, whole: str) ->
         take(_Part(match, take_at), kind="on", end=matched.day, start=matched.period.before if matched.period else None, notes=matched.notes)  # fmt: skip
         return match[0][: take_at[0] - match.start()] + "W" * (take_at[1] - take_at[0])
 
-    plain = re.sub(rf"\b(?:closes?|ends?|finish(?:es)?|settles?|closing|ending|finishing)(?: off| out)? {day_pattern}", closing, plain)  # fmt: skip
+    plain = re.sub(rf"\b(?:(?<!\d )(?<!% )(?<!\ba )close|closes|ends?|finish(?:es)?|settles?|closing|ending|finishing)(?: off| out)? {day_pattern}", closing, plain)  # fmt: skip
 
     def bare(match: re.Match[str]) -> str:
         matched = value(match, "p")
         return take(match, **_meaning("in" if matched.period else "on", matched, ""), notes=matched.notes)
 
     return re.sub(day_pattern, bare, plain)
+
+
+def _from_month(first: _Day, last: _Day) -> date | None:
+    """Return the last day of a month that another month is compared with."""
+    if first.period is None or last.period is None or (first.period.last - first.period.first).days > 31:
+        return None
+    return first.period.last
 
 
 class _Part:

@@ -1,21 +1,23 @@
 """From the parts of a text to the readings that it can have."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 
 from workbench.questions.readings.amounts import Amount, amounts
 from workbench.questions.readings.calendar_days import after, period_of
-from workbench.questions.readings.day_windows import ClaimWindow, events, windows
-from workbench.questions.readings.plain_text import PlainText, words
-from workbench.questions.readings.relations import (
-    Relation,
+from workbench.questions.readings.counted_words import (
     count_of_steps,
     measured_from_now,
-    relations,
+    moves_of_a_meeting,
     special_counts,
+    volatility_length,
 )
+from workbench.questions.readings.day_windows import ClaimWindow, events, windows
+from workbench.questions.readings.placements import placed_readings
+from workbench.questions.readings.plain_text import PlainText, words
+from workbench.questions.readings.relations import Relation, mirrored, relations
 from workbench.questions.readings.sentences import completed
 from workbench.questions.readings.series_names import VAGUE, SeriesName, embedded_name, mentions, reachable
 from workbench.questions.readings.slots import Slot, SlotReading
@@ -31,13 +33,14 @@ FILLERS = words(
     likely how there for in on at so with by from close closes level levels price prices value index mark
     point figure there's i'd i'm my base case view get gets getting go goes come comes see sees trade trades
     trading please question claim prediction forecast per barrel us u.s really actually again back just than
-    out us$ line threshold territory area official closing reading print can could turn
+    out us$ line threshold territory area official closing reading print can could turn set poised bound due still soon eventually finally
+    i'm likely
     """
 )
 _NEVER_FILLER = re.compile(
     r"\b(?:not|n't|no|never|if|unless|because|due|and|or|but|while|whereas|without|except|either|neither|nor|despite|after|when|once)\b"
 )
-_FRAME = re.compile(r"^(?:(?:so|hey|hi|ok|well),? )?(?:(?:what(?:'s| is| are) the |the )?(?:odds|chances?|probability|likelihood|prob)(?: of| that)* |how likely (?:is it )?(?:that )?|is it (?:true|likely) that |(?:i|we) (?:think|bet|believe|expect|say)(?: that)? |(?:i'd|i would) bet (?:that )?|(?:my )?(?:base case|view|call|bet|prediction|forecast)(?: is)?(?: that)?:? |do you think (?:that )?|will we see |are we going to see |can we see |there(?:'s| is) )+")  # fmt: skip
+_FRAME = re.compile(r"^(?:(?:so|hey|hi|ok|well),? )?(?:(?:what(?:'s| is| are) the |the )?(?:odds|chances?|probability|likelihood|prob)(?: of| that)* |how likely (?:is it )?(?:that )?|is it (?:true|likely) that |(?:i|we) (?:think|bet|believe|expect|say)(?: that)? |(?:i'd|i would) bet (?:that )?|(?:my )?(?:base case|view|call|bet|prediction|forecast)(?: is)?(?: that)?:? |do you think (?:that )?|(?:i )?(?:reckon|guess|suspect|wager|am sure)(?: that)? |(?:i'm |i am )?(?:pretty|fairly|quite|very|dead) (?:sure|confident|certain)(?: that)? |my money(?:'s| is) on |(?:it )?(?:looks|seems) (?:like|likely)(?: that)? |(?:a )?(?:good|fair|decent) chance(?: of| that)? |will we see |are we going to see |can we see |there(?:'s| is) )+")  # fmt: skip
 
 Choices = Mapping[str, int]
 
@@ -65,11 +68,18 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         lambda match: "R" * len(match[0]),
         plain,
     )
+    plain = re.sub(
+        r"\b(?:between|from) (?:now|here|today) (?:and|to|until|till|through)\b",
+        lambda match: "by".ljust(len(match[0])),
+        plain,
+    )
     # two in a row, of which no relation has the count: a word that nobody knows stands in the way
     plain = re.sub(r"\bback[- ]to[- ]back\b", lambda match: "z" * len(match[0]), plain)
     masked = ("R" * (frame.end() - 1) + " " + plain[frame.end() :]) if frame else plain
+    masked, moves = moves_of_a_meeting(masked)
     masked, steps = count_of_steps(masked)
     masked, counts = special_counts(masked)
+    counts |= moves
     masked, now = measured_from_now(masked)
     counts |= {"now": 1} if now else {}
     masked, events_found = events(masked, today)
@@ -82,6 +92,13 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     for (start, stop), _ in referred:
         masked = masked[:start] + "S" * (stop - start) + masked[stop:]
     masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
+    masked, names, inverse = _joined_pair(masked, names)
+    if {each.ref for each in names} == {"embedded:WTI", "Brent crude oil"} and re.search(
+        r"\b(?:spread|gap|differential|discount|premium)\b", plain
+    ):
+        names = tuple(
+            sorted(names, key=lambda each: each.ref)
+        )  # quoted as Brent less WTI, however it is written
     if referred:
         in_order = [
             *zip(places, names, strict=False),
@@ -89,7 +106,12 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         ]
         in_order.sort(key=lambda each: each[0])
         places, names = tuple(place for place, _ in in_order), tuple(name for _, name in in_order)
+    masked, length = volatility_length(masked)
     masked, days, dates_asked = windows(masked, today, choices)
+    if any(_THROUGHOUT.match(plain[slice(*each.span)]) for each in days if each.span != (0, 0)):
+        counts |= {"throughout": 1}
+    if any(plain[slice(*each.span)].startswith("at any") for each in days):
+        counts |= {"any": 1}
     unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
     if not names and events_found:
@@ -98,19 +120,34 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked, numbers = amounts(masked)
     if "times" in steps:
         counts = {**counts, "times": int(steps["times"]), "row": int(steps.get("row", 0))}
+        step = {"session": "day", "trading day": "day", "close": "day", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
         if "of" in steps:
             unit = {"trading day": "session", "close": "session", "day": "session", "meeting": "month", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
             days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), span=(0, 0)))
     kind = names[0].kind if names else "price"
     before = masked
-    masked, stated = relations(masked, numbers, counts, series=len(places), kind=kind)
+    usual = _USUAL.get(names[0].embedded) if names else None
+    masked, stated = relations(masked, numbers, counts, series=len(names), kind=kind, usual=usual)
+    if "times" in steps:
+        stated = tuple(replace(each, step=step) for each in stated)
+    if inverse:
+        stated = tuple(mirrored(each) for each in stated)
+    if names and names[0].ref == "federal funds rate" and counts.get("moves"):
+        notes.append("a move is read as a quarter of a percentage point")
     unknown = not names
     if unknown and (numbers or any(each.name in ("mean", "new_high", "new_low") for each in stated)):
         masked, names, places = _named_otherwise(text, masked)
     matched = _words_of_slots(text, before, masked, places, numbers, days)
-    leftover = _leftover(text, masked, names)
+    leftover = words_left = _leftover(text, masked, names)
     used = {each.span for relation in stated for each in (relation.level, relation.upper) if each}
-    leftover = (*leftover, *(text.words(*each.span) for each in numbers if each.span not in used and stated))
+    leftover = (
+        *leftover,
+        *(
+            text.words(*each.span)
+            for each in numbers
+            if each.span not in used and stated and "A" in masked[slice(*each.span)]
+        ),
+    )
     # A series more than the relation has places for would be dropped in silence.
     places_for = 1 if stated and stated[0].name in _OF_ONE_SERIES else 2
     leftover = (*leftover, *(each.article for each in names[places_for:]))
@@ -122,10 +159,17 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     if not stated:
         missing.append("relation")
     recession = names and names[0].ref == "US recession indicator"
-    if recession and not stated:
+    if recession and not stated and not re.search(r"\b(?:no|not|never|avoids?|escapes?)\b|n't", plain):
         stated, missing = (Relation(name="touch", comparison="at_least", level=Amount(value=1, unit="", span=(0, 0))),), []  # fmt: skip
+    if length is not None and not any(each.kind != "since" for each in days):
+        days = (*days, ClaimWindow(kind="during", end=after(today, *length)))
+    elif length is not None:
+        days = tuple(_last_of(each, length, today) for each in days)
     main = [each for each in days if each.kind != "since"]
     base = next((each for each in days if each.kind == "since"), None)
+    if base is not None and base.start is not None and not main:
+        main = [replace(base, kind="on", start=base.end, end=base.start)]
+        base = None
     if len(main) > 1:
         first, *rest = sorted(main, key=lambda each: each.kind == "during")
         ends = {each.end for each in main}
@@ -137,7 +181,12 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     notes += [note for each in days for note in each.notes]
     if leftover and stated and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
         missing.append("level")
-    if leftover or not names or not stated or (base is not None and not main):
+    # A number, a day or a series too many is never passed over.
+    passed_over = bool(leftover) and leftover == words_left and bool(stated) and not hard_words(leftover) and not _ANOTHER.search(masked)  # fmt: skip
+    if passed_over:
+        notes.append(f"{', '.join(map(repr, leftover))} is passed over")
+        unsettled["words"] = 1
+    if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
             missing.append("window")
         return Draft(
@@ -147,10 +196,16 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             unsettled=unsettled,
             notes=tuple(notes),
         )
+    if unknown and passed_over:
+        return Draft(missing=tuple(missing), leftover=leftover, matched=matched, unsettled=unsettled, notes=tuple(notes))  # fmt: skip
     if unknown:
         notes.append(f"no series is known as {names[0].article!r}; it is taken as a name")
         unsettled["name"] = 1
-    elif not all(_usual(each.level, names) and _usual(each.upper, names) for each in stated):
+    elif not all(
+        _usual(each.level, names) and _usual(each.upper, names)
+        for each in stated
+        if each.name != "volatility"
+    ):
         notes.append("the level is far from any that the series has had")
         unsettled["level"] = 1
     window = main[0] if main else ClaimWindow(kind="on", end=period_of(today, "year").last)
@@ -159,22 +214,68 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     found_words = dict(matched)
     readings = []
     for relation in stated:
-        for placed in _placed(relation, window, base, names, today):
+        for placed in placed_readings(relation, window, base, names, today):
             named = replace(placed, read_from=found_words, notes=tuple(notes) + placed.notes)
             readings.append(completed(named, names))
     if not readings:
-        return Draft(missing=(*missing, "relation"), matched=matched, unsettled=unsettled, notes=tuple(notes))
+        return Draft(missing=(*missing, "relation"), leftover=leftover, matched=matched, unsettled=unsettled, notes=tuple(notes))  # fmt: skip
     if not main:
+        # "Three in a row" is never on one day.
+        readings = [each for each in readings if each.relation not in ("count", "streak", "first")]
         by = replace(window, kind="by")
         for relation in stated:
-            for placed in _placed(relation, by, base, names, today):
+            for placed in placed_readings(relation, by, base, names, today):
                 readings.append(completed(replace(placed, read_from=found_words, notes=tuple(notes)), names))
     return Draft(
         readings=tuple({each.statement: each for each in readings}.values()),
         missing=tuple(missing),
+        leftover=leftover,
         matched=matched,
         unsettled=unsettled,
         notes=tuple(notes),
+    )
+
+
+def _last_of(window: ClaimWindow, length: tuple[int, str], today: date) -> ClaimWindow:
+    """Return the last part of a window, of "20-day volatility at year end"; the window itself where it is shorter."""
+    count, unit = length
+    days = count * {"trading day": 7 / 5, "week": 7, "month": 30.5, "year": 365.25}[unit]
+    start = window.end - timedelta(days=round(days))
+    return (
+        replace(window, kind="during", start=start)
+        if window.kind in ("on", "by") and start > today
+        else window
+    )
+
+
+#: Words before a window that make it all of its days.
+_THROUGHOUT = re.compile(
+    r"(?:throughout|all (?:through|of)|for all of|all (?:year|quarter|month|week)|(?:for |over |through |during )?(?:the )?(?:whole|entire|entirety|duration|length|full)\b)"
+)
+#: Words that turn a claim into another one; any other word may be passed over in a reading that is offered, and in none that is taken.
+_TURNS = words(
+    """
+    futures forward forwards option options call calls put puts straddle implied skew dividend dividends mortgage ratio correlation beta
+    sharpe relative basket both all each every none single digit days weeks months times occasions peak trough twice gives give gave erases erase wipes wipe pares pare trims trim already doubt doubts
+    unlikely conditional assuming assumes provided given suppose should could might ex excluding less minus plus versus vs against first
+    second third before until till since instead rather otherwise only alone exactly accelerates accelerate decelerates decelerate faster
+    slower then followed same opposite more most fewer fewest least half average median weighted real adjusted moves move swings
+    around about roughly near nearly approximately circa almost somewhere swing changes change shifts revised revision core headline junk bonds stocks currency currencies as
+    """
+)
+
+
+#: A word after a series may name something else of it ("Apple's market cap"), unless it says how; "z" is a word that is never passed over.
+_ANOTHER = re.compile(
+    r"S (?:'s )?(?![a-z]*ly\b)(?:(?!(?:the|a|an|going|set|likely|expected|poised|bound|back|at|from|than|to|is|will|be|in|on|at|for|by|of|have|has|get|gets|see|sees|still|again|also|just|soon|index|price|prices)\b)[a-z])|zz"
+)
+
+
+def hard_words(leftover: Sequence[str]) -> bool:
+    """Return whether words that no slot took say something that a reading without them would lose."""
+    said = [word.lower().strip("'") for each in leftover for word in each.split()]
+    return len(said) > 3 or any(
+        _NEVER_FILLER.search(word) or word in _TURNS or re.search(r"[^a-z'&.-]", word) for word in said
     )
 
 
@@ -249,6 +350,23 @@ def _names_written(
     return masked, tuple(names), tuple(places)
 
 
+_PAIRS = {"EUR/USD", "GBP/USD"}
+
+
+def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple[SeriesName, ...], bool]:
+    """Join "the dollar" and "against the euro" to the pair that is quoted, and say whether it goes the other way."""
+    refs = [each.ref for each in names]
+    if len(names) == 2 and "US dollar index" in refs:
+        pair = next(each for each in names if each.ref != "US dollar index")
+        matched = re.search(r"(?:against|versus|vs\.?) (?:the )?(?=S)", masked)
+        if pair.ref in _PAIRS and matched:
+            masked = (
+                masked[: matched.start()] + "S" * (matched.end() - matched.start()) + masked[matched.end() :]
+            )
+            return masked, (pair,), refs[0] == "US dollar index"
+    return masked, names, False
+
+
 def _named_otherwise(
     text: PlainText, masked: str
 ) -> tuple[str, tuple[SeriesName, ...], tuple[tuple[int, int], ...]]:
@@ -310,219 +428,3 @@ def _words_of_slots(
     if stated:
         matched["window"] = ", ".join(text.words(*each) for each in stated)
     return matched
-
-
-def _placed(
-    relation: Relation,
-    window: ClaimWindow,
-    base: ClaimWindow | None,
-    names: tuple[SeriesName, ...],
-    today: date,
-) -> Iterator[SlotReading]:
-    """Yield the readings of a relation in its window, the likeliest first."""
-    refs = tuple(each.ref for each in names)
-    series = names[0]
-    monthly = series.monthly
-    level, unit, notes = _level_in_unit(relation.level, series)
-    upper = _level_in_unit(relation.upper, series)[0] if relation.upper is not None else None
-    start = base.end if base else None
-    period_start = window.start
-    if period_start is not None and relation.name not in ("compare", "change", "beats", "volatility"):
-        period_start = _ahead(period_start, today)
-    at_end = "on" if window.kind in ("by", "during") else window.kind
-    plain = SlotReading(
-        statement="",
-        series=refs,
-        relation=relation.name,
-        comparison=relation.comparison,
-        level=level,
-        upper=upper,
-        unit=unit,
-        window=window.kind,
-        end=window.end,
-        lag=relation.lag,
-        times=relation.times,
-        notes=notes,
-    )
-    growth = relation.growth or (
-        series.growth if series.growth in ("yoy", "mom", "qoq", "annualized") else ""
-    )
-    if growth and relation.name in ("maximum", "minimum") and (unit == "%" or relation.growth):
-        return  # the highest of a growth is no relation here, and the highest of the level is another claim
-    growing = relation.name in ("level", "touch", "bare", "stay", "change") and growth and (unit in ("%", "") or relation.growth)  # fmt: skip
-    if (
-        growing
-        and relation.name == "change"
-        and not relation.growth
-        and series.growth in ("yoy", "annualized")
-    ):
-        # "Prices rise 0.2 % in October" is over the window that is named.
-        growing = series.growth == "annualized" or not window.period
-    if growing and not (series.ref.startswith("embedded:CORE_CPI") and (level or 0) > 50):
-        lag = {"yoy": 12, "mom": 1}.get(growth)
-        side = relation.comparison
-        value = level
-        if relation.name == "change" and relation.way == "down":
-            value = -(level or 0.0)
-            side = {"above": "below", "at_least": "at_most"}.get(side, side)
-        if side == "toward":
-            side = "at_least"
-        grown = replace(plain, relation=f"growth_{growth}", comparison=side, level=value, unit="%", lag=lag, never=relation.never)  # fmt: skip
-        if window.kind == "during" and window.start and (window.end - window.start).days > 100 and monthly and growth in ("yoy", "mom"):  # fmt: skip
-            yield replace(grown, window="on")
-            yield replace(grown, window="during")
-            return
-        yield replace(grown, window=at_end)
-        if window.kind == "by":
-            yield grown
-        return
-
-    negated = relation.never
-    name = relation.name
-    if name == "compare":
-        side = relation.comparison
-        if negated:
-            side = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}[side]
-        since = start if start is not None else window.start if not relation.now else None
-        compared = replace(plain, comparison=side, level=None, unit="", start=since, window=at_end)
-        if (
-            window.kind == "on"
-            and start is None
-            and window.start is None
-            and not relation.now
-            and not monthly
-        ):
-            day_before = window.end - timedelta(days=3 if window.end.weekday() == 0 else 1)
-            if (window.end - today).days < 8 and day_before >= today:
-                yield replace(compared, start=day_before)
-        if monthly and window.kind == "during" and start is None:
-            yield replace(
-                compared, start=window.start if _ahead(window.start, today) or relation.now is False else None
-            )
-            return
-        yield compared
-        return
-    if name == "change" and relation.comparison == "between":
-        low, high = level or 0.0, upper or 0.0
-        if relation.way == "down":
-            low, high = -high, -low
-        yield replace(plain, level=low, upper=high, never=negated, start=start if start is not None else None if relation.now else window.start, window=at_end)  # fmt: skip
-        return
-    if name in ("change", "drawdown"):
-        signed = (level or 0.0) * (-1 if relation.way == "down" else 1)
-        side = relation.comparison
-        if relation.way == "down":
-            side = {"above": "below", "at_least": "at_most", "below": "above", "at_most": "at_least"}[side]
-        if negated:
-            side = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}[side]
-        since = start if start is not None else None if relation.now else window.start
-        changed = replace(plain, relation="change", comparison=side, level=signed, start=since, window=at_end)
-        once = replace(
-            changed, relation="drawdown", comparison="at_most" if signed < 0 else "at_least", window=window.kind,
-            start=_ahead(since, today) if since else None,
-        )  # fmt: skip
-        if name == "drawdown":
-            yield replace(once, notes=(*notes, "a crash is read as a fall of 20 %"))
-            yield replace(once, level=-10.0, notes=(*notes, "a crash is read as a fall of 10 %"))
-            return
-        yield changed
-        if (window.kind == "by" and not monthly and not negated and not relation.closing) or (
-            window.kind == "during"
-            and not window.period
-            and not monthly
-            and not negated
-            and not relation.closing
-        ):
-            yield once
-        return
-    if name == "any_step":
-        down = relation.way == "down"
-        side = (
-            {"above": "below", "at_least": "at_most"}.get(relation.comparison, "at_most")
-            if down
-            else relation.comparison
-        )
-        yield replace(plain, level=-(level or 0.0) if down else level, comparison=side, start=period_start)
-        return
-    if name in ("beats", "volatility"):
-        yield replace(plain, start=start if start is not None else window.start, window="during" if name == "volatility" else at_end, never=negated)  # fmt: skip
-        return
-    if name in ("average_gap",):
-        yield replace(plain, window=at_end, never=negated)
-        return
-    if (
-        unit == "%"
-        and series.kind == "price"
-        and name in ("touch", "bare", "level", "stay", "mean", "maximum", "minimum")
-    ):
-        return  # a percentage is no price, and of what it is one is not said
-    if name in ("touch", "bare", "level"):
-        yield from _reached(replace(plain, start=period_start), relation, window, monthly, at_end)
-        return
-    yield replace(plain, start=start if start is not None else period_start, never=negated, window="by" if window.kind == "by" else window.kind)  # fmt: skip
-
-
-def _reached(
-    plain: SlotReading, relation: Relation, window: ClaimWindow, monthly: bool, at_end: str
-) -> Iterator[SlotReading]:
-    """Yield the readings of a level: where the series ends, and where it is on the way."""
-    side = plain.comparison
-    sides = [side] if side != "toward" else ["at_least", "at_most"]
-    if relation.never:
-        opposite = {"above": "at_most", "at_least": "below", "below": "at_least", "at_most": "above"}
-        if side not in opposite:
-            return
-        at_close = replace(plain, relation="level", comparison=opposite[side], window=at_end, start=None)
-        never = replace(plain, relation="stay", comparison=opposite[side])
-        if window.kind in ("on", "next_release", "next_meeting") or (monthly and window.period):
-            yield at_close
-        elif relation.name == "touch":
-            yield never
-        else:
-            yield never
-            yield at_close
-        return
-    points = [replace(plain, relation="level", comparison=each, window=at_end, start=None) for each in sides]
-    touch = replace(plain, relation="touch")
-    short = window.start is None or (window.end - window.start).days < 100
-    if window.kind in ("on", "next_release", "next_meeting") or (monthly and window.kind == "during" and window.period and short):  # fmt: skip
-        yield from points
-        return
-    if relation.closing and relation.name == "level" and window.kind == "during" and not window.period:
-        yield from points
-        yield touch
-        return
-    if relation.name == "touch":
-        yield touch
-        return
-    if relation.way and relation.name == "level":
-        yield touch
-        yield points[0]
-        return
-    yield points[0]
-    yield touch
-    yield from points[1:]
-
-
-def _ahead(start: date | None, today: date) -> date | None:
-    """A start that lies after the last known value; None where no weekday lies between."""
-    if start is None or start < today:
-        return None
-    between = (today + timedelta(days=i) for i in range((start - today).days + 1))
-    return start if any(day.weekday() < 5 for day in between) else None
-
-
-def _level_in_unit(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:
-    """Return a level in the unit of its series."""
-    if amount is None:
-        return None, "", ()
-    value, unit = amount.value, amount.unit
-    if unit == "bp":
-        return round(value / 100, 6), "percentage points" if series.kind == "rate" else "%", ()
-    if unit == "pp":
-        return value, "percentage points", ()
-    if series.kind == "rate":
-        if unit == "" and value >= 25:
-            return round(value / 100, 6), "percentage points", (f"{value:g} is read as basis points",)
-        return value, "%" if unit == "%" else "percentage points" if unit == "points" else "", ()
-    return value, {"%": "%", "points": "points"}.get(unit, ""), ()

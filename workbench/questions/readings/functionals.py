@@ -51,13 +51,16 @@ def _functional(reading: SlotReading) -> Reading | None:
         return replace(plain, start=None)
     if relation in ("mean", "maximum", "minimum", "volatility"):
         return replace(plain, statistic=_STATISTICS[relation])
-    if relation == "count":
+    if relation == "count" and not reading.step:
         change = reading.level is None
         return replace(plain, statistic="steps", times=reading.times, transformation="change" if change else "value", lag=1 if change else None)  # fmt: skip
     if relation == "compare":
         return replace(plain, transformation="change", level=0.0)
     if relation == "change":
         return replace(plain, transformation="growth" if reading.unit == "%" else "change")
+    if relation == "move_by" and level > 0:
+        changed = replace(plain, comparison="between", level=-level, upper=level, never=not reading.never)
+        return replace(changed, transformation="growth" if reading.unit == "%" else "change")
     if relation == "beats" and not reading.level:
         return replace(plain, transformation="growth", level=0.0)
     if relation in _LAGGED and reading.lag:

@@ -34,6 +34,7 @@ KNOWN_WORDS = words(
     annually straight consecutive moving all-time history recent peak outright ended ending closing rising
     gaining climbing losing beating topping hitting reaching breaking crossing staying trading finishing
     settling reserve consensus inauguration trough troughs gauge bucks situation employment unchanged
+    fifth sixth tenth handle handles election report number print either direction benchmark volatility
     """
 )
 #: Shorthand of those who type fast.
@@ -41,12 +42,13 @@ SHORTHAND = {
     "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
     "yld": "yield", "ylds": "yields", "sprd": "spread", "sprds": "spreads", "yr": "year", "yrs": "years", "btw": "between", "avg": "average",
     "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
-    "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", 
+    "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", "bip": "bp", "b/w": "between", "bips": "bp", "abv": "above", "blw": "below", "yer": "year",
+    "wont": "won't", "dont": "don't", "doesnt": "doesn't", "isnt": "isn't", "cant": "can't", "didnt": "didn't", "wouldnt": "wouldn't", "abuv": "above",
     "fri": "friday", "thurs": "thursday", "thu": "thursday", "tue": "tuesday", "tues": "tuesday", "mon": "monday", "then": "then",
 }  # fmt: skip
 _NUMBERS = {word: str(value) for value, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)} | {"twelve": "12", "twenty": "20", "thirty": "30"}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
-_PIECE = re.compile(r"\b[Bb]4\b|[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
+_PIECE = re.compile(r"\b[Bb]4\b|\b[Bb]/[Ww]\b|[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
 _SIGNS = {
     "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5",
     "％": "%", "…": ".",
@@ -156,7 +158,9 @@ _AS_THEY_ARE = words(
     whether weather either neither quote quotes quota point pint paint wide side rice price pries month
     mouth moth weekly doubt double trouble stable table cable thread three tree free first fist worst worse
     worth word words world would wound sound round pound found bound bond bonds band banks market marked
-    mark move moves moving mover blow
+    mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site
+    trend trends treat clean clear class cross press prior power tower lower flower slower dealer leader header
+    cases causes course courses stays stage range ranges change changes chance chances charge large
     """
 )
 

@@ -26,8 +26,9 @@ MOST = 4
 def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readings:
     """Return what a text is taken to say at a cutoff; nothing is asked of a model or of data.
 
-    A text with one meaning has a ``best``; one with several has them as ``others`` and no best: it is asked, never guessed. A text of
-    which a word belongs to no part is not read at all, and ``leftover`` names the word.
+    A text with one meaning has a ``best``; one with several has them as ``others`` and no best: it is asked, never guessed. Words that
+    belong to no part are in ``leftover``, and then nothing is taken for read: a reading without them is offered where they cannot turn
+    the claim into another one, and none where they can ("unless", "futures").
 
     Parameters
     ----------
@@ -74,7 +75,11 @@ def _joined_drafts(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
     longest = max(map(len, rows), default=0)
     readings = {each.statement: each for i in range(longest) for row in rows for each in row[i : i + 1]}
     offered = tuple(islice(readings.values(), MOST))
-    single = len(offered) == 1 and not first.missing and not {"name", "level"} & {*(first.unsettled or {})}
+    single = (
+        len(offered) == 1
+        and not first.missing
+        and not {"name", "level", "words"} & {*(first.unsettled or {})}
+    )
     return Readings(
         text=text,
         best=offered[0] if single else None,

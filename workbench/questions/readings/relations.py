@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from workbench.questions.readings.amounts import Amount
+from workbench.questions.readings.counted_words import MaskedText
 
 Way = Literal["up", "down", ""]
 
 _UP = (
     r"rises?|rising|risen|gains?|gaining|increases?|increasing|climbs?|climbing|advances?|grows?|growing|jumps?|rall(?:y|ies)|rallying|surges?|soars?|"
-    r"adds?|widens?|appreciates?|bounces?|recovers?|rebounds?|spikes?|spiking|shoots? up|ticks? up|goes? up|goes higher|go higher|moves? up|moves? higher|"
+    r"adds?|widens?|(?:accelerates?|quickens?|picks? up|speeds? up)(?= to )|blows? out|risen|climbed|gained|raised|hiked|recovered|rebounded|rallied|appreciates?|bounces?|recovers?|rebounds?|spikes?|spiking|shoots? up|ticks? up|goes? up|goes higher|go higher|moves? up|moves? higher|"
     r"heads? higher|going up|pops?|strengthens?|expands?|steepens?|(?:is|are|be|being|was)? ?up|increase of|returns?|(?:have|has|having) an up (?:day|week|month|quarter|year)|rise of|gain of|hikes?|raises?|lifts?|expands? by|improves?"
 )
 _DOWN = (
-    r"falls?|falling|fallen|drops?|dropping|declines?|declining|decreases?|decreasing|loses?|losing|lose|slides?|sliding|slumps?|plunges?|plunging|"
+    r"falls?|falling|fallen|dropped|declined|sunk|corrects?|correcting|suffers? (?:a |an )?(?:drop|fall|decline|loss)(?: of)?|drops?|dropping|declines?|declining|decreases?|decreasing|loses?|losing|lose|slides?|sliding|slumps?|plunges?|plunging|"
     r"tumbles?|sinks?|sheds?|dips?|dipping|crash(?:es)?|crashing|collapses?|sells? off|narrows?|tightens?|shrinks?|gives? back|lost|loses|depreciates?|goes? down|"
     r"goes lower|go lower|moves? down|moves? lower|heads? lower|going down|weakens?|retreats?|ticks? down|(?:is|are|be|being|was)? ?down|slips?|"
     r"(?:have|has|having) a down (?:day|week|month|quarter|year)|drop of|fall of|decline of|loss of|(?:slows?|eases?|cools?)(?= to )|cuts?|lowers|slashes|pulls? back"
@@ -28,17 +29,17 @@ _REACH = (
     r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|attains?|attaining|gets? (?:to|up to|down to|as (?:high|low) as)|"
     r"goes? (?:as (?:high|low) as|to|all the way to)|as (?:high|low) as|trades? (?:at|as (?:high|low) as)"
 )
-_CROSS = r"breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
-_END = r"(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
-_STAY = r"(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
-_NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
+_CROSS = r"blows? through|reclaims?|retakes?|recaptures?|broken|crossed|passed|breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
+_END = r"(?:have |has )?(?:closed|ended|finished|settled|traded)|fetch(?:es)?|runs?(?= (?:R|above|below|over|under|at))|(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
+_STAY = r"spends?|spending|(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
+_NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|no way(?: that)?|(?:i )?doubt(?: that| if| whether)?|(?:is |are )?unlikely to|(?:there(?: will be|'s| is) )?no(?= (?:S+ )?(?:more |further )?(?:hikes?|cuts?|rise|fall|increase|decrease|drop|rally|crash|bear|correction|touch|new))|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
 
 _ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
 _BELOW = r"(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) than|below|under|beneath|<|south of|sub-?"
 _AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer|worse) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
 _AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|greater) than|not (?:above|more than|higher than|over)|<=|=<|(?:a )?maximum of|less than or equal to|up to"
 _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
-_SUFFIX = (("at_least", r"(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
+_SUFFIX = (("at_least", r"(?<=[RWA]),? or (?:higher|more|above|better|over)(?= W|$)|(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=[RWA]),? or (?:lower|less|below|under)(?= W|$)|(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
 
 _YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|(?:from|than) a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
 _MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly|month to month)\)?"
@@ -72,6 +73,8 @@ class Relation:
         A verb of closing was said: the value at the end is meant, and not one on the way.
     now : bool
         It is measured from the last known value, in so many words.
+    once : bool
+        "At some point" was said: one day of the window is enough.
     """
 
     name: str
@@ -82,126 +85,41 @@ class Relation:
     growth: str = ""
     way: Way = ""
     times: int = 1
+    step: str = ""
     lag: int | None = None
     never: bool = False
     closing: bool = False
     sudden: bool = False
     now: bool = False
+    once: bool = False
 
 
-@dataclass(slots=True)
-class _Text:
-    """The text while its parts are taken out of it."""
-
-    text: str
-    compared: str = ""
-    moved: str = ""
-
-    def take(self, pattern: str, letter: str = "R") -> re.Match[str] | None:
-        match = re.search(rf"(?<![a-z0-9]){pattern}" if pattern[0] not in "(<>=" else pattern, self.text)
-        if match:
-            self.over(match.span(), letter)
-        return match
-
-    def word(self, words: str) -> re.Match[str] | None:
-        """Take one of several words or phrases, as a whole."""
-        return self.take(rf"(?:(?<![\w'])(?:{words})(?![\w']))")
-
-    def has(self, pattern: str) -> bool:
-        return re.search(pattern, self.text) is not None
-
-    def over(self, span: tuple[int, int], letter: str = "R") -> None:
-        start, end = span
-        covered = "".join(letter if each == " " or each.islower() or not each.isalpha() else each for each in self.text[start:end])  # fmt: skip
-        self.text = self.text[:start] + covered + self.text[end:]
+#: Of moves of the federal funds rate, in percentage points.
+QUARTER_POINT = 0.25
 
 
-def measured_from_now(text: str) -> tuple[str, bool]:
-    """Return the text without "from here", "than where it stands today", and whether they were in it; before days are read."""
-    part = _Text(text)
-    matched = part.word(
-        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
-        r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
+def mirrored(relation: Relation) -> Relation:
+    """Return what a relation says of a price that is quoted the other way round: the dollar gains, and the euro in dollars falls."""
+    if not relation.way:
+        return relation
+    sides = {"at_least": "at_most", "at_most": "at_least", "above": "below", "below": "above"}
+    return replace(
+        relation,
+        way="down" if relation.way == "up" else "up",
+        comparison=relation.comparison
+        if relation.name == "change"
+        else sides.get(relation.comparison, relation.comparison),
     )
-    return part.text, matched is not None
-
-
-def special_counts(text: str) -> tuple[str, dict[str, int]]:
-    """Return the text without the numbers that are no level (200-day, 52-week, 3 of 5 days), and those by what they count.
-
-    >>> special_counts("S above its 200-day average")[1]
-    {'average': 200}
-    """
-    part, counts = _Text(text), {}
-    number = r"(\d+)"
-    match = part.take(rf"{number}[- ]?(?:(?:trading )?days?|d)?[- ]?(?:simple |exponential )?(?:moving average|average|d?ma|sma)(?!\w)")  # fmt: skip
-    if match and int(match[1]) < 400:
-        counts["average"] = int(match[1])
-    elif match:
-        part.text = text
-    part.take(r"(?:(?<=high )|(?<=low ))for the year")
-    match = part.take(r"(?:its |the |their )?(?<!week )(?:moving average|long-term average)")
-    if match and "average" not in counts:
-        counts["average"] = 0
-    match = part.take(
-        rf"(?:a |an |its )?(?:new |fresh )?{number}[- ]?(?:year|month|week|day)(?= (?:high|low))", "X"
-    )
-    if match:
-        counts["extreme"] = int(match[1])
-    return part.text, counts
-
-
-_COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "a": 1, "one": 1}  # fmt: skip
-
-
-def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
-    """Return the text without "3 of the next 5 days" or "on at least 5 days", and the numbers and the step in it.
-
-    >>> count_of_steps("closes higher on 3 of the next 5 days")[1]
-    {'times': 3, 'of': 5, 'step': 'day'}
-    """
-    number = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
-    step = r"(?P<step>day|session|trading day|week|month|quarter|close|meeting|reading|print|release)s?"
-    at_least = r"(?:(?:on|in|for) )?(?P<more>at least |more than |a minimum of )?"
-    row = r"(?P<row> (?:in a row|running|straight)| consecutively)?"
-    part = _Text(plain)
-
-    def value(text: str | None) -> int:
-        return 0 if text is None else int(text) if text.isdigit() else _COUNT_WORDS[text]
-
-    every = part.take(
-        rf"(?:(?:in |on |for )?(?:every one|each(?: and every one)?|every|all)(?: of)? (?:the )?(?:next |coming )?(?P<m>{number}) (?:trading |monthly )?{step}\b)"
-    )
-    if every:
-        return part.text, {"times": value(every["m"]), "of": value(every["m"]), "step": every["step"]}
-    them = part.take(
-        rf"(?:(?:on |in )?(?P<more>at least |no fewer than |no less than |more than )?(?P<n>{number}) of them)"
-    )
-    if them:
-        return part.text, {
-            "times": value(them["n"]) + ((them["more"] or "").startswith("more")),
-            "step": "day",
-        }
-    match = part.take(
-        rf"(?:{at_least}(?P<n>{number})(?: or more)? (?:out )?of (?:the |its )?(?:next |coming |following )?(?P<m>{number}) (?:trading |monthly |weekly )?{step}\b)"
-    )
-    if match:
-        more = (match["more"] or "").startswith("more")
-        return part.text, {"times": value(match["n"]) + more, "of": value(match["m"]), "step": match["step"]}
-    match = part.take(
-        rf"(?:{at_least}(?P<n>{number})(?: or more)?(?P<row1> (?:consecutive|straight|successive))? (?:different |separate |trading )?{step}(?P<more2> or more)?{row}(?! (?:from|high|low|hence|ahead|out|later|average|moving))(?<!next)\b(?: (?:in|of|during)(?= (?:the|its) (?:next|W)))?)"
-    )
-    if match and not re.search(r"(?:next|within|in|over|coming|following|past|last|the) $", plain[: match.start("n")]) and (match["more"] or match["row1"] or match["row"] or re.match("(?:on|for)", match[0])):  # fmt: skip
-        more = (match["more"] or "").startswith("more")
-        matched: dict[str, str | int] = {"times": value(match["n"]) + more, "step": match["step"]}
-        if match["row1"] or match["row"]:
-            matched["row"] = 1
-        return part.text, matched
-    return plain, {}
 
 
 def relations(
-    text: str, numbers: Sequence[Amount], counts: dict[str, int], *, series: int, kind: str
+    text: str,
+    numbers: Sequence[Amount],
+    counts: dict[str, int],
+    *,
+    series: int,
+    kind: str,
+    usual: tuple[float, float] | None = None,
 ) -> tuple[str, tuple[Relation, ...]]:
     """Return the text with what was read written over by ``R``, and the relation that it states, if it states one.
 
@@ -217,27 +135,80 @@ def relations(
         How many series are named.
     kind : str
         As in `SeriesName.kind`: of a rate, percent are its level.
+    usual : (float, float), optional
+        Where its values lie, which says what an "8 handle" is.
     """
-    part = _Text(text)
+    part = MaskedText(text)
     amounts = list(numbers)
     now = part.word(_NOW) is not None or "now" in counts
-    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|even once|intraday)"):  # fmt: skip
+    part.word("at all(?! times)")
+    if part.word(r"(?:still )?(?:manage a single|manage to|at least one(?= (?:S|close))|at (?:any|some) (?:point|time|stage)|sometime|at any time|at some point(?: in time)?|ever|once|at least once|any ?time|even once|intraday|(?<!in )(?<!on )any (?:week|day|month|session|pt|point|given (?:week|day|month))|in (?:at least )?(?:one|any|a|a single) (?:report|print|release|reading))"):  # fmt: skip
         sometime = True
     else:
         sometime = False
     part.word("at least one(?= A)")
-    throughout = part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
-    negated = len([1 for _ in range(2) if part.word(_NEG)]) == 1
+    throughout = "throughout" in counts or part.word("at all times|throughout|the whole time|all the time|every (?:day|session|single day)|always|each day") is not None  # fmt: skip
+    negations = [match[0] for _ in range(2) if (match := part.word(_NEG))]
+    negated = len(negations) == 1
+    sometime = sometime or negations in (["never"], ["no way"], ["no way that"])
     each_step = part.word(r"(?:at least one )?(?:daily|one-day|single-day|intraday)(?= (?:drop|fall|decline|loss|gain|rise|rally|move|jump))|in (?:any|some|at least one|a single|one) (?:given |calendar |single )?(?:month|week|day|session|quarter)(?: of| in| during)?|(?:on|in) a single (?:day|session|month|week)|in one (?:day|session|month|week)|on any (?:one )?day")  # fmt: skip
 
     def level(index: int = 0) -> Amount | None:
         return amounts[index] if len(amounts) > index else None
 
+    bound = part.word(
+        r"(?:unchanged|flat|even|steady|level) or (?P<way>lower|down|higher|up)|(?P<way2>lower|down|higher|up) or (?:unchanged|flat)"
+    )
+    if bound:
+        down = (bound["way"] or bound["way2"]) in ("lower", "down")
+        part.word(_END)
+        return part.text, (Relation(name="compare", comparison="at_most" if down else "at_least", way="down" if down else "up", now=now, never=negated),)  # fmt: skip
+    if amounts and part.take(
+        r"(?:(?<![\w'])(?:flat )?\(?\+ ?/ ?-?(?=A)|(?<![\w'])(?:flat )?(?:within|inside)(?= A+ (?:points? )?R))"
+    ):
+        part.word(_STAY)
+        part.word(_END)
+        return part.text, (Relation(name="move_by", comparison="above", level=replace(amounts[0], value=abs(amounts[0].value)), never=not negated, now=now),)  # fmt: skip
+    beyond = (
+        (now or part.has("A (?:above|below|over|under) W"))
+        and amounts
+        and amounts[0].unit in ("%", "bp", "pp", "points")
+    )
+    edge = (
+        part.take(r"(?:(?<=A )(?P<way>above|below|over|under|higher|lower)(?: than)?(?= R| W))")
+        if beyond
+        else None
+    )
+    if edge and "average" not in counts:
+        least = _comparison(part)
+        part.word(_END)
+        way: Way = "down" if edge["way"] in ("below", "under", "lower") else "up"
+        comparison = (
+            least if least in ("at_least", "at_most") else "above" if least == "above" else "at_least"
+        )
+        return part.text, (Relation(name="change", comparison=comparison, level=amounts[0], way=way, now=now, never=negated, closing=True),)  # fmt: skip
+    if amounts and part.word(
+        r"(?:in )?(?:either|any) (?:way|direction)|(?:up or down|one way or (?:the other|another)|either up or down)"
+    ):
+        _comparison(part)
+        part.word(
+            r"(?:moves?|moving|swings?|swinging|changes?|shifts?|a (?:move|swing|change)|move of)(?: (?:by|of))?(?: (?:more than|at least|over))?|by"
+        )
+        part.word(_END)
+        return part.text, (
+            Relation(name="move_by", comparison="at_least", level=amounts[0], never=negated, now=now),
+        )
     if part.word(
-        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|holds?(?= R| S| W)"
+        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
     ):
         return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
-    base = Relation(name="", now=now, never=negated)
+    base = Relation(name="", now=now, never=negated, once=sometime or "any" in counts)
+    # "Up from 4.4 %", "rises from 70 to 80": where it stands, and no level that is asked about.
+    moving = amounts and part.has(rf"(?<![a-z])(?:{_UP}|{_DOWN})(?![a-z]).* from \$?A")
+    stands = part.take(r"(?:(?<![\w'])from \$?A+(?= |$))") if moving else None
+    if stands:
+        amounts.pop(len(re.findall("A+", text[: stands.start()])))
+        part.text = part.text[: stands.start()] + "R" * len(stands[0]) + part.text[stands.end() :]
 
     if series == 2:
         part.word(
@@ -246,21 +217,26 @@ def relations(
     # two series
     if series == 2:
         if part.word(_UNDERPERFORM):
+            closing = _compared(part)
             return part.text, (
-                replace(base, name="beats", comparison="below", level=level(), closing=_compared(part)),
+                replace(base, name="beats", comparison="below", level=level(), closing=closing),
             )
         if part.word(_OUTPERFORM):
+            closing = _compared(part)
             return part.text, (
-                replace(base, name="beats", comparison="above", level=level(), closing=_compared(part)),
+                replace(base, name="beats", comparison="above", level=level(), closing=closing),
             )
 
     if kind == "count":
-        part.word("at an annual (?:pace|rate)(?: of)?")
+        part.word("jobs")
+        part.word("(?:at )?(?:an )?annual(?:i[sz]ed)? (?:pace|rate)(?: of)?")
+    volatility = part.word(r"(?:total )?(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|(?:total )?volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<|W|R))|(?<=S )(?:vol|volatility)")  # fmt: skip
+    if volatility:
+        part.word(_ANNUALIZED)
     said = _growth(part)
-    volatility = part.word(r"(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<))|(?<=S )(?:vol|volatility)")  # fmt: skip
     mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
     high = part.word(
-        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|(?<!will )(?<!to )top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
+        r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|(?<=the )top|(?<=its )top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
     ) if not part.has(r"new|fresh|ytd|record|all[- ]time|ath|X|peak[- ]to[- ]trough|from (?:its |the |a )?(?:peak|high|top)|A (?:below|under|off)") else None  # fmt: skip
     low = part.word(
         r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |monthly )?(?:lowest|minimum|min|trough|low|lows|bottoms?)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
@@ -276,7 +252,7 @@ def relations(
         return part.text, (replace(base, name=name, comparison=compared, level=level(), lag=counts["average"], closing=closing, way=way),) if compared else ()  # fmt: skip
 
     extreme = part.word(
-        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high)?"
+        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?|at|to) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high| level)?|(?<=S )record(?: close| high| level)"
     )
     if extreme:
         lowest = "low" in extreme[0]
@@ -285,8 +261,8 @@ def relations(
         return part.text, (replace(base, name="new_low" if lowest else "new_high", comparison="below" if lowest else "above", lag=counts.get("extreme"), way=way),)  # fmt: skip
 
     peak = part.word(
-        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<!will )(?<!to )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction)(?: territory)?"
-    ) if high is None and low is None else None  # fmt: skip
+        r"peak[- ]to[- ]trough(?: (?:decline|fall|drawdown|drop))?(?: in| of)?|(?:from|below|under|off|down from|off of|above)? ?(?:its |the |their |a |any )?(?:(?:prior |previous |recent |record |all[- ]time |latest |earlier |january |february |2018 |current |running )*(?:peak|high|highs|(?<=the )top|(?<=its )top|ath|low|lows|trough|bottom))(?: so far| close)?|(?:max(?:imum)? )?drawdown(?: of)?|(?:enters? |in |into |goes? into |is in )?(?:a |an )?(?:bear market|(?:market )?correction|pull-?back|sell-?off)(?: territory)?"
+    ) if high is None and low is None and not part.has("as (?:high|low) as") else None  # fmt: skip
     if peak:
         standard = 20.0 if "bear" in peak[0] else 10.0 if "correction" in peak[0] else None
         amount = level()
@@ -294,12 +270,35 @@ def relations(
             amount = Amount(value=standard, unit="%", span=peak.span())
         rises = re.search(r"\b(?:lows?|trough|bottom)\b", peak[0]) is not None and "peak" not in peak[0]
         way = _way_moved(part)
+        part.word(
+            r"(?:from|off|below|under) (?:its |the |their )?(?:recent |prior |all-time )?(?:peak|highs?)"
+        )
         compared = _comparison(part)
+        if re.match(r"(?:no|not|less|smaller|at most|up to)\b", part.compared):
+            # "Drawdown no worse than 3 %": it never falls so far.
+            base, compared = replace(base, never=not base.never), ""
         closing = part.word(_END) is not None
         _reached = part.word(_REACH)
         name = "from_trough" if rises else "from_peak"
         return part.text, (replace(base, name=name, comparison=compared or ("above" if rises else "below"), level=amount, way=way, closing=closing),) if amount else ()  # fmt: skip
 
+    handle = part.take(
+        r"(?:(?<![\w'])(?:with |at |on |to |back to )*(?:an? |the )?A+[- ]handle(?P<way> or (?:higher|lower|better|more|above|below|less))?(?![\w]))"
+    )
+    if handle and amounts:
+        part.word(_REACH)
+        part.word(_END)
+        part.word("with|back|to|again")
+        _way_moved(part)
+        return part.text, _handles(base, amounts[0], usual, (handle["way"] or "")[4:], sometime=sometime)
+    moves = counts.get("moves")
+    if moves:
+        way = _way_moved(part)
+        part.word("(?:interest |policy )?rates?|from the")
+        amount = Amount(value=QUARTER_POINT * moves, unit="pp", span=(0, 0))
+        return part.text, (
+            replace(base, name="change", comparison="at_least", level=amount, way=way),
+        ) if way else ()
     if "times" in counts:
         way = _way_moved(part)
         stay = part.word(_STAY)
@@ -310,8 +309,9 @@ def relations(
         return part.text, (matched,) if compared else ()
 
     first = part.word(r"(?:is |be )?(?:first|before)(?: it| they)?(?: (?:hit(?:s|ting)?|reach(?:es|ing)?|touch(?:es|ing)?|(?:fall(?:s|ing)?|drop(?:s|ping)?|ris(?:es|ing)|climb(?:s|ing)?) to|trades? at))?(?= A)") if len(amounts) > 1 else None  # fmt: skip
+    bound = part.word(r"(?:(?:is|be|stays?|remains?|trades?) )?range[- ]?bound")
     between = _between(part)
-    stay = part.word(_STAY)
+    stay = part.word(_STAY) or bound
     reach = part.word(_REACH)
     cross = part.word(_CROSS)
     for_first = part.word(
@@ -349,6 +349,15 @@ def relations(
         return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
     if mean:
         part.word("(?:per|a|each) month")
+        if amount is None:
+            return part.text, ()  # an average beside another one
+    if (
+        amount
+        and part.moved.strip() in ("down", "up")
+        and part.take(r"(?:(?<=A R{4} )|(?<=A R{2} )|(?<=R R{4} )|(?<=R R{2} ))(?:day|session)(?![\w])")
+    ):
+        part.word("has|have")
+        return part.text, (replace(matched, name="any_step", comparison="at_least", way="down" if part.moved.strip() == "down" else "up"),)  # fmt: skip
     if each_step and (reach or not moved):
         sometime = True
     elif each_step:
@@ -380,7 +389,7 @@ def relations(
         zero = Amount(value=0.0, unit="", span=(0, 0))
         return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
     multiple = (part.word("half (?:of )?(?:its|their) value") if way == "down" else None) or part.word(
-        "doubles|double|doubling|halves|halve|triples|triple|quadruples"
+        "doubles|double(?!-digit)|doubling|halves|halve|triples|triple|quadruples"
     )
     if multiple and amount is None:
         percent = {"d": 100.0, "h": -50.0, "t": 200.0, "q": 300.0}[multiple[0][0]]
@@ -394,6 +403,8 @@ def relations(
         return part.text, (replace(matched, name="drawdown", comparison="at_least", level=supposed),)
     if amount is None and series == 2 and compared:
         return part.text, (replace(matched, name="level", level=Amount(value=0.0, unit="", span=(0, 0))),)
+    if amount is None and throughout:
+        return part.text, ()
     if amount is None:
         if not moved and not compared:
             return part.text, ()
@@ -415,11 +426,13 @@ def relations(
     if moves_by and moved:
         sides = {"at_least": "at_least", "at_most": "at_most", "below": "below"}
         return part.text, (replace(matched, name="change", comparison=sides.get(compared, "above") if compared else "at_least"),)  # fmt: skip
-    if amount.signed and compared in ("", "at_least") and amount.unit in ("%", "bp", "pp"):
+    if amount.signed and compared in ("", "at_least") and amount.unit in ("%", "bp", "pp", "points"):
         return part.text, (replace(matched, name="change", comparison="at_least", way="up" if amount.value > 0 else "down", level=replace(amount, value=abs(amount.value))),)  # fmt: skip
     if stay or throughout:
         if not compared:
             return part.text, ()
+        return part.text, (replace(matched, name="stay"),)
+    if (sometime or "any" in counts) and part.compared.startswith(("no ", "not ")):
         return part.text, (replace(matched, name="stay"),)
     reached = reach is not None or cross is not None
     toward = not compared and not moved
@@ -432,13 +445,34 @@ def relations(
     return part.text, (replace(matched, name="level", comparison=side),)
 
 
-def _compared(part: _Text) -> bool:
-    _comparison(part)
-    part.take(r"(?:(?<![\w'])by(?= A))")
+def _handles(
+    base: Relation, amount: Amount, usual: tuple[float, float] | None, way: str, *, sometime: bool
+) -> tuple[Relation, ...]:
+    """Return what "a 14 handle" may say: between 14 and 15, or beyond its nearer edge on the way."""
+    low, width = amount.value, 1.0
+    if usual is not None:
+        least = usual[0] if usual[0] > 1 else 0.0
+        while 0 < low < max(least, 10.0 if usual == (1, 400) else least):
+            low, width = low * 10, width * 10
+    bottom = replace(amount, value=low, unit="")
+    top = replace(amount, value=low + width, unit="")
+    if way in ("lower", "below", "less"):
+        return (replace(base, name="touch" if sometime else "level", comparison="below", level=top),)
+    if way:
+        return (replace(base, name="touch" if sometime else "level", comparison="at_least", level=bottom),)
+    between = replace(base, name="level", comparison="between", level=bottom, upper=top)
+    return between, replace(base, name="touch", comparison="below", level=top), replace(base, name="touch", comparison="at_least", level=bottom)  # fmt: skip
+
+
+def _compared(part: MaskedText) -> bool:
+    part.take(r"(?:(?<![\w'])by(?= (?:more than |at least |over )?A))")
+    if not _comparison(part):
+        part.word("(?:more|less|higher|lower) than")
+    part.word("(?:the )?(?:gains?|returns?|performance|rise|that of)")
     return part.word(_END) is not None
 
 
-def _comparison(part: _Text) -> str:
+def _comparison(part: MaskedText) -> str:
     """Take the words of a comparison; "or more" after a number turns "above" into "at least"."""
     suffix = next((name for name, pattern in _SUFFIX if part.take(pattern)), "")
     before = ""
@@ -458,7 +492,7 @@ def _comparing(pattern: str) -> str:
     return rf"(?:(?<![<>=])(?:{signs})(?![<>=]))|(?:(?<![\w'<>=])(?:{pattern})(?![\w'=>]))"
 
 
-def _way_moved(part: _Text) -> Way:
+def _way_moved(part: MaskedText) -> Way:
     for way, words in (("down", _DOWN), ("up", _UP)):
         match = part.word(rf"(?:a |an )?(?:{words})(?: (?:back|off|up|down|further|another|sharply|out))*")
         if match:
@@ -467,7 +501,7 @@ def _way_moved(part: _Text) -> Way:
     return ""
 
 
-def _word_way(part: _Text) -> Way:
+def _word_way(part: MaskedText) -> Way:
     """Take "higher", "in the red" and the like."""
     if part.word(r"(?:lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
         return "down"
@@ -476,7 +510,11 @@ def _word_way(part: _Text) -> Way:
     return ""
 
 
-def _between(part: _Text) -> bool:
+def _between(part: MaskedText) -> bool:
+    if part.take(
+        r"(?:(?:above|over|more than|higher than) (?:\$)?A+ (?:but|and|yet) (?:below|under|less than|lower than) (?:\$)?A+)"
+    ):
+        return True
     return (
         part.take(
             r"(?:(?:(?<![a-z])(?:with)?in(?:side)? (?:a |the )?)?(?:range (?:of |from )?|band (?:of )?)?(?:between|from)? ?\$?(?P<one>A+)(?: ?(?:-|to|and|or|n|&) ?|-)\$?(?P<two>A+)(?: (?:range|band|area))?)"
@@ -485,7 +523,7 @@ def _between(part: _Text) -> bool:
     )
 
 
-def _growth(part: _Text) -> str:
+def _growth(part: MaskedText) -> str:
     for name, pattern in (("yoy", _YOY), ("mom", _MOM), ("qoq", _QOQ), ("annualized", _ANNUALIZED)):
         if part.take(rf"(?:(?<![\w'])(?:{pattern})(?![\w']))"):
             if name == "qoq" and part.take(rf"(?:(?<![\w'])(?:{_ANNUALIZED})(?![\w']))"):

@@ -44,7 +44,10 @@ def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | Non
 
 def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     keys = tuple(each.source for each in names)
-    if not all(keys) or reading.end is None or reading.never:
+    if not all(keys) or reading.end is None:
+        return None
+    toward = reading.relation == "touch" and reading.comparison == "toward"
+    if reading.never and not toward:
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
         return None
@@ -66,7 +69,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
         ):
             return replace(claim, pattern="drawdown", start=start, strict=False)
         case "touch" if daily and start is None:
-            return replace(claim, pattern="touch", strict=False)
+            return replace(claim, pattern="touch", strict=False, never=reading.never)
         case "stay" if daily and start is None and reading.comparison in OPPOSITE:
             away, _ = _SIDES[OPPOSITE[reading.comparison]]
             return replace(claim, pattern="touch", side=away, strict=False, never=True)
@@ -131,6 +134,8 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
             middle = (
                 f"{verb if happens else 'does not ' + verb[:-1]} by at least {_amount(reading, size=True)}"
             )
+        case "move_by":
+            middle = f"moves by {'more than' if reading.comparison == 'above' else 'at least'} {_amount(reading)} either way"
         case "touch":
             middle = f"touches {level}" if not word else f"is {word} {level} at least once"
         case "stay":
@@ -162,11 +167,13 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
             what = (
                 f"{word} {level}" if reading.level is not None else "higher" if rises == "rises" else "lower"
             )
-            middle = f"closes {what} on at least {reading.times} {'consecutive ' if reading.relation == 'streak' else ''}of the steps"
+            steps = f"{reading.step or ('month' if names[0].monthly else 'day')}s"
+            middle = f"closes {what} {'on' if steps == 'days' else 'in'} at least {reading.times} {'consecutive ' if reading.relation == 'streak' else ''}{steps}"
         case "unchanged":
             middle = "does not change"
         case "any_step":
-            middle = f"{rises if (reading.level or 0) >= 0 else 'falls'} by {_amount(reading, size=True)} or more within one of the steps"
+            verb = "rises" if (reading.level or 0) >= 0 else "falls"
+            middle = f"{verb} by {_amount(reading, size=True)} or more within one of the steps"
         case "first":
             middle = f"reaches {number(reading.level or 0)} before {number(reading.upper or 0)}"
         case "beats":

@@ -30,6 +30,8 @@ class SlotReading:
         ``on``, ``by``, ``during``, ``next_release``, ``next_meeting``.
     start, end : date, optional
         ``start`` None is the last known value.
+    times, step : int, str
+        How often, and of which periods; "" of the series' own.
     read_from : mapping
         Of each slot the words that it was read from.
     claim : Claim, optional
@@ -47,6 +49,7 @@ class SlotReading:
     start: date | None = None
     end: date | None = None
     times: int = 1
+    step: str = ""
     lag: int | None = None
     never: bool = False
     read_from: Mapping[str, str] = field(default_factory=dict)
@@ -67,6 +70,7 @@ class SlotReading:
             "start": self.start.isoformat() if self.start else None,
             "end": self.end.isoformat() if self.end else None,
             "times": self.times,
+            "step": self.step or None,
             "never": self.never,
             "read_from": dict(self.read_from),
             "notes": list(self.notes),

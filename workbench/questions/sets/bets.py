@@ -11,9 +11,11 @@ from proxies.input_files import InputRefused, parse_csv
 from workbench.errors import Option, UsageError, command
 from workbench.questions.question import Question, QuestionError, event_id, events_of, parts_of
 from workbench.questions.sets.choices import states_of
-from workbench.questions.sets.linked import group_of, linked_questions
+from workbench.questions.sets.linked import LinkedGroup, Mended, group_of, linked_questions, mend
 from workbench.questions.sets.question_sets import QuestionSet
+from workbench.questions.sets.set_scores import events_table
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.clusters import event_clusters
 from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.market import edge_and_luck, sum_deviation
 from workbench.science.scoring.portfolio import size_portfolio
@@ -126,11 +128,11 @@ def settled_document(
                 "luck_sd": dollars * float(split.deviation[0]),
             }
         )
-    # Bets on one question, its options and its days among them, share their luck; those on No win where the others lose.
-    question_of = {event.id: event.question for event in questions.events()}
+    # Bets of one cluster share their luck; those on No win where the others lose.
+    clusters = _luck_clusters(questions)
     spread = sum_deviation(
         [row["luck_sd"] if row["side"] == "yes" else -row["luck_sd"] for row in settled],
-        [question_of[row["event"]] for row in settled],
+        [clusters[row["event"]] for row in settled],
     )
     totals = {name: float(sum(row[name] for row in settled)) for name in ("dollars", "gain", "edge", "luck")}
     return {
@@ -140,6 +142,18 @@ def settled_document(
         "waiting": waiting,
         "total": {**totals, "bets": len(settled), "luck_z": totals["luck"] / spread if spread > 0 else None},
     }
+
+
+def _luck_clusters(questions: QuestionSet) -> dict[str, str]:
+    """What shares its luck, by event: a question with its options and days, one series in one stretch of time, and linked questions."""
+    entries = list(questions.questions.values())
+    table = events_table(entries)
+    clusters = dict(zip(table.event_id.tolist(), event_clusters(table).tolist(), strict=True))
+    for group in linked_questions(entries):
+        events = [event.id for question in group for event in events_of(question)]
+        joined = {clusters[event] for event in events}
+        clusters |= {event: f"linked {group[0].id}" for event, own in clusters.items() if own in joined}
+    return clusters
 
 
 def _implied_prices(questions: Iterable[Question]) -> dict[tuple[str, str], float]:
@@ -193,7 +207,10 @@ class BetRules:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bet:
-    """A stake, as a share of the bankroll, on one side of an event; ``wins`` says in which states of its book it does."""
+    """A stake, as a share of the bankroll, on one side of an event; ``wins`` says in which states of its book it does.
+
+    Where a condition fails and the stake comes back, ``wins`` is the price.
+    """
 
     question: str
     event: str
@@ -232,20 +249,38 @@ _Book = list[_Bet]
 def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRules) -> dict[str, Any]:
     """Every bet worth making, and every question without one with its reason: ``questions bet``.
 
-    Exclusive options of one question are sized together, and so are its levels or days, which are nested; everything else market
-    by market. All of them share one bankroll: where they would stake more of it than the total cap, they are scaled down alike.
+    Linked questions are sized together over the worlds that their links allow, each within its own cap; exclusive options of one
+    question together, and so its levels or days, which are nested; everything else market by market. All of them share one bankroll:
+    where they would stake more of it than the total cap, they are scaled down alike.
     ``worst`` is the gain in the worst state that all questions can be in at once, however unlikely.
     """
-    books: dict[str, list[_Book]] = {}
-    passed: list[dict[str, str]] = []
-    for question in questions.questions.values():
-        reason = _why_not(question, p, rules)
-        if not reason:
-            books[question.id] = [book for book in _books(question, p, rules) if book]
-            reason = "" if books[question.id] else "no edge after spread and costs"
-        if reason:
-            passed.append({"question": question.id, "reason": reason})
-    bets = [bet for own in books.values() for book in own for bet in book]
+    reasons = {question.id: _why_not(question, p, rules) for question in questions.questions.values()}
+    alone = {question.id: question for question in questions.questions.values() if not reasons[question.id]}
+    books: list[_Book] = []
+    linked: list[dict[str, Any]] = []
+    for group in linked_questions(questions.questions.values()):
+        able = [question for question in group if question.id in alone]
+        if len(able) < 2:
+            continue
+        try:
+            worlds = group_of(group).consistent_with(
+                {event: y for question in group for event, y in question.outcomes.items()}
+            )
+        except QuestionError:  # too many worlds, or none: taken as if nothing bound them
+            continue
+        mended = mend(worlds, p)
+        linked.append({"questions": [question.id for question in group], "mended": mended.moved})
+        books.append(_linked_bets(worlds, mended, able, rules))
+        alone = {name: question for name, question in alone.items() if question not in able}
+    books += [book for question in alone.values() for book in _books(question, p, rules)]
+    place = {name: number for number, name in enumerate(questions.questions)}
+    bets = sorted((bet for book in books for bet in book), key=lambda bet: place[bet.question])
+    chosen = {bet.question for bet in bets}
+    passed = [
+        {"question": name, "reason": reason or "no edge after spread and costs"}
+        for name, reason in reasons.items()
+        if name not in chosen
+    ]
     wanted = sum(bet.stake for bet in bets)
     scale = min(1.0, rules.total_cap / wanted) if wanted else 1.0
     rows = [bet.row(scale, rules.bankroll) for bet in bets]
@@ -255,7 +290,11 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
         "bets": rows,
         "staked": sum(row["dollars"] for row in rows),
         "scale": scale,
-        "worst": _worst(questions, books) * scale * rules.bankroll,
+        # Books have nothing to do with each other, so all may go wrong at once.
+        "worst": sum(float(np.sum([bet.gains for bet in book], axis=0).min()) for book in books if book)
+        * scale
+        * rules.bankroll,
+        "linked": linked,
         "passed": passed,
     }
 
@@ -273,6 +312,38 @@ def _why_not(question: Question, p: Mapping[str, float], rules: BetRules) -> str
         if left < rules.stop_days:
             return f"closes in {left} days, bets stop {rules.stop_days} days before"
     return ""
+
+
+def _linked_bets(group: LinkedGroup, mended: Mended, able: Sequence[Question], rules: BetRules) -> _Book:
+    """Both sides of every quoted event of linked questions, sized together over their worlds, each question within its cap."""
+    answers = dict(zip(group.events, group.answers, strict=True))
+    sides: list[tuple[Question, str, str, float, float, FloatArray]] = []
+    for question in able:
+        for event in (each.id for each in events_of(question)):
+            quote = question.quotes[event]
+            for side, ask, won, chance in (
+                ("yes", quote.yes_ask, answers[event], mended.p[event]),
+                ("no", quote.no_ask, 1 - answers[event], 1 - mended.p[event]),
+            ):
+                if ask is not None and 0 < ask < 1:
+                    price = ask + rules.fee
+                    sides.append((question, event, side, chance, price, np.where(np.isnan(won), price, won)))
+    if not sides:
+        return []
+    sized = size_portfolio(
+        mended.worlds,
+        np.array([won / price for *_, price, won in sides]),
+        risk_aversion=rules.risk_aversion,
+        cap=rules.cap,
+        groups=[question.id for question, *_ in sides],
+    )
+    return [
+        _Bet(
+            question=question.id, event=event, side=side, p=chance, price=price, stake=float(stake), wins=won
+        )
+        for (question, event, side, chance, price, won), stake in zip(sides, sized.stakes, strict=True)
+        if stake > 0
+    ]
 
 
 def _books(question: Question, p: Mapping[str, float], rules: BetRules) -> list[_Book]:
@@ -335,27 +406,3 @@ def _market(question: Question, event: str, p: float, rules: BetRules, cap: floa
             wins=np.array([1.0, 0.0] if yes else [0.0, 1.0]),
         )
     ]
-
-
-def _worst(questions: QuestionSet, books: Mapping[str, list[_Book]]) -> float:
-    """Least gain of all bets together, as a share of the bankroll: questions that no link binds may all go wrong at once."""
-    total = 0.0
-    alone = dict(books)
-    for linked in linked_questions(questions.questions.values()):
-        held = [(row, alone[question.id]) for row, question in enumerate(linked) if question.id in alone]
-        if len(held) < 2:
-            continue
-        try:
-            answers = group_of(linked).answers
-        except QuestionError:  # too many worlds, or none: taken as if nothing bound them
-            continue
-        gains = np.zeros(answers.shape[1])
-        for row, own in held:
-            for bet in (bet for book in own for bet in book):
-                # Where a condition fails the stake comes back: nothing is gained.
-                gains += np.select([answers[row] == 1, answers[row] == 0], list(bet.gains), 0.0)
-            del alone[linked[row].id]
-        total += float(gains.min())
-    for own in alone.values():
-        total += sum(float(np.sum([bet.gains for bet in book], axis=0).min()) for book in own)
-    return total

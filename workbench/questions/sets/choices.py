@@ -230,7 +230,7 @@ def linked_document(
     """Bets on a question and on all that are linked to it, weighed together over the worlds their links allow: ``decide --linked``.
 
     The forecasts are mended by the least change first. A bet on a conditional question whose condition fails comes back whole.
-    ``payoffs`` are by the questions' ids.
+    ``payoffs`` are by the ids of events, a plain question's its own.
 
     Raises
     ------
@@ -242,37 +242,38 @@ def linked_document(
     )
     if linked is None:
         raise QuestionError(f"no link binds question {own}: decide without ", Option("linked"))
-    missing = [question.id for question in linked if question.id not in p]
+    group = group_of(linked)
+    missing = [event for event in group.events if event not in p]
     if missing:
         raise QuestionError(f"question {missing[0]}, which is linked to {own}, has no forecast")
-    unknown = sorted(set(rules.payoffs) - {question.id for question in linked})
+    unknown = sorted(set(rules.payoffs) - set(group.events))
     if unknown:
         raise QuestionError(
             f"{unknown[0]!r:.60} is not linked to {own}: ",
             Option("payoff"),
-            f" names one of {', '.join(q.id for q in linked)}",
+            f" names one of {', '.join(group.events)}",
         )
-    group = group_of(linked)
     mended = mend(group, p)
+    quotes = {event: quote for question in group.questions for event, quote in question.quotes.items()}
     choices: list[tuple[str, float, FloatArray]] = []
-    for question, answers in zip(group.questions, group.answers, strict=True):
-        quote = question.quotes.get(question.id)
+    for event, answers in zip(group.events, group.answers, strict=True):
+        quote = quotes.get(event)
         for side, ask, wins in (
-            (question.id, quote.yes_ask if quote else None, answers),
-            (f"no on {question.id}", quote.no_ask if quote else None, 1 - answers),
+            (event, quote.yes_ask if quote else None, answers),
+            (f"no on {event}", quote.no_ask if quote else None, 1 - answers),
         ):
-            pays = rules.payoffs.get(side) if question.id in rules.payoffs else ask and 1 / (ask + rules.fee)
+            pays = rules.payoffs.get(side) if event in rules.payoffs else ask and 1 / (ask + rules.fee)
             if pays:
                 choices.append((side, pays, np.where(np.isnan(wins), 1.0, pays * wins)))
     document: dict[str, Any] = {
         "question": own,
-        "linked": list(group.ids),
-        "forecasts": [{"question": name, "stated": p[name], "p": mended.p[name]} for name in group.ids],
+        "linked": list(group.events),
+        "forecasts": [{"question": name, "stated": p[name], "p": mended.p[name]} for name in group.events],
         "mended": mended.moved,
         "worlds": [
             {
                 "p": chance,
-                "answers": {name: _answer(value) for name, value in zip(group.ids, world, strict=True)},
+                "answers": {name: _answer(value) for name, value in zip(group.events, world, strict=True)},
             }
             for chance, world in sorted(
                 zip(mended.worlds.tolist(), group.answers.T.tolist(), strict=True), key=lambda each: -each[0]

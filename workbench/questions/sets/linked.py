@@ -1,25 +1,35 @@
 """Questions that hang together by their links: the worlds that the links allow, and the forecasts nearest to those stated.
 
-A world says of every question of a group whether it comes out yes; ``implies`` and ``excludes`` rule worlds out. A conditional question
-has an answer only where its condition holds, and where its whole (``part-of``) is in the group, the whole's answer is its own. Only
-plain questions are bound: options, levels and days hang together within their question (`workbench.questions.sets.choices`).
+A world says of every event of a group whether it comes true. Of exclusive options one does, levels and days follow each other, and
+``implies`` and ``excludes`` rule worlds out. A conditional question has an answer only where its condition holds, and where its whole
+(``part-of``) is in the group, the whole's answer is its own. A question of several days is bound by nothing here.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize, nnls
 
-from workbench.questions.question import Question, QuestionError
+from workbench.questions.question import (
+    Link,
+    Question,
+    QuestionError,
+    event_id,
+    events_of,
+    outcome_sets,
+)
 from workbench.science.arrays import FloatArray
 
-#: More worlds than this are not weighed: twelve questions that nothing binds.
+#: More worlds than this are not weighed: twelve plain questions that nothing binds.
 MOST_WORLDS = 4096
 _POLISHED = 64  # worlds up to which conditional forecasts are mended to the last digit
+_EXACT = 1e-10  # how near worlds of maximum entropy come to the forecasts, or others that do take their place
 _VOID = float("nan")  # one object, so that equal worlds are equal
 _CONDITIONS = {"given-yes": 1.0, "given-no": 0.0}
+
+_Pattern = tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,18 +39,28 @@ class LinkedGroup:
     Parameters
     ----------
     questions : tuple of Question
-        Plain ones, in the set's order.
-    answers : ndarray, shape (questions, worlds)
+        In the set's order.
+    events : tuple of str
+        Ids of their events, question by question; a plain question's is its own id.
+    answers : ndarray, shape (events, worlds)
         1 yes, 0 no, nan where a conditional question's condition fails.
     """
 
     questions: tuple[Question, ...]
+    events: tuple[str, ...]
     answers: FloatArray
 
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The questions' ids, which are those of their events."""
-        return tuple(question.id for question in self.questions)
+    def consistent_with(self, outcomes: Mapping[str, float]) -> "LinkedGroup":
+        """The group without the worlds that known outcomes rule out; raises `QuestionError` where none is left."""
+        possible = np.ones(self.answers.shape[1], dtype=bool)
+        for row, event in enumerate(self.events):
+            if outcomes.get(event) in (0.0, 1.0):
+                possible &= np.isnan(self.answers[row]) | (self.answers[row] == outcomes[event])
+        if not possible.any():
+            raise QuestionError(
+                f"the outcomes of {', '.join(q.id for q in self.questions)} contradict their links"
+            )
+        return replace(self, answers=self.answers[:, possible])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,8 +69,8 @@ class Mended:
 
     Parameters
     ----------
-    p : mapping of question id to float
-        The nearest to those stated, in least squares; a question without a forecast has what the others leave it.
+    p : mapping of event id to float
+        The nearest to those stated, in least squares; an event without a forecast has what the others leave it.
     worlds : ndarray, shape (worlds,)
         Probabilities of the worlds: of all that give ``p`` the ones that assume least besides (maximum entropy).
     moved : float
@@ -63,29 +83,66 @@ class Mended:
 
 
 def linked_questions(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
-    """Two or more plain questions each that links bind, in the set's order."""
-    plain = {q.id: q for q in questions if q.kind == "binary" and len(q.horizons) <= 1}
-    leader = {name: name for name in plain}
+    """Two or more questions each that links bind, in the set's order."""
+    entries = {q.id: q for q in questions if len(q.horizons) <= 1}
+    owner = {event.id: q.id for q in entries.values() for event in events_of(q)}
+    leader = {name: name for name in entries}
 
     def top(name: str) -> str:
         while leader[name] != name:
             name = leader[name]
         return name
 
-    for question in plain.values():
+    for question in entries.values():
         for link in question.links:
-            if link.to in plain and _binds(question, link.kind):
-                leader[top(link.to)] = top(question.id)
+            for _, other in tied_events(question, link, owner):
+                leader[top(owner[other])] = top(question.id)
     members: dict[str, list[Question]] = {}
-    for question in plain.values():
+    for question in entries.values():
         members.setdefault(top(question.id), []).append(question)
     return [tuple(group) for group in members.values() if len(group) > 1]
 
 
-def _binds(question: Question, kind: str) -> bool:
-    # Being one part of another question's event binds nothing by itself; with a condition it makes a pair's whole.
-    conditional = any(link.kind in _CONDITIONS for link in question.links)
-    return kind != "part-of" or conditional
+def tied_events(question: Question, link: Link, known: Iterable[str]) -> list[tuple[str, str]]:
+    """Pairs of events that a link ties, the question's own first; none where it binds nothing or an event is not known.
+
+    Being one part of another question's event binds nothing by itself; with a condition it makes a pair's whole, part by part.
+
+    >>> own = Question(id="rates", title="Rates?", kind="options", options=("cut", "hold"), links=(Link(kind="implies", to="up", of="cut"),))
+    >>> tied_events(own, own.links[0], ["rates#cut", "rates#hold", "up"])
+    [('rates#cut', 'up')]
+    """
+    events = {event.id: event.part for event in events_of(question)}
+    named = event_id(question.id, link.of)
+    if link.kind in _CONDITIONS:
+        pairs = [(event, link.to) for event in events]
+    elif link.kind == "part-of" and not any(each.kind in _CONDITIONS for each in question.links):
+        pairs = []
+    elif named in events:
+        pairs = [(named, link.to)]
+    else:
+        pairs = (
+            [(event, event_id(link.to, part)) for event, part in events.items()]
+            if link.kind == "part-of"
+            else []
+        )
+    there = set(known)
+    return [(own, other) for own, other in pairs if other in there]
+
+
+def _patterns(question: Question) -> list[_Pattern]:
+    """The ways in which a question's events can come out together, in their order."""
+    events = [event.id for event in events_of(question)]
+    sets = outcome_sets(question)
+    if not sets:
+        return list(product((0.0, 1.0), repeat=len(events)))
+    (own,) = sets
+    ordered = [event.id for event in own.events]
+    if own.exclusive:
+        true = [{event} for event in ordered]
+    else:  # each implies the next, so those from some place on come true, or none
+        true = [set(ordered[place:]) for place in range(len(ordered), -1, -1)]
+    return [tuple(float(event in each) for event in events) for each in true]
 
 
 def group_of(questions: tuple[Question, ...]) -> LinkedGroup:
@@ -96,35 +153,56 @@ def group_of(questions: tuple[Question, ...]) -> LinkedGroup:
     QuestionError
         More than `MOST_WORLDS` worlds, or none.
     """
-    place = {question.id: row for row, question in enumerate(questions)}
+    events = tuple(event.id for question in questions for event in events_of(question))
+    place = {event: row for row, event in enumerate(events)}
     conditions: dict[int, list[tuple[int, float]]] = {}
     wholes: dict[int, int] = {}
     rules: list[tuple[str, int, int]] = []
-    for row, question in enumerate(questions):
+    for question in questions:
         for link in question.links:
-            if link.to not in place:
-                continue
-            if link.kind in _CONDITIONS:
-                conditions.setdefault(row, []).append((place[link.to], _CONDITIONS[link.kind]))
-            elif link.kind != "part-of":
-                rules.append((link.kind, row, place[link.to]))
-            elif _binds(question, link.kind):
-                wholes.setdefault(row, place[link.to])
-    worlds: list[list[float]] = [[]]
-    for row in range(len(questions)):
-        # A conditional question's answer follows from its whole; where there is none it is free, and void where its condition fails.
-        values = (0.0,) if row in wholes else (0.0, 1.0)
-        worlds = [[*world, value] for world, value in product(worlds, values)]
+            for own, other in tied_events(question, link, place):
+                row, target = place[own], place[other]
+                if link.kind in _CONDITIONS:
+                    conditions.setdefault(row, []).append((target, _CONDITIONS[link.kind]))
+                elif link.kind == "part-of":
+                    wholes.setdefault(row, target)
+                else:
+                    rules.append((link.kind, row, target))
+    worlds: list[_Pattern] = [()]
+    patterns = {question.id: _patterns(question) for question in questions}
+    for question in questions:
+        first = len(worlds[0])
+        # An event's answer follows from its whole; where there is none it is free, and void where its condition fails.
+        own_patterns = {
+            tuple(0.0 if first + step in wholes else value for step, value in enumerate(pattern))
+            for pattern in patterns[question.id]
+        }
+        worlds = [(*world, *pattern) for world, pattern in product(worlds, sorted(own_patterns))]
         worlds = [world for world in worlds if _allowed(world, rules, {*wholes, *conditions})]
         if len(worlds) > MOST_WORLDS:
             raise QuestionError(
                 f"{len(questions)} linked questions, {questions[0].id} among them, allow more than {MOST_WORLDS} worlds: that is"
                 " too many to weigh together"
             )
+        if not worlds:
+            break
     complete = {answers for world in worlds if (answers := _answered(world, conditions, wholes, rules))}
+    first = 0
+    for question in questions:
+        # Answers that were copied from a whole have to be ones that the question itself can have.
+        last = first + len(patterns[question.id][0])
+        possible = set(patterns[question.id])
+        complete = {
+            answers
+            for answers in complete
+            if any(answer != answer for answer in answers[first:last]) or answers[first:last] in possible
+        }
+        first = last
     if not complete:
-        raise QuestionError(f"the links of {', '.join(place)} leave no world in which all hold")
-    return LinkedGroup(questions=questions, answers=np.array(sorted(complete, key=repr)).T)
+        raise QuestionError(
+            f"the links of {', '.join(q.id for q in questions)} leave no world in which all hold"
+        )
+    return LinkedGroup(questions=questions, events=events, answers=np.array(sorted(complete, key=repr)).T)
 
 
 def _allowed(world: Sequence[float], rules: Sequence[tuple[str, int, int]], later: set[int]) -> bool:
@@ -166,7 +244,7 @@ def mend(group: LinkedGroup, p: Mapping[str, float]) -> Mended:
     {'win': 0.5, 'run': 0.5}
     """
     yes, holds = np.nan_to_num(group.answers), np.isfinite(group.answers).astype(np.float64)
-    stated = np.array([p.get(name, np.nan) for name in group.ids])
+    stated = np.array([p.get(name, np.nan) for name in group.events])
     known = np.isfinite(stated)
     worlds = _nearest(yes[known], holds[known], stated[known])
     chances = _chances(yes, holds, worlds)
@@ -174,7 +252,7 @@ def mend(group: LinkedGroup, p: Mapping[str, float]) -> Mended:
     chances = np.where(np.isfinite(chances), chances, np.where(known, stated, 0.5))
     moved = float(np.abs(chances - stated)[known].max()) if known.any() else 0.0
     return Mended(
-        p=dict(zip(group.ids, np.clip(chances, 0.0, 1.0).tolist(), strict=True)),
+        p=dict(zip(group.events, np.clip(chances, 0.0, 1.0).tolist(), strict=True)),
         worlds=_least_assuming(yes[known], holds[known], worlds),
         moved=moved,
     )
@@ -228,7 +306,10 @@ def _nearest(yes: FloatArray, holds: FloatArray, stated: FloatArray) -> FloatArr
 
 
 def _least_assuming(yes: FloatArray, holds: FloatArray, worlds: FloatArray) -> FloatArray:
-    """Of all worlds' probabilities with the same forecasts those of maximum entropy, by Newton's steps on its dual."""
+    """Of all worlds' probabilities with the same forecasts those of maximum entropy, by Newton's steps on its dual.
+
+    Where the steps end before they give the forecasts again, as with a world whose chance is all but 0, the worlds stay as they were.
+    """
     rows = np.vstack([yes, holds])
     targets = rows @ worlds
     shares = np.zeros(len(rows))
@@ -257,4 +338,4 @@ def _least_assuming(yes: FloatArray, holds: FloatArray, worlds: FloatArray) -> F
             length /= 2
         else:
             break  # as near as the digits reach
-    return weights
+    return weights if np.abs(targets - rows @ weights).max(initial=0.0) < _EXACT else worlds

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_of_statement
-from workbench.questions.question import Question, QuestionError, events_of, targets_of
+from workbench.questions.question import Question, QuestionError, events_of, outcome_columns, targets_of
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.documents import quantile_document, score_document
@@ -25,13 +25,17 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
 
     An event that resolved in part counts as unresolved: only yes and no are scored.
 
-    Columns beside those of a file of events: those of the questions' ``extra``, ``part``, ``volume``, and, where no extra says it,
-    the ``series`` that an event is about, which ties its luck to others'.
+    Columns beside those of a file of events: those of the questions' ``extra``, ``part``, ``volume``, where outcomes exclude or imply
+    each other ``outcome_set``, ``set_size`` and ``set_step``, and, where no extra says it, the ``series`` that an event is about, which
+    ties its luck to others'.
     """
     pairs = [(question, event) for question in questions for event in events_of(question)]
     extra = list(dict.fromkeys(column for question in questions for column in question.extra))
     ids = np.array([event.id for _, event in pairs], dtype=str)
     series = [series_of_statement(event.statement) for _, event in pairs]
+    together = {
+        event: columns for question in questions for event, columns in outcome_columns(question).items()
+    }
     known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
     table = Events.of(
         [event.outcome if event.outcome in (0.0, 1.0) else np.nan for _, event in pairs],
@@ -46,6 +50,11 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
         volume=np.array([np.nan if question.volume is None else question.volume for question, _ in pairs]),
         part=np.array([event.part for _, event in pairs], dtype=str),
         **known,
+        **{
+            column: np.array([together.get(event.id, {}).get(column, "") for _, event in pairs], dtype=str)
+            for column in ("outcome_set", "set_size", "set_step")
+            if together
+        },
         **{
             column: np.array([question.extra.get(column, "") for question, _ in pairs], dtype=str)
             for column in extra

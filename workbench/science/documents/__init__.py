@@ -5,7 +5,11 @@ parsing, no printing. Keys and their order are a contract with whoever reads the
 `workbench.questions.sets.exams`.
 """
 
-from workbench.science.documents.calibration_documents import calibrated_document, calibration_document
+from workbench.science.documents.calibration_documents import (
+    calibrated_document,
+    calibration_document,
+    priors_document,
+)
 from workbench.science.documents.comparison_documents import compare_document, paper_tables_document
 from workbench.science.documents.quantile_documents import quantile_document
 from workbench.science.documents.record_documents import PastTable, record_document, record_documents
@@ -14,6 +18,7 @@ from workbench.science.documents.score_documents import (
     BettingRules,
     Document,
     UtilityRule,
+    consistency_entry,
     elicit_document,
     market_forecasts,
     method_names,
@@ -33,12 +38,14 @@ __all__ = [
     "calibrated_document",
     "calibration_document",
     "compare_document",
+    "consistency_entry",
     "elicit_document",
     "market_forecasts",
     "method_names",
     "paper_tables_document",
     "pooled_forecasts",
     "position_rows",
+    "priors_document",
     "quantile_document",
     "raw_forecasts",
     "record_document",

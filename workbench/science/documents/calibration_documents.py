@@ -7,9 +7,45 @@ import numpy as np
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.calibrating.calibration import Calibration, fit_calibration, fit_threshold
+from workbench.science.calibrating.priors import (
+    TemporalPrior,
+    empirical_prior,
+    static_prior,
+)
 from workbench.science.documents.score_documents import Document, method_names, pooled_forecasts
+from workbench.science.scoring.baselines import event_priors, group_labels
 from workbench.science.scoring.scores import brier, log_loss
 from workbench.science.tables import Events, Forecasts
+
+
+def priors_document(
+    events: Events, columns: Sequence[str], *, pseudo: float = 1.0
+) -> tuple[TemporalPrior, Document]:
+    """The prior that each event could have had (`event_priors`), and what `calibrate priors` prints: base rates by group.
+
+    ``with_hindsight`` is the share of Yes over the whole group: for live questions only, as paper B's Table 7, which stands beside it
+    where the group is one of its own.
+    """
+    prior = event_priors(events, columns, pseudo=pseudo)
+    labels, known = group_labels(events, columns), np.isfinite(events.outcome)
+    if not known.any():
+        raise UsageError(f"{events.path}: no event has resolved yet, so there is no base rate")
+    rates = empirical_prior(labels[known], events.outcome[known], strength=0.0)
+    groups = []
+    for name, rate in rates.items():
+        source, _, subtype = name.partition("/")
+        inside = labels == name
+        groups.append(
+            {
+                "group": name,
+                "questions": len(np.unique(events.question[inside & known])),
+                "events": int((inside & known).sum()),
+                "with_hindsight": rate,
+                "paper_b": static_prior(source, subtype or "all"),
+                "without_pool": int((prior.pool[inside] == 0).sum()),
+            }
+        )
+    return prior, {"by": list(columns), "pseudo": pseudo, "events": len(events), "groups": groups}
 
 
 def calibration_document(

@@ -17,6 +17,7 @@ from workbench.science.pooling.pool import pool
 from workbench.science.recipe import Recipe, prepare
 from workbench.science.scoring.baselines import baseline_forecast
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
+from workbench.science.scoring.consistency import consistency_scores
 from workbench.science.scoring.market import TIE_WIDTH, TIES, EdgeAndLuck, Tie, returns_of, ties
 from workbench.science.scoring.payoffs import payoff_rule
 from workbench.science.scoring.positions import Costs, Positions, position_log, whole_dollar, with_costs
@@ -250,6 +251,8 @@ def _score_entry(
     except UsageError as error:
         raise UsageError(f"{name}: {error}") from error
     entry["fitted"] = ready.fitted
+    if consistency := consistency_entry(ready.p, ready.rows, events):
+        entry["consistency"] = consistency
     if by:
         labels = events.text(by)[ready.rows]
         entry["by"] = {
@@ -258,6 +261,20 @@ def _score_entry(
             for inside in [labels == label]
         }
     return entry
+
+
+def consistency_entry(p: FloatArray, rows: IntArray, events: Events) -> Document:
+    """`consistency_scores` of forecasts of these rows; empty where no outcomes of the file exclude or imply each other."""
+    if "outcome_set" not in events.frame.columns:
+        return {}
+    return dict(
+        consistency_scores(
+            p,
+            events.text("outcome_set")[rows],
+            events.number("set_size")[rows],
+            events.number("set_step")[rows],
+        )
+    )
 
 
 def _subset_entry(raw: FloatArray, events: Events, scores: SubsetScores, resampling: Resampling) -> Document:

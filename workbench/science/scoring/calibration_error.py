@@ -4,11 +4,12 @@ In every function of this file ``forecast`` is the probability of Yes, in [0, 1]
 No, both of shape (n,). Empty input, unequal shapes or a value out of range raise `DomainError`.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.errors import DomainError
@@ -126,6 +127,10 @@ def calibrated_error(
     return CalibratedError(float(np.mean(errors)), float(np.quantile(errors, 0.95)))
 
 
+#: From the outcomes of a class and the events that are in it to the ends of its share of Yes; None where nothing can be said.
+ClassInterval = Callable[[FloatArray, NDArray[np.bool_]], list[float] | None]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reliability:
     """The points of a reliability diagram; only bins that hold forecasts."""
@@ -137,7 +142,7 @@ class Reliability:
     """Share of Yes per bin."""
     low: FloatArray
     high: FloatArray
-    """Wilson interval of that share."""
+    """Wilson interval of that share, for as many events as its clusters are worth; ``nan`` for a bin of too few clusters."""
 
 
 def reliability(
@@ -148,8 +153,9 @@ def reliability(
     how: Bins = "width",
     closed: Closed = "left",
     level: float = 0.95,
+    interval: ClassInterval | None = None,
 ) -> Reliability:
-    """Points and intervals of a reliability diagram.
+    """Points and intervals of a reliability diagram; ``interval`` gives that of a class whose events are not independent.
 
     Source: BLF, Figure 10; Prophet Arena, App. C.2.
     """
@@ -165,6 +171,9 @@ def reliability(
     count = size[full]
     # Wilson, because the normal interval has no width at a share of 0 or 1, which small bins often show.
     low, high = proportion_confint(yes, count, alpha=1.0 - level, method="wilson")
+    if interval is not None:
+        ends = [interval(o[codes == code], codes == code) or [np.nan] * 2 for code in np.flatnonzero(full)]
+        low, high = np.array(ends).T
     return Reliability(
         count=count.astype(np.int64),
         forecast=np.bincount(codes, weights=p, minlength=bins)[full] / count,

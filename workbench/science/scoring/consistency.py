@@ -5,7 +5,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
+from workbench.science.table_cells import StrArray
 
 
 def _probability(beliefs: Mapping[str, float], outcome: str) -> float:
@@ -61,3 +63,39 @@ def mutual_exclusion(
         raise DomainError("mutual exclusion needs at least 2 outcomes")
     gap = float(sum(_probability(beliefs, outcome) for outcome in outcomes) - 1.0)
     return Exclusion(consistent=abs(gap) <= tolerance + 1e-12, gap=gap)
+
+
+def consistency_scores(
+    p: FloatArray, outcome_set: StrArray, set_size: FloatArray, set_step: FloatArray
+) -> dict[str, float | int | None]:
+    """Both consistency scores of a method over all its events.
+
+    ``exclusive`` is the share of exclusive sets, each with all its outcomes forecast, that sum to 1 within 0.01, ``gap`` their mean
+    distance from 1, ``chain`` the mean chain score; None without such a set. ``exclusive_sets`` and ``chains`` count them. Of each event
+    ``outcome_set`` is "" where it is in none, ``set_size`` how many outcomes its set has, and ``set_step`` its place in a chain in which
+    each outcome implies the next, ``nan`` for exclusive ones. Source: Prophet Arena, App. D.4 (Table 9).
+
+    >>> nan = float("nan")
+    >>> scores = consistency_scores(np.array([0.6, 0.5, 0.2, 0.3]), np.array(["a", "a", "b", "b"]), np.full(4, 2.0),
+    ...                             np.array([nan, nan, 1.0, 2.0]))
+    >>> scores["exclusive"], round(scores["gap"], 6), scores["chain"]
+    (0.0, 0.1, 1.0)
+    """
+    exclusions: list[Exclusion] = []
+    chains: list[float] = []
+    for name in np.unique(outcome_set[outcome_set != ""]):
+        rows = np.flatnonzero(outcome_set == name)
+        beliefs = {str(row): float(p[row]) for row in rows}
+        if np.isfinite(set_step[rows]).all():
+            if len(rows) > 1:
+                order = rows[np.argsort(set_step[rows], kind="stable")]
+                chains.append(logical_chain_score(beliefs, [[str(row) for row in order]]))
+        elif len(rows) == set_size[rows[0]]:
+            exclusions.append(mutual_exclusion(beliefs, list(beliefs)))
+    return {
+        "exclusive": float(np.mean([each.consistent for each in exclusions])) if exclusions else None,
+        "gap": float(np.mean([abs(each.gap) for each in exclusions])) if exclusions else None,
+        "exclusive_sets": len(exclusions),
+        "chain": float(np.mean(chains)) if chains else None,
+        "chains": len(chains),
+    }

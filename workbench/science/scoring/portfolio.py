@@ -4,6 +4,7 @@ Any bet may pay in any states, so levels of one number ("above 3",
 "above 4") and both sides of a market are sized together, and what one loses another may win.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -51,7 +52,14 @@ def _certain(utility: float, g: float) -> float:
     return float(np.exp(utility) if abs(g - 1) < 1e-12 else max(1 + (1 - g) * utility, 0.0) ** (1 / (1 - g)))
 
 
-def size_portfolio(p: ArrayLike, pays: ArrayLike, *, risk_aversion: float, cap: float = 1.0) -> Portfolio:
+def size_portfolio(
+    p: ArrayLike,
+    pays: ArrayLike,
+    *,
+    risk_aversion: float,
+    cap: float = 1.0,
+    groups: Sequence[str] | None = None,
+) -> Portfolio:
     """Stakes that maximise expected utility under constant relative risk aversion, found numerically (the problem is concave).
 
     Parameters
@@ -63,7 +71,9 @@ def size_portfolio(p: ArrayLike, pays: ArrayLike, *, risk_aversion: float, cap: 
     risk_aversion : float
         At least 0; 0 puts the cap on the bet of the highest expected payoff.
     cap : float
-        Most that may be staked in all, in [0, 1].
+        Most that may be staked in all, in [0, 1]; with ``groups`` on each of them, and 1 in all.
+    groups : sequence of str, optional
+        What each bet is on.
 
     Raises
     ------
@@ -83,11 +93,20 @@ def size_portfolio(p: ArrayLike, pays: ArrayLike, *, risk_aversion: float, cap: 
     if not (np.isfinite(table) & (table >= 0)).all() or not risk_aversion >= 0 or not 0 <= cap <= 1:
         raise DomainError("payoffs and risk aversion are at least 0, a cap lies in [0, 1]")
     expected = table @ chances
+    names = np.array(["" for _ in table] if groups is None else groups)
+    if len(names) != len(table):
+        raise DomainError(f"there are {len(names)} groups for {len(table)} bets")
+    members = np.array([names == name for name in np.unique(names)])
     if risk_aversion == 0:
         stakes = np.zeros(len(table))
-        stakes[int(np.argmax(expected))] = cap if expected.max() > 1 else 0.0
+        left = 1.0
+        # The best bet of each group, the best group first.
+        for inside in sorted(members, key=lambda inside: -expected[inside].max()):
+            best = int(np.argmax(np.where(inside, expected, -np.inf)))
+            stakes[best] = min(cap, left) if expected[best] > 1 else 0.0
+            left -= stakes[best]
     else:
-        stakes = _optimum(chances, table, risk_aversion, cap)
+        stakes = _optimum(chances, table, risk_aversion, cap, members.astype(np.float64))
     wealth = 1 - stakes.sum() + stakes @ table
     possible = chances > 0
     return Portfolio(
@@ -99,7 +118,7 @@ def size_portfolio(p: ArrayLike, pays: ArrayLike, *, risk_aversion: float, cap: 
     )
 
 
-def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArray:
+def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float, members: FloatArray) -> FloatArray:
     gains = pays - 1.0
 
     def loss(stakes: FloatArray) -> float:
@@ -109,14 +128,16 @@ def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArra
         wealth = np.maximum(1 + stakes @ gains, _LEAST_WEALTH)
         return np.asarray(-(gains @ (p * wealth**-g)))
 
-    start = np.full(len(pays), cap / (2 * len(pays)))
+    limits = np.vstack([members, np.ones(len(pays))])
+    most = np.array([cap] * len(members) + [min(1.0, cap * len(members))])
+    start = np.full(len(pays), min(cap, 1.0) / (2 * len(pays)))
     optimum = minimize(
         loss,
         start,
         jac=slope,
         method="SLSQP",
         bounds=[(0.0, cap)] * len(pays),
-        constraints=LinearConstraint(np.ones((1, len(pays))), -np.inf, cap),
+        constraints=LinearConstraint(limits, -np.inf, most),
         options={"maxiter": 500, "ftol": 1e-14},
     )
     stakes = np.clip(optimum.x, 0.0, cap)
@@ -124,8 +145,8 @@ def _optimum(p: FloatArray, pays: FloatArray, g: float, cap: float) -> FloatArra
     # A step that did not end well must not be worse than keeping the dollar.
     if loss(stakes) > 0:
         return np.zeros(len(pays))
-    total = stakes.sum()
-    return np.asarray(stakes if total <= cap else stakes * (cap / total))
+    over = max(float(np.divide(limits @ stakes, most, out=np.zeros(len(most)), where=most > 0).max()), 1.0)
+    return np.asarray(stakes / over)
 
 
 def bucket_probabilities(above: ArrayLike) -> tuple[FloatArray, float]:

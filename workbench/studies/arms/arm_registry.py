@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from workbench.studies.arms.base import ArmContext, ArmError
+from workbench.studies.arms.derived_arms import noisy_arm, pooled_arm
 from workbench.studies.arms.run_arms import RUN_KINDS, run_arm
 from workbench.studies.arms.series_arms import series_arm
 from workbench.studies.arms.table_arms import (
+    base_rate_arm,
     column_arm,
     price_move_arm,
     published_arm,
@@ -23,10 +25,13 @@ KINDS: Mapping[str, MakeArm] = {
     "market": column_arm,
     "crowd+prior": column_arm,
     "always-half": column_arm,
+    "base-rate": base_rate_arm,
     "price-move": price_move_arm,
     "published": published_arm,
     "simulated": simulated_arm,
     "series": series_arm,
+    "pooled": pooled_arm,
+    "noisy": noisy_arm,
     "grounder": run_arm,
     **dict.fromkeys(RUN_KINDS, run_arm),
 }

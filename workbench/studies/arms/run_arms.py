@@ -12,12 +12,11 @@ import numpy as np
 
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
-from workbench.agents.registry import agent_names, open_grounder
-from workbench.agents.routing import FREE
+from workbench.agents.registry import agent_names
+from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.new_run import Agents
 from workbench.engine.run_settings import PRESETS, RunSettings, with_preset
 from workbench.errors import UsageError
-from workbench.models.costs import forecast_cost
 from workbench.plug_points import GROUNDERS
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice
 from workbench.studies.study_exam import StudyExam
@@ -56,6 +55,7 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "self-consistency": ("zero-shot", {"elicit": "votes"}),
     "weighted-self-consistency": ("zero-shot", {"elicit": "weighted-votes"}),
     "llm-aggregation": ("zero-shot", {"elicit": "aggregate"}),
+    "scaffold": ("zero-shot", {"elicit": "scaffold"}),  # paper P, D.7.2
     "statistical": ("statistical", {}),
 }
 #: Letter of paper A -> rule.
@@ -104,25 +104,12 @@ class EngineArm:
         """Calls and dollars of one run, by the averages of `workbench.models.costs`."""
         single = self.base.analyzer == "single"
         leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
-        free = self.base.grounder in FREE
-        expected = forecast_cost(
-            self.base.model,
-            leaves=0 if free else leaves,
-            inner=0 if single else max(1, round(leaves * _INNER / _LEAVES)),
-            trials=self.base.trials,
-            prices=self.base.prices,
-            roles=self.base.models,
-            grounder=self.base.grounder,
-            reply_tokens=self.base.reply_tokens,
-            calls_per_leaf=self._calls_by_definition(),
+        inner = 0 if single else max(1, round(leaves * _INNER / _LEAVES))
+        prior = {"prior": 1} if inner and self.base.agent.root_prior else {}
+        expected = forecast_of(
+            self.base, leaves=leaves, inner=inner, beside=analysis_calls(self.base, inner) | prior
         )
         return ArmPrice(calls=expected.model_calls, usd=expected.cost_usd)
-
-    def _calls_by_definition(self) -> int | None:
-        """Calls of one leaf, where the grounder knows them by definition."""
-        grounder = open_grounder(self.base.grounder, self.base.agent, self.base.options.get("grounder"))
-        calls = getattr(grounder, "expected_calls", None)
-        return calls if isinstance(calls, int) else None
 
     def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""

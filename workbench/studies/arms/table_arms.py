@@ -10,7 +10,7 @@ import numpy as np
 from workbench.science.arrays import FloatArray, logit, sigmoid
 from workbench.science.documents.score_documents import raw_forecasts
 from workbench.science.recipe import Recipe, prepare
-from workbench.science.scoring.baselines import baseline_forecast
+from workbench.science.scoring.baselines import baseline_forecast, event_priors
 from workbench.science.simulator.errors import GrounderErrors
 from workbench.science.simulator.simulated_exams import RULES
 from workbench.science.table_cells import read_cells
@@ -20,6 +20,11 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec
 
 Table = tuple[FloatArray, Mapping[int, str]]
+#: The words of `score` that an arm of trials takes, with what they are where an arm does not say.
+RECIPE_SETTINGS: Mapping[str, Any] = {
+    "pool": "logit-mean", "prior": None, "tune": "loo-question", "ddof": None, "calibrate": "none", "loo": "question", "clip": 0.0,
+    "dead": "drop",
+}  # fmt: skip
 
 
 def _forecast_table(p: FloatArray, reason: str) -> Table:
@@ -69,6 +74,19 @@ class ColumnArm(Free):
     def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
         """The column as it stands."""
         return _forecast_table(baseline_forecast(exam.events, self.spec), f"no {self.spec} is known of it")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseRateArm(Free):
+    """How often the exam's questions of the same group came true that had resolved before each was asked (paper B, App. C.7)."""
+
+    by: tuple[str, ...]
+    pseudo: float
+
+    def forecasts(self, exam: StudyExam, *, seed: int, trial: int) -> Table:
+        """One per event; nothing where no such question had resolved and ``pseudo`` is 0."""
+        prior = event_priors(exam.events, self.by, pseudo=self.pseudo)
+        return _forecast_table(prior.p, f"no question of its {' and '.join(self.by)} had resolved before")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +191,14 @@ def column_arm(spec: ArmSpec, context: ArmContext) -> ColumnArm:
     return ColumnArm(name=spec.name, spec=str(column))
 
 
+def base_rate_arm(spec: ArmSpec, context: ArmContext) -> BaseRateArm:
+    """``arm: base-rate`` with ``by``, a list of columns, and ``pseudo``, imagined questions on either side."""
+    values = take(spec.settings, {"by": ["source"], "pseudo": 1.0}, arm=spec.name)
+    if not values["by"] or not all(isinstance(each, str) for each in values["by"]) or values["pseudo"] < 0:
+        raise ArmError(f"arm {spec.name!r}: by is a list of columns, pseudo a number of at least 0")
+    return BaseRateArm(name=spec.name, by=tuple(values["by"]), pseudo=values["pseudo"])
+
+
 def price_move_arm(spec: ArmSpec, context: ArmContext) -> PriceMoveArm:
     """``arm: price-move`` with the columns ``earlier`` and ``later`` and a ``share``."""
     values = take(
@@ -185,10 +211,7 @@ def price_move_arm(spec: ArmSpec, context: ArmContext) -> PriceMoveArm:
 
 def published_arm(spec: ArmSpec, context: ArmContext) -> PublishedArm:
     """``arm: published`` with ``forecasts``, ``method`` and the words of `score`: pool, prior, tune, ddof, calibrate, loo."""
-    known: dict[str, Any] = {
-        "forecasts": None, "method": None, "variant": "forecast", "pool": "logit-mean", "prior": None, "tune": "loo-question",
-        "ddof": None, "calibrate": "none", "loo": "question", "clip": 0.0, "dead": "drop",
-    }  # fmt: skip
+    known = {"forecasts": None, "method": None, "variant": "forecast", **RECIPE_SETTINGS}
     values = take(spec.settings, known, arm=spec.name)
     for needed in ("forecasts", "method"):
         if values[needed] is None:

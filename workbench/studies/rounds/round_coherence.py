@@ -8,8 +8,8 @@ the nearest forecasts that some distribution over their worlds has.
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum
 
-from workbench.questions.question import Question, QuestionError, QuestionEvent, events_of
-from workbench.questions.sets.linked import group_of, linked_questions, mend
+from workbench.questions.question import Question, QuestionError, events_of, outcome_sets
+from workbench.questions.sets.linked import group_of, linked_questions, mend, tied_events
 from workbench.synthesis.coherence.exclusive import forecast_findings
 from workbench.synthesis.coherence.findings import (
     TOLERANCE,
@@ -32,14 +32,15 @@ def set_findings(questions: Iterable[Question], p: Mapping[str, float]) -> list[
     entries = {question.id: question for question in questions}
     findings: list[Finding] = []
     for question in entries.values():
-        for events in _exclusive_groups(question):
-            known = {event.id: p[event.id] for event in events if event.id in p}
-            if len(known) > 1:
-                findings += check_exclusive(known, exhaustive=len(known) == len(events))
-        for chain in _nested_groups(question):
-            ids = tuple(event.id for event in chain if event.id in p)
-            group = NestedClaims(ids=ids, what="date" if question.kind == "date" else "threshold")
-            findings += check_nested([group], p, TOLERANCE)
+        for group in outcome_sets(question):
+            known = {event.id: p[event.id] for event in group.events if event.id in p}
+            if not group.exclusive:
+                chain = NestedClaims(
+                    ids=tuple(known), what="date" if question.kind == "date" else "threshold"
+                )
+                findings += check_nested([chain], p, TOLERANCE)
+            elif len(known) > 1:
+                findings += check_exclusive(known, exhaustive=len(known) == len(group.events))
         findings += _link_findings(question, entries, p)
     # By the words: questions that nobody linked. Events of one question share their words, and were looked at above.
     single = {
@@ -65,14 +66,13 @@ def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str,
     """
     mended, entries = dict(p), list(questions)
     for question in entries:
-        for events in _exclusive_groups(question):
-            ids = [event.id for event in events]
-            total = fsum(p[event] for event in ids if event in p)
-            if all(event in p for event in ids) and total > 0:
+        for group in outcome_sets(question):
+            ids = [event.id for event in group.events if event.id in p]
+            total = fsum(p[event] for event in ids)
+            if not group.exclusive:
+                mended |= dict(zip(ids, _rising([p[event] for event in ids]), strict=True))
+            elif len(ids) == len(group.events) and total > 0:
                 mended |= {event: p[event] / total for event in ids}
-        for chain in _nested_groups(question):
-            ids = [event.id for event in chain if event.id in p]
-            mended |= dict(zip(ids, _rising([p[event] for event in ids]), strict=True))
     for linked in linked_questions(entries):
         mended |= _linked(linked, p)
     return mended
@@ -80,7 +80,9 @@ def coherent(questions: Iterable[Question], p: Mapping[str, float]) -> dict[str,
 
 def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str, float]:
     """The nearest forecasts of linked questions that hang together; none where they do already, or there is too much to weigh."""
-    known = {question.id: p[question.id] for question in questions if question.id in p}
+    known = {
+        event.id: p[event.id] for question in questions for event in events_of(question) if event.id in p
+    }
     try:
         mended = mend(group_of(questions), known)
     except QuestionError:  # `set_findings` says so
@@ -88,47 +90,22 @@ def _linked(questions: tuple[Question, ...], p: Mapping[str, float]) -> dict[str
     return {name: mended.p[name] for name in known} if mended.moved > 1e-9 else {}
 
 
-def _exclusive_groups(question: Question) -> list[list[QuestionEvent]]:
-    """The options of a question of which one alone comes true, horizon by horizon."""
-    if question.kind != "options" or not question.exclusive:
-        return []
-    return _by_horizon(events_of(question))
-
-
-def _nested_groups(question: Question) -> list[list[QuestionEvent]]:
-    """Events of a question of which each implies the next: levels from the hardest on, days from the first on."""
-    events = events_of(question)
-    if question.kind == "date":
-        return _by_horizon(sorted(events, key=lambda event: event.part))
-    if question.kind in ("threshold", "numeric"):
-        highest_first = question.side in ("above", "at least")
-        ordered = sorted(events, key=lambda event: float(event.part), reverse=highest_first)
-        return _by_horizon(ordered)
-    return []
-
-
-def _by_horizon(events: Sequence[QuestionEvent]) -> list[list[QuestionEvent]]:
-    groups: dict[str, list[QuestionEvent]] = {}
-    for event in events:
-        groups.setdefault(event.horizon, []).append(event)
-    return list(groups.values())
-
-
 def _link_findings(
     question: Question, entries: Mapping[str, Question], p: Mapping[str, float]
 ) -> list[Finding]:
-    """What the links of a question ask of the two probabilities; only between plain questions, whose event is the question."""
+    """What the links of a question ask of the two probabilities."""
     findings = []
     for link in question.links:
-        if question.id not in p or link.to not in p or link.to not in entries:
-            continue
-        own, other = p[question.id], p[link.to]
-        if link.kind == "implies" and own > other + TOLERANCE:
-            message = f"{question.id} implies {link.to}, but {own:.3g} is more than {other:.3g}"
-            findings.append(_finding(question.id, link.to, message, other - own))
-        if link.kind == "excludes" and own + other > 1 + TOLERANCE:
-            message = f"{question.id} and {link.to} exclude each other but sum to {own + other:.3g}"
-            findings.append(_finding(question.id, link.to, message, own + other - 1))
+        for first, second in tied_events(question, link, p):
+            if first not in p:
+                continue
+            own, other = p[first], p[second]
+            if link.kind == "implies" and own > other + TOLERANCE:
+                message = f"{first} implies {second}, but {own:.3g} is more than {other:.3g}"
+                findings.append(_finding(first, second, message, other - own))
+            if link.kind == "excludes" and own + other > 1 + TOLERANCE:
+                message = f"{first} and {second} exclude each other but sum to {own + other:.3g}"
+                findings.append(_finding(first, second, message, own + other - 1))
     return findings + _conditional_findings(question, p, entries)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import fsum, inf
 from typing import Any
@@ -26,10 +26,10 @@ class InformationRow:
         Expected cut in the root's Brier score from learning whether the leaf is true: p (1 - p) (root if true - root if
         false)^2, when the tree is taken at its word.
     reground : float or None
-        Cut in the root's error variance from ``more`` further trials of the leaf.
+        Cut in the root's error variance from ``more`` further trials of the leaf; None where nothing says how far trials lie apart.
     trials : int
         Trials there are.
-    trial_sd : float
+    trial_sd : float or None
         Standard deviation of one trial, blended with what was assumed.
     cost : float or None
         Dollars of one trial; None if unknown.
@@ -42,7 +42,7 @@ class InformationRow:
     resolve: float | None
     reground: float | None
     trials: int
-    trial_sd: float
+    trial_sd: float | None
     cost: float | None
     per_dollar: float | None
 
@@ -67,7 +67,7 @@ def value_of_information(
     costs: Mapping[NodeId, float] | None = None,
     *,
     more: int = 1,
-    assumed_sd: float = 0.1,
+    assumed_sd: float | None = 0.1,
     assumed_weight: float = 1.0,
 ) -> list[InformationRow]:
     """One row per leaf that has a say or no value yet, in tree order.
@@ -83,13 +83,13 @@ def value_of_information(
         How many further trials are weighed.
     assumed_sd, assumed_weight : float
         One trial's standard deviation before any was seen, and how many observed deviations it counts for: with few
-        trials their own spread says little.
+        trials their own spread says little. With None nothing is assumed, and a leaf of one trial has no ``reground``.
 
     Raises
     ------
     SensitivityError, ProbabilityOutOfRange
     """
-    if more < 1 or assumed_sd < 0 or assumed_weight <= 0:
+    if more < 1 or (assumed_sd or 0.0) < 0 or assumed_weight <= 0:
         raise SensitivityError(
             "more must be at least 1, the assumed spread not negative, its weight positive"
         )
@@ -116,7 +116,8 @@ def value_of_information(
             resolve = p * (1 - p) * (ends[0] - ends[1]) ** 2
             count = max(1, len(seen))
             # The mean of n trials has variance v / n, so this is what the further ones take away.
-            reground = weight**2 * variance * (1 / count - 1 / (count + more))
+            if variance is not None:
+                reground = weight**2 * variance * (1 / count - 1 / (count + more))
         per_dollar = None
         if reground is not None and cost is not None:
             spent = cost * more
@@ -128,7 +129,7 @@ def value_of_information(
                 resolve=resolve,
                 reground=reground,
                 trials=len(seen),
-                trial_sd=variance**0.5,
+                trial_sd=None if variance is None else variance**0.5,
                 cost=cost,
                 per_dollar=per_dollar,
             )
@@ -139,7 +140,7 @@ def value_of_information(
 def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
     """The rows, best first: leaves without a value, then by variance cut per dollar where every cost is known, else by cut.
 
-    Leaves that cost nothing are ranked among themselves by the cut alone.
+    Leaves that cost nothing are ranked among themselves by the cut alone; those without a cut keep the tree's order.
     """
     # One unknown price, and cuts per dollar would be compared with plain cuts.
     priced = all(row.cost is not None for row in rows if row.p is not None)
@@ -153,9 +154,28 @@ def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
     return sorted(rows, key=rank)
 
 
-def _trial_variance(leaf: NodeId, seen: Sequence[float], assumed_sd: float, assumed_weight: float) -> float:
+def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
+    """Standard deviation of a trial about the mean of its own leaf, over all leaves; None where none has two trials.
+
+    >>> pooled_sd([[0.4, 0.6], [0.5]]), pooled_sd([[0.5]])
+    (0.1414213562373095, None)
+    """
+    squares, freedom = 0.0, 0
+    for values in groups:
+        mean = fsum(values) / len(values) if values else 0.0
+        squares += fsum((value - mean) ** 2 for value in values)
+        freedom += max(0, len(values) - 1)
+    return (squares / freedom) ** 0.5 if freedom else None
+
+
+def _trial_variance(
+    leaf: NodeId, seen: Sequence[float], assumed_sd: float | None, assumed_weight: float
+) -> float | None:
     for value in seen:
         check_probability(value, of=f"a trial of {leaf}")
+    if assumed_sd is None:
+        own = pooled_sd([seen])
+        return None if own is None else own**2
     mean = fsum(seen) / len(seen) if seen else 0.0
     squares = fsum((value - mean) ** 2 for value in seen)
     # The assumed spread counts as so many more degrees of freedom; it fades as trials come in.

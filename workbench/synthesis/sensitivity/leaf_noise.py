@@ -92,12 +92,7 @@ def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int)
         raise SensitivityError(f"a distribution needs at least 2 draws, not {draws}")
     if tree.root.p is None:
         raise SensitivityError("the claim has no value yet: finish the run first")
-    deaf = [node for node in tree.inner() if not follows_children(tree[node]) and not tree[node].pinned]
-    if deaf:
-        raise SensitivityError(
-            f"{', '.join(deaf)} has no function, so noise below it cannot reach the claim: analyze with another ",
-            Option("rule"),
-        )
+    require_functions(tree)
     sources = random.Random(seed)
     values = []
     for _ in range(draws):
@@ -113,6 +108,16 @@ def noise_study(tree: Tree, kind: Noise, level: float, *, draws: int, seed: int)
         sd=(fsum((value - mean) ** 2 for value in values) / (draws - 1)) ** 0.5,
         quantiles={str(percent): _quantile(ordered, percent / 100) for percent in (5, 25, 50, 75, 95)},
     )
+
+
+def require_functions(tree: Tree) -> None:
+    """Raise `SensitivityError` for a tree with a node that is no function of its children: noise below it would not move it."""
+    deaf = [node for node in tree.inner() if not follows_children(tree[node]) and not tree[node].pinned]
+    if deaf:
+        raise SensitivityError(
+            f"{', '.join(deaf)} has no function, so noise below it cannot reach the claim: analyze with another ",
+            Option("rule"),
+        )
 
 
 def _quantile(ordered: Sequence[float], share: float) -> float:

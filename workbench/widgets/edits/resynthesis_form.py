@@ -74,6 +74,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
     def show(self) -> None:
         """Offer it for the edits in effect; a price or an answer for other edits goes away."""
         self.ask.disabled = not self._session.edits
+        show_if(bool(self._session.edits), self)
         if self._offered_for is None or self.work.busy or self._is_current():
             return
         answered = self._result is not None

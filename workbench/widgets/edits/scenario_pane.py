@@ -12,7 +12,7 @@ from workbench.whatif.typed_values import parse_probability
 from workbench.widgets import panels
 from workbench.widgets.edits.edit_log import DRAFT, Keeper
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import action, box, choice, field, html, look, offer, tried
+from workbench.widgets.fields import action, box, choice, field, html, look, offer, show_if, tried
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import on_page
 
@@ -63,8 +63,9 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self.weigh = action("Weigh", self._tried(self._weigh), tooltip="its share in the mix, from 0 to 1")
         acts = [self.opening, self.closing, self.rename, self.copy, self.annotate, self.likely, self.weigh]
         saving = box(ipywidgets.HBox, [self.name, self.rationale, self.save], "wb-keeping")
-        choosing = box(ipywidgets.HBox, [self.chosen, *acts], "wb-keeping")
-        super().__init__([saving, self.said, self.compared, choosing], layout=look(ipywidgets.Layout))
+        #: What can be done with a scenario; there is none before the first edit.
+        self.choosing = box(ipywidgets.HBox, [self.chosen, *acts], "wb-keeping")
+        super().__init__([self.compared, self.choosing, saving, self.said], layout=look(ipywidgets.Layout))
 
     def look_up(self, tree: Tree | None = None) -> None:
         """Read the saved scenarios afresh, whoever saved them, and show them beside this page's edits.
@@ -87,6 +88,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         edits = len(self.session.edits)
         self.compared.value = panels.scenarios(self._table, self.session.now.after, edits, self._market)
         offer(self.chosen, self._names())
+        show_if(bool(self._table["scenarios"]), self.choosing)
 
     def _names(self) -> list[str]:
         """The scenarios to choose from."""

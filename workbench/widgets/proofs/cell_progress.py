@@ -6,14 +6,15 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.record.progress import print_progress, progress_line
 from workbench.engine.record.recorder import Listener
+from workbench.engine.record.stages import LeafPace, Stages, pace_of
 from workbench.engine.record.state import RunState
 from workbench.formatting import percent
-from workbench.store import StoredEvent
+from workbench.store import Store, StoredEvent
 from workbench.store import events as ev
 from workbench.templates import html_environment
 
@@ -29,8 +30,11 @@ _LEAVES, _LINES = 12, 8
 
 
 @contextmanager
-def progress_listener(*, quiet: bool) -> Iterator[Listener | None]:
-    """Give what shows a run's progress where it was started: in a notebook's cell as HTML, elsewhere as lines on stderr."""
+def progress_listener(store: Store, *, quiet: bool) -> Iterator[Listener | None]:
+    """Give what shows a run's progress where it was started: in a notebook's cell as HTML, elsewhere as lines on stderr.
+
+    Past runs of the store tell how long the rest takes.
+    """
     if quiet:
         yield None
         return
@@ -38,7 +42,7 @@ def progress_listener(*, quiet: bool) -> Iterator[Listener | None]:
     if display is None:
         yield print_progress
         return
-    progress = CellProgress(display)
+    progress = CellProgress(display, pace=partial(pace_of, store))
     try:
         yield progress
     except BaseException as error:
@@ -80,30 +84,38 @@ class CellProgress:
     ----------
     display : callable
         Renews the output, given its MIME bundle.
+    pace : callable, optional
+        Returns what past runs took that are like the one in work.
     clock : callable
         Seconds.
     """
 
     def __init__(
-        self, display: Callable[[dict[str, str]], None], *, clock: Callable[[], float] = time.monotonic
+        self,
+        display: Callable[[dict[str, str]], None],
+        *,
+        pace: Callable[[RunState], LeafPace | None] = lambda state: None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._display, self._clock = display, clock
+        self._display, self._pace, self._clock = display, pace, clock
         self._began = clock()
         self._shown = self._began - _RENEWED_EVERY
         self._lines: deque[str] = deque(maxlen=_LINES)
         self._requests = 0
         self._dollars = 0.0
-        self._steps: dict[str, str] = {}
+        self._stages = Stages()  # until the first event says which runs are like this one
         self._state: RunState | None = None
         self._timer: asyncio.TimerHandle | None = None
 
     def __call__(self, state: RunState, stored: StoredEvent) -> None:
         """Take in one event; the output is renewed if it is time."""
+        if self._state is None:
+            self._stages = Stages(self._pace(state))
         self._state = state
         if isinstance(stored.event, ev.LeafStep):
             self._requests += 1
             self._dollars += stored.event.cost_usd or 0.0
-            self._steps[stored.event.node] = f"request {stored.event.number}: {stored.event.what}"
+        self._stages.take(stored.event)
         line = progress_line(state, stored)
         if line is not None:
             self._lines.append(line.strip())
@@ -147,13 +159,14 @@ class CellProgress:
             "reason": reason or ("" if phase == "done" else state.reason or ""),
             "grounded": grounded,
             "leaves": len(leaves),
-            "share": 100 * grounded / len(leaves) if leaves else 0.0,
+            "share": 100 * self._stages.share(state),
+            "left": self._stages.left(state),
             "seconds": round(self._clock() - self._began),
             "requests": self._requests,
             "dollars": self._dollars,
             "p": state.tree.root.p,
             "rows": [
-                (leaf, state.tree[leaf].statement, self._steps.get(leaf, "its notebook is being written"))
+                (leaf, state.tree[leaf].statement, self._stages.words.get(leaf, "opening its notebook"))
                 for leaf in in_work[:_LEAVES]
             ],
             "more": max(0, len(in_work) - _LEAVES),

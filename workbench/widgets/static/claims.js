@@ -19,13 +19,6 @@ const COLUMNS = [
 ];
 const FALLING = new Set(["p", "change", "history", "base", "age"]); // what is largest or newest first
 
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
 function pageOf(run) {
   return `?run=${encodeURIComponent(run)}`;
 }
@@ -54,6 +47,17 @@ function points(change) {
   const tenths = Math.round(1000 * change) / 10;
   return `${tenths > 0 ? "+" : tenths < 0 ? "\u2212" : ""}${Math.abs(tenths).toFixed(1)} pp`;
 }
+
+const KEYS = [
+  ["n", "write a new claim"],
+  ["/", "search claims and tags"],
+  ["j, k", "next claim, claim before"],
+  ["Enter", "open the claim"],
+  ["x", "choose it to compare"],
+  ["s", "watch it, or no longer"],
+  ["Ctrl-K", "commands; also copies any table, or saves it as CSV"],
+  ["?", "this list"],
+];
 
 class Claims {
   constructor(model, el) {
@@ -86,15 +90,20 @@ class Claims {
     this.theme = element("button", "wb-button");
     this.theme.type = "button";
     this.theme.addEventListener("click", () => this.paintTheme(this.isDark() ? "light" : "dark", true));
+    this.keys = element("button", "wb-button", "Keys");
+    this.keys.type = "button";
+    this.keys.title = "what the keyboard does (?)";
+    this.keys.addEventListener("click", () => this.overlay.showKeys(KEYS));
+    this.overlay = new Overlay();
     this.count = element("span", "wb-count");
     this.line = element("div", "wb-line wb-bad");
     this.line.setAttribute("role", "status");
     const head = element("div", "wb-claims-head");
-    head.append(element("h2", "", "Claims"), this.count, this.words, this.only, this.compare, this.theme);
+    head.append(element("h2", "", "Claims"), this.count, this.words, this.only, this.compare, this.keys, this.theme);
     this.table = element("table", "wb-table wb-claim-table");
     this.table.addEventListener("keydown", (event) => this.onRowKey(event));
     this.empty = element("p", "wb-empty");
-    this.root.append(this.needs, head, this.line, this.table, this.empty);
+    this.root.append(this.needs, head, this.line, this.table, this.empty, this.overlay.root);
     el.append(this.root);
     this.handlers = {
       "change:claims": () => this.draw(),
@@ -112,9 +121,12 @@ class Claims {
 
   // As the page of a run does: the reader's last choice, else the system's, unless the address names a theme.
   takeTheme() {
-    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+    const system = matchMedia("(prefers-color-scheme: dark)");
     const named = new URL(location.href).searchParams.has("theme");
-    this.paintTheme(named ? (this.isDark() ? "dark" : "light") : (localStorage.getItem("wb-theme") ?? system));
+    const paint = () =>
+      this.paintTheme(named ? (this.isDark() ? "dark" : "light") : (localStorage.getItem("wb-theme") ?? (system.matches ? "dark" : "light")));
+    system.addEventListener("change", paint);
+    paint();
   }
 
   isDark() {
@@ -263,7 +275,7 @@ class Claims {
     if (claim.change) change.dataset.side = claim.change > 0 ? "up" : "down";
     cell("history", ...(claim.history.length > 1 ? [spark(claim.history)] : []));
     cell("base", claim.base_rate === null ? "" : claim.base_text);
-    cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : String(claim.days)).title = claim.day;
+    cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : `${claim.days} d`).title = claim.day;
     const state = element("span", "wb-state", claim.outcome || claim.state);
     state.dataset.state = claim.outcome ? "resolved" : claim.state;
     cell("state", state);
@@ -278,18 +290,40 @@ class Claims {
 
   onPageKey(event) {
     const place = event.target;
-    const writing = place.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(place.nodeName);
-    if (event.ctrlKey || event.metaKey || event.altKey || (writing && place.type !== "checkbox")) return;
+    if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") {
+      event.preventDefault();
+      this.overlay.showCommands(this.commands());
+      return;
+    }
+    if (this.overlay.isOpen || event.ctrlKey || event.metaKey || event.altKey || (isWriting(place) && place.type !== "checkbox")) return;
     const rows = [...this.table.querySelectorAll("tbody tr")];
     const at = rows.indexOf(document.activeElement?.closest?.("tr"));
     const acts = {
       "/": () => this.words.focus(),
+      n: () => this.app?.querySelector(".wb-claim textarea")?.focus(),
+      "?": () => this.overlay.showKeys(KEYS),
       j: () => rows[Math.min(rows.length - 1, at + 1)]?.focus(),
       k: () => rows[Math.max(0, at - 1)]?.focus(),
     };
     if (!acts[event.key]) return;
     event.preventDefault();
     acts[event.key]();
+  }
+
+  get app() {
+    return this.root.closest(".wb-app");
+  }
+
+  commands() {
+    const rows = [...this.table.querySelectorAll("tbody tr")];
+    return [
+      ["New claim", () => this.app.querySelector(".wb-claim textarea").focus()],
+      ...[...this.app.querySelectorAll("button.wb-action, .wb-claims-head .wb-button")]
+        .filter((button) => !button.disabled && button.offsetParent && button.textContent.trim())
+        .map((button) => [button.textContent.trim(), () => button.click()]),
+      ...tableCommands(this.app),
+      ...rows.map((row) => [`Open: ${row.querySelector("a").textContent}`, () => (location.href = pageOf(row.dataset.run))]),
+    ];
   }
 
   onRowKey(event) {
@@ -303,6 +337,7 @@ class Claims {
 }
 
 function render({ model, el }) {
+  offerTables();
   const claims = new Claims(model, el);
   return () => claims.destroy();
 }

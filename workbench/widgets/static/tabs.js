@@ -10,20 +10,9 @@ const KEYS = [
   ["/", "search the drivers"],
   ["c", "copy a citation"],
   ["l", "copy the address of this view"],
-  ["Ctrl-K", "commands"],
+  ["Ctrl-K", "commands; also copies any table, or saves it as CSV"],
   ["?", "this list"],
 ];
-
-function element(tag, className, text) {
-  const made = document.createElement(tag);
-  if (className) made.className = className;
-  if (text !== undefined) made.textContent = text;
-  return made;
-}
-
-function isWriting(place) {
-  return place.isContentEditable || ["INPUT", "TEXTAREA", "SELECT"].includes(place.nodeName);
-}
 
 class Tabs {
   constructor(model, el) {
@@ -54,14 +43,13 @@ class Tabs {
     };
     if (model.get("owns_address")) tool("Copy link", "the address of this view (l)", () => this.copyLink());
     tool("Cite", "copy this answer as a line to quote (c)", () => this.copyCitation());
-    if (model.get("owns_address")) tool("Keys", "what the keyboard does (?)", () => this.showKeys());
+    if (model.get("owns_address")) tool("Keys", "what the keyboard does (?)", () => this.overlay.showKeys(KEYS));
     this.said = element("span", "wb-tab-said");
     this.said.setAttribute("role", "status");
     tools.prepend(this.said);
     this.root.append(this.list, tools);
-    this.overlay = element("dialog", "wb-overlay");
-    this.overlay.addEventListener("click", (event) => event.target === this.overlay && this.overlay.close());
-    this.root.append(this.overlay);
+    this.overlay = new Overlay();
+    this.root.append(this.overlay.root);
     el.append(this.root);
     this.handlers = { keydown: (event) => this.onKey(event), click: (event) => this.onClick(event) };
     for (const [name, handler] of Object.entries(this.handlers)) window.addEventListener(name, handler);
@@ -143,10 +131,10 @@ class Tabs {
       this.showCommands();
       return;
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || this.overlay.open) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || isWriting(event.target) || this.overlay.isOpen) return;
     const names = [...this.buttons.keys()];
     const acts = {
-      "?": () => this.showKeys(),
+      "?": () => this.overlay.showKeys(KEYS),
       "/": () => this.app.querySelector(".wb-search")?.focus(),
       c: () => this.copyCitation(),
       l: () => this.copyLink(),
@@ -179,7 +167,7 @@ class Tabs {
       this.say(done);
     } catch {
       // Without the browser's leave a line to copy by hand is what is left.
-      this.show("Copy this", element("p", "wb-copy", text));
+      this.overlay.show("Copy this", element("p", "wb-copy", text));
     }
   }
 
@@ -189,27 +177,6 @@ class Tabs {
     this.saying = setTimeout(() => (this.said.textContent = ""), 4000);
   }
 
-  show(title, ...parts) {
-    const close = element("button", "wb-button", "Close");
-    close.type = "button";
-    close.addEventListener("click", () => this.overlay.close());
-    const head = element("div", "wb-overlay-head");
-    head.append(element("h2", "", title), close);
-    this.overlay.setAttribute("aria-label", title);
-    this.overlay.replaceChildren(head, ...parts);
-    if (!this.overlay.open) this.overlay.showModal();
-  }
-
-  showKeys() {
-    const table = element("table", "wb-keys");
-    for (const [key, does] of KEYS) {
-      const row = element("tr");
-      row.append(element("th", "", key), element("td", "", does));
-      table.append(row);
-    }
-    this.show("Keys", table);
-  }
-
   showCommands() {
     const commands = [
       ...[...this.buttons].map(([name, tab]) => [`Open ${tab.textContent}`, () => this.open(name)]),
@@ -217,39 +184,13 @@ class Tabs {
       ...(this.model.get("owns_address")
         ? [["Copy link", () => this.copyLink()], ["All claims", () => (location.href = "?run=")]]
         : []),
+      ...tableCommands(this.app),
       // Every button of the page that can be pressed now, by its words.
       ...[...this.app.querySelectorAll("button.wb-action, .wb-bar button.wb-button")]
         .filter((button) => !button.disabled && button.textContent.trim())
         .map((button) => [button.textContent.trim(), () => (this.reveal(button), button.click())]),
     ];
-    const words = element("input", "wb-search");
-    words.type = "search";
-    words.placeholder = "what to do";
-    words.setAttribute("aria-label", "command");
-    const list = element("div", "wb-commands");
-    const draw = () => {
-      const asked = words.value.trim().toLowerCase();
-      list.replaceChildren(
-        ...commands
-          .filter(([label]) => label.toLowerCase().includes(asked))
-          .map(([label, act]) => {
-            const made = element("button", "wb-command-row", label);
-            made.type = "button";
-            made.addEventListener("click", () => {
-              this.overlay.close();
-              act();
-            });
-            return made;
-          }),
-      );
-    };
-    words.addEventListener("input", draw);
-    words.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") list.querySelector("button")?.click();
-    });
-    draw();
-    this.show("Commands", words, list);
-    words.focus();
+    this.overlay.showCommands(commands);
   }
 
   reveal(place) {
@@ -258,6 +199,7 @@ class Tabs {
 }
 
 function render({ model, el }) {
+  offerTables();
   const tabs = new Tabs(model, el);
   return () => tabs.destroy();
 }

@@ -258,7 +258,7 @@ class TreeView {
     }
     if (this.zoomed !== null && !this.parents.has(this.zoomed)) this.zoom(null);
     if (!this.parents.has(this.focusId)) this.focusId = order[0] ?? null;
-    this.total = `${(order.length - 1).toLocaleString("en")} drivers, ${leaves.toLocaleString("en")} with evidence`;
+    this.leaves = leaves;
     this.showFolds();
     this.paintSelection();
     this.paintState();
@@ -533,9 +533,16 @@ class TreeView {
 
   // In a page of ours the reader's last choice counts, then the system's, unless the address names a theme.
   takeTheme() {
-    const chosen = localStorage.getItem("wb-theme");
-    const system = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
-    if (!new URL(location.href).searchParams.has("theme")) this.paintTheme(chosen ?? system);
+    const system = matchMedia("(prefers-color-scheme: dark)");
+    const paint = () => {
+      if (new URL(location.href).searchParams.has("theme")) return;
+      this.paintTheme(localStorage.getItem("wb-theme") ?? (system.matches ? "dark" : "light"));
+    };
+    paint();
+    system.addEventListener("change", () => {
+      paint();
+      this.nameTheme();
+    });
     this.theme = element("button", "wb-button", "");
     this.theme.type = "button";
     this.theme.addEventListener("click", () => {
@@ -696,7 +703,8 @@ class TreeView {
     const known = node.p !== null;
     if (statement.textContent !== node.statement) statement.replaceChildren(...words(node.statement));
     statement.title = node.statement;
-    note.textContent = node.key_factor || node.note; // the rule is behind "show the arithmetic"
+    // The first clause, so that nothing is cut; all of it is in the hover and in the evidence. The rule is behind "show the arithmetic".
+    note.textContent = (node.key_factor || node.note).split("; ")[0];
     note.title = [node.note, node.key_factor].filter(Boolean).join("\n");
     marks.replaceChildren(...node.marks.map((mark) => this.mark(mark)));
     probability.textContent = node.text;
@@ -730,7 +738,15 @@ class TreeView {
     return made;
   }
 
+  get total() {
+    const { order, nodes } = this.tree;
+    const begun = nodes[order[0]]?.base !== null; // the run has its answer, so every driver has what it rests on
+    const leaves = this.leaves.toLocaleString("en");
+    return `${(order.length - 1).toLocaleString("en")} drivers, ${leaves} ${begun ? "with" : "to collect"} evidence`;
+  }
+
   paintState() {
+    if (this.found === null) this.count.textContent = this.total;
     this.resetAll.disabled = !this.tree.edits;
     this.root.classList.toggle("wb-waiting", this.waiting > 0);
     this.list.setAttribute("aria-busy", this.waiting > 0);

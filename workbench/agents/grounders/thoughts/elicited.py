@@ -1,4 +1,4 @@
-"""Several ways of asking one model for one probability, and what they come to (paper P, App. D.3; paper B, App. C.8).
+"""Several ways of asking one model for one probability, and what they come to (paper P, App. D.3 and D.7.2; paper B, App. C.8).
 
 ==================  ============================================================================  ================
 ``elicit``          what is asked                                                                 calls by default
@@ -8,6 +8,7 @@
 ``votes``           yes or no, ``count`` times; the share of yes                                   10
 ``weighted-votes``  the same, each vote weighing what its confidence says                          10
 ``aggregate``       ``count`` answers, and one call that reads all of them and decides             5 + 1
+``scaffold``        the probability after five steps of reasoning that are named (P, D.7.2)        1
 ==================  ============================================================================  ================
 
 Every call is a dialogue of its own: no answer has seen another, but for the call that decides.
@@ -37,12 +38,19 @@ _OPPOSITE = (
     "The question here is the opposite one: how likely is it that the proposition does NOT turn out true? Give the probability of"
     ' that as "p_true", with the reasons for it.'
 )
+#: Paper P's scaffold asks for the reasoning that its judge scores, dimension by dimension; the words are ours.
+_SCAFFOLD = (
+    "Reason in five steps, each under a heading of its own: (1) which of the sources you use, and how far each can be trusted; (2) what"
+    " in them bears on the question, one piece after another; (3) how the pieces go together, and how much each weighs; (4) what"
+    " remains uncertain, and what speaks against your view; (5) how all that becomes one number. Only then give your probability."
+)
 _COUNTS = {
     "ensemble": 1 + len(MANNERS),
     "both-directions": 2,
     "votes": 10,
     "weighted-votes": 10,
     "aggregate": 5,
+    "scaffold": 1,
 }
 _COUNTED = ("votes", "weighted-votes", "aggregate")
 WAYS = tuple(_COUNTS)
@@ -107,6 +115,11 @@ async def _aggregate(calls: ThoughtCalls, count: int) -> Grounding:
     return calls.grounding("last", final.key_factor, final.report)
 
 
+async def _scaffold(calls: ThoughtCalls, count: int) -> Grounding:
+    answer = await calls.conclude_by(_SCAFFOLD, stage="scaffold")
+    return calls.grounding("last", answer.key_factor, answer.report)
+
+
 def _combined(calls: ThoughtCalls, way: str, what: str, parts: list[float], key_factor: str) -> Grounding:
     listing = ", ".join(f"{part:g}" for part in parts)
     return calls.grounding(way, key_factor, f"{what}: {calls.combined(way):g}, of {listing}.")
@@ -118,4 +131,5 @@ _ASKS: Mapping[str, Callable[[ThoughtCalls, int], Awaitable[Grounding]]] = {
     "votes": _votes,
     "weighted-votes": _weighted,
     "aggregate": _aggregate,
+    "scaffold": _scaffold,
 }

@@ -1,4 +1,5 @@
-// Cards in JupyterLab's launcher: state a claim, open the newest run, compare its scenarios, the tutorial.
+// Cards in JupyterLab's launcher: state a claim, open the newest run, compare its scenarios, the tutorial. A card about a run
+// opens a notebook that is run already and named after the claim.
 //
 // Written as JupyterLab's loader wants it (a container of module federation), so that it needs no bundler: `init` gets the
 // modules that JupyterLab shares, `get` gives back the plugin.
@@ -21,7 +22,7 @@
     ["code", "analysis.export_view()"],
   ];
   const NEWEST = [
-    ["markdown", "# The newest run\n\n`wb.runs()` lists all; `wb.open_run(\"ID\")` opens any of them."],
+    ["markdown", "# The newest run\n\n`wb.runs()` lists all; `wb.open_run(\"ID\")` opens any of them. This notebook runs in Python 3, which has your files; the kernel Analyst is sealed and reads data of before a cutoff only: choose it to write evidence of your own."],
     ["code", "import workbench as wb\n\nanalysis = wb.open_run(\"last\")\nanalysis.dashboard()"],
   ];
   const SCENARIOS = [
@@ -67,13 +68,38 @@
         async function create(cells, cwd) {
           const file = await contents.newUntitled({ path: cwd ?? FOLDER, type: "notebook" });
           await contents.save(file.path, { type: "notebook", format: "json", content: notebook(cells) });
-          await app.commands.execute("docmanager:open", { path: file.path, factory: "Notebook", kernel: { name: "python3" } });
+          return app.commands.execute("docmanager:open", { path: file.path, factory: "Notebook", kernel: { name: "python3" } });
+        }
+
+        // What the kernel says the notebook is about, once its cells have run; empty without a run.
+        async function claimOf(kernel) {
+          const asked = kernel.requestExecute({ code: "", silent: true, user_expressions: { claim: "analysis.run.state.statement" } });
+          const { content } = await asked.done;
+          const text = content.user_expressions?.claim?.data?.["text/plain"] ?? "";
+          return text.replace(/[^\p{L}\p{N} .&-]+/gu, " ").replace(/\s+/g, " ").trim().slice(0, 80).replace(/[ .]+$/, "");
+        }
+
+        async function createAndRun(cells, cwd) {
+          const shown = await create(cells, cwd);
+          await shown.context.ready;
+          await shown.sessionContext.ready;
+          await shown.sessionContext.session.kernel.info;
+          app.shell.activateById(shown.id);
+          await app.commands.execute("notebook:run-all-cells");
+          const name = await claimOf(shown.sessionContext.session.kernel);
+          if (!name) return;
+          const folder = shown.context.path.split("/").slice(0, -1).join("/");
+          const names = new Set((await contents.get(folder, { content: true })).content.map((each) => each.name));
+          let free = `${name}.ipynb`;
+          for (let number = 2; names.has(free); number += 1) free = `${name} ${number}.ipynb`;
+          await shown.context.save();
+          await shown.context.rename(free);
         }
 
         const cards = [
           ["analyst-workbench:claim", "State a claim", "A new notebook with a claim, its tree and its proofs", ({ cwd }) => create(CLAIM, cwd)],
-          ["analyst-workbench:newest", "Newest run", "A new notebook with the desk of the newest run", ({ cwd }) => create(NEWEST, cwd)],
-          ["analyst-workbench:scenarios", "Scenarios", "A new notebook with the newest run's tree, scenarios, drivers and note", ({ cwd }) => create(SCENARIOS, cwd)],
+          ["analyst-workbench:newest", "Newest run", "A notebook with the dashboard of the newest run, already run", ({ cwd }) => createAndRun(NEWEST, cwd)],
+          ["analyst-workbench:scenarios", "Scenarios", "The newest run's tree, scenarios, drivers and note, already run", ({ cwd }) => createAndRun(SCENARIOS, cwd)],
           ["analyst-workbench:tutorial", "Tutorial", "A claim, taken apart", () => app.commands.execute("docmanager:open", { path: TUTORIAL })],
         ];
         cards.forEach(([command, label, caption, execute], rank) => {

@@ -1,0 +1,129 @@
+"""The track record: live and back-test apart, reliability by hand, the driver that was wrong, histories of other places."""
+
+import csv
+import json
+from contextlib import closing
+from dataclasses import replace
+from math import log
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from workbench.annotations.outcomes import record_outcome
+from workbench.audit import home_scores
+from workbench.audit.track_record import reliability, surprises
+from workbench.engine.record.fold import load_state
+from workbench.packages.package import adopt_tree
+from workbench.propositions import Belief, Polarity, Tree
+from workbench.propositions.edits import SetValue
+from workbench.store import Store
+from workbench.synthesis import LinearRule, settle
+from workbench.whatif.saved_scenarios import save_scenario
+
+
+def tree_of(claim: str, first: float, second: float) -> Tree:
+    ids = {"P1": f"The first reason of {claim}", "P2": f"The second reason of {claim}"}
+    tree = Tree.root_only(claim).expand("P0", ids, dict.fromkeys(ids, Polarity.POSITIVE), "")
+    for node, p in (("P1", first), ("P2", second)):
+        tree = tree.with_belief(node, Belief(p=p, key_factor="", report=""))
+    rule = LinearRule(0.1, {"P1": 0.6, "P2": 0.2})
+    return settle(tree.with_rule("P0", rule, Belief(p=0.5, key_factor="", report="")))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Eight resolved claims; trees from files count as one's own here."""
+    plain = home_scores._run_facts
+    monkeypatch.setattr(
+        home_scores, "_run_facts", lambda state, paths=(): plain(replace(state, imported=None), paths)
+    )
+    with closing(Store(tmp_path / "home")) as store:
+        for number in range(8):
+            claim = f"Treaty {'ABCDEFGH'[number]} is signed"
+            tree = tree_of(claim, 0.9 if number % 2 else 0.3, 0.5)
+            run = adopt_tree(store, tree, cutoff="2018-06-30", package=f"sha256:{number:064d}")
+            record_outcome(store, run, "yes" if number % 2 else "no", on="2018-09-01")
+            if number == 0:
+                record_outcome(store, run, "yes", on="2018-09-01", node="P1")
+                save_scenario(store, run, "mine", [SetValue(node="P1", p=0.1)], author="Ann")
+    return tmp_path
+
+
+def test_the_record_equals_the_sums_by_hand(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = home / "own.csv"
+    done = run_cli(home, "score", "--own", "--json", "--out", str(table))
+    assert done.returncode == 0, done.stderr
+    document = json.loads(done.stdout)
+    record = document["record"]
+    assert record["live"] is None, "made long after its outcomes"
+    mine = record["back-test"]
+    low, high = 0.1 + 0.6 * 0.3 + 0.1, 0.1 + 0.6 * 0.9 + 0.1
+    assert mine["n"] == 8 and mine["brier"] == pytest.approx((low**2 + (1 - high) ** 2) / 2)
+    assert mine["sharpness"]["from_half"] == pytest.approx((0.5 - low + high - 0.5) / 2)
+    assert [(each["n"], each["said"], each["true"]) for each in mine["reliability"]] == [
+        (4, pytest.approx(low), 0.0),
+        (4, pytest.approx(high), 1.0),
+    ]
+    assert mine["calibration"]["verdict"].startswith("too few to use")
+    (override,) = mine["overrides"]
+    assert (override["author"], override["p"]) == ("Ann", pytest.approx(0.1 + 0.06 + 0.1))
+    assert override["gain"] == pytest.approx(low**2 - 0.26**2)
+    (surprise,) = mine["surprises"]
+    assert surprise["moved"] == pytest.approx(0.6 * 0.7) and not surprise["towards_outcome"]
+    rows = list(csv.DictReader(table.read_text().splitlines()))
+    assert len(rows) == 8 and {row["horizon"] for row in rows} == {"up to 90 d"}
+    for column in ("tag", "horizon", "data", "author"):
+        assert run_cli(home, "score", "--own", "--by", column).returncode == 0, column
+    assert "came true" in run_cli(home, "score", "--own").stdout
+
+
+def test_an_interval_is_over_clusters() -> None:
+    """Ten forecasts of one series are one piece of luck: no interval."""
+    bins = reliability([0.75] * 10, [1.0] * 10, ["a"] * 10)
+    assert (bins[0]["n"], bins[0]["clusters"], bins[0]["low"]) == (10, 1, None)
+    many = reliability([0.75] * 12, [1.0, 0.0, 1.0] * 4, [str(number) for number in range(12)])
+    assert many[0]["low"] < 2 / 3 < many[0]["high"]
+
+
+def test_surprises_stand_by_how_far_they_move(home: Path) -> None:
+    with closing(Store(home / "home")) as store:
+        run = store.run_ids()[1]
+        for node in ("P1", "P2"):
+            record_outcome(store, run, "no", on="2018-09-01", node=node)
+        state = load_state(store, run)
+        row: dict[str, Any] = {"run_id": run, "p": state.tree.root.p, "outcome": 1.0}
+        listed = surprises([row], {run: state})
+    assert [each["node"] for each in listed] == ["P1", "P2"]
+    assert [each["moved"] for each in listed] == pytest.approx([-0.54, -0.1])
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "question,p,outcome,day,crowd",
+        "Question ID,Probability Yes,Resolution,Start Time,Community Prediction",
+        "contractId,probAfter,resolution,createdTime,probBefore",
+        "ifp_id,forecast,outcome,created_at,crowd_median",
+    ],
+)
+def test_histories_of_other_places(home: Path, header: str) -> None:
+    path = home / "history.csv"
+    path.write_text(
+        f"{header}\nq1,0.5,yes,2024-01-01,0.4\nq1,0.8,yes,2024-02-01,0.4\nq2,0.3,no,2024-01-01,0.3\nq3,0.3,,2024-01-01,0.3\n"
+    )
+    document = json.loads(run_cli(home, "score", "--own", "--json", "--history", str(path)).stdout)
+    (history,) = document["histories"]
+    assert (history["n"], history["unresolved"]) == (2, 1)
+    assert history["brier"] == pytest.approx((0.04 + 0.09) / 2)
+    assert history["peer"] == pytest.approx(100 * log(2) / 2)
+
+
+def test_a_history_without_outcomes_is_refused(home: Path) -> None:
+    path = home / "history.csv"
+    path.write_text("question,p\nq1,0.5\n")
+    done = run_cli(home, "score", "--own", "--history", str(path))
+    assert done.returncode == 2 and "no column for outcome" in done.stderr
+    path.write_text("question,p,outcome\nq1,1.5,yes\n")
+    assert "row 1: '1.5' is no probability" in run_cli(home, "score", "--own", "--history", str(path)).stderr

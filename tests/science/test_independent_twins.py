@@ -1,0 +1,345 @@
+"""The same numbers a second way: numpy, scipy, statsmodels and closed forms against `exceed`, `simulate`, calibration, `reach`, `refit`, bootstrap.
+
+Nothing of the product's arithmetic is used on the other side: trees are walked by a function of this file, series models are written
+from their formulas, and the bootstrap is enumerated instead of drawn.
+"""
+
+import itertools
+from datetime import date, timedelta
+from typing import Any
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.integrate import dblquad
+from scipy.optimize import brentq, minimize
+from scipy.special import expit
+from scipy.special import logit as scipy_logit
+
+from tests.synthesis.strategies import linear_trees
+from tests.synthesis.whatif.test_scenarios import three_levels
+from workbench.forecasts.series.exceedance import exceedance, make_model
+from workbench.forecasts.series.series_history import History
+from workbench.propositions import Tree
+from workbench.science.calibrating.calibration import fit_calibration
+from workbench.science.comparing.bootstrap import stratified_index
+from workbench.science.simulator.studies import leaves_study, noise_study
+from workbench.science.simulator.worlds import make_world
+from workbench.synthesis import LogicRule
+from workbench.synthesis.sensitivity.required_changes import ways_to_reach
+from workbench.synthesis.sensitivity.rule_refits import refit_spread
+
+FIRST = date(2012, 1, 2)
+
+
+def series(seed: int, n: int = 2500) -> tuple[list[date], np.ndarray]:
+    rng = np.random.default_rng(seed)
+    days = [FIRST + timedelta(days=step) for step in range(n)]
+    season = 4 * np.sin(np.arange(n) / 365.25 * 2 * np.pi)
+    return days, 50 + season + np.cumsum(rng.normal(0, 0.15, n)) * 0.5 + rng.normal(0, 1.0, n)
+
+
+def of_year(day: date) -> int:
+    """Day of a year without 29 February, which counts as the 28th."""
+    plain = day.replace(day=28) if (day.month, day.day) == (2, 29) else day
+    return plain.replace(year=2013).timetuple().tm_yday
+
+
+def season_share(
+    days: list[date], y: np.ndarray, target: date, level: float, *, window: int, oldest: int | None
+) -> float:
+    """App. I.1 by a loop over days."""
+    last, near = days[-1], []
+    for day, value in zip(days, y.tolist(), strict=True):
+        gap = abs(of_year(day) - of_year(target))
+        if min(gap, 365 - gap) <= window and (oldest is None or (last - day).days + 1 < oldest):
+            near.append(value)
+    return (sum(value > level for value in near) + 1) / (len(near) + 2)
+
+
+def line_chance(days: list[date], y: np.ndarray, target: date, level: float, window: int = 30) -> float:
+    """App. I.2 with statsmodels' least squares and scipy's normal; the residuals' deviation of the population."""
+    x = np.array([day.toordinal() for day in days[-window:]], dtype=float)
+    fit = sm.OLS(y[-window:], sm.add_constant(x - x[-1])).fit()
+    mean = float(fit.params @ [1.0, target.toordinal() - x[-1]])
+    return float(stats.norm.sf(level, mean, np.sqrt((fit.resid**2).mean())))
+
+
+def walk_chance(y: np.ndarray, steps: int, level: float, *, drift: bool) -> float:
+    moves = np.diff(y)
+    mean = moves.mean() if drift else 0.0
+    spread = moves.std(ddof=1) if drift else np.sqrt((moves**2).mean())
+    return float(stats.norm.sf(level, y[-1] + steps * mean, spread * np.sqrt(steps)))
+
+
+def reverting_chance(y: np.ndarray, steps: int, level: float) -> float:
+    """An autoregression by statsmodels, its chance by adding up the noise of each step."""
+    fit = sm.OLS(y[1:], sm.add_constant(y[:-1])).fit()
+    constant, phi = fit.params
+    mean, variance = y[-1], 0.0
+    for _ in range(steps):
+        mean, variance = constant + phi * mean, phi**2 * variance + fit.mse_resid
+    return float(stats.norm.sf(level, mean, np.sqrt(variance)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exceed_is_the_formulas_of_paper_b_written_again(seed: int) -> None:
+    days, y = series(seed)
+    history = History.of(np.array(days, dtype="datetime64[D]"), y)
+    for steps, level in ((1, float(y[-1])), (20, 51.0), (90, 48.5)):
+        target = days[-1] + timedelta(days=steps)
+
+        def ours(name: str, target: date = target, level: float = level) -> float:
+            cutoff = days[-1] + timedelta(days=1)
+            return float(
+                exceedance(make_model(name), history, cutoff=cutoff, targets=[target], levels=[level])[0, 0]
+            )
+
+        line = line_chance(days, y, target, level)
+        prior = season_share(days, y, target, level, window=7, oldest=365 * 5)
+        changes = y[-1] + y[steps:] - y[:-steps]
+        wanted = {
+            "knn": season_share(days, y, target, level, window=10, oldest=None),
+            "linear": line,
+            "safe-linear": 0.5 * line + 0.25,
+            "prior-year": prior,
+            "hybrid": 0.5 * (0.5 * line + 0.25) + 0.5 * prior,
+            "walk": walk_chance(y, steps, level, drift=False),
+            "drift": walk_chance(y, steps, level, drift=True),
+            "mean-reverting": reverting_chance(y, steps, level),
+            "base-rate": ((changes > level).sum() + 1) / (len(changes) + 2),
+        }
+        for name, p in wanted.items():
+            assert ours(name) == pytest.approx(p, abs=1e-9), (name, steps)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_calibration_along_several_factors_is_the_penalised_likelihood_at_its_optimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = 150
+    p = rng.uniform(0.03, 0.97, n)
+    factors = {"source": rng.choice(list("abc"), n), "horizon": rng.choice(["week", "month"], n), "topic": rng.choice(list("xyzw"), n)}  # fmt: skip
+    shift = np.where(factors["source"] == "a", 0.8, 0.0)
+    y = (rng.random(n) < expit(0.7 * scipy_logit(p) - 0.2 + shift)).astype(float)
+    ours = fit_calibration(p, y, factors, penalty=0.6)
+    names = [(factor, str(group)) for factor, labels in factors.items() for group in np.unique(labels)]
+    offsets = np.array([(factors[factor] == group).astype(float) for factor, group in names])
+
+    def loss(v: np.ndarray) -> float:
+        z = v[0] * scipy_logit(p) + v[1] + v[2:] @ offsets
+        return float(
+            np.logaddexp(0, -z)[y == 1].sum() + np.logaddexp(0, z)[y == 0].sum() + 0.6 * (v[2:] ** 2).sum()
+        )
+
+    found = minimize(loss, np.zeros(2 + len(names)), method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    mine = [ours.slope, ours.offset, *(ours.deltas[factor][group] for factor, group in names)]
+    assert mine == pytest.approx(found.x.tolist(), abs=2e-5) and loss(np.array(mine)) <= found.fun + 1e-9
+    z = found.x[0] * scipy_logit(p) + found.x[1] + found.x[2:] @ offsets
+    assert ours.apply(p, factors) == pytest.approx(expit(z), abs=1e-5)
+
+
+def value_of(tree: Tree, node: str, leaves: dict[str, float]) -> float:
+    """A tree of linear rules and plain formulas walked from here: weights summed, AND multiplied, OR as one less the misses."""
+    rule = tree[node].rule
+    if rule is None:
+        return leaves[node]
+    below = {child: value_of(tree, child, leaves) for child in tree[node].children}
+    if isinstance(rule, LogicRule):
+        words = rule.formula.split()
+        values = [below[word] for word in words[::2]]
+        return (
+            float(np.prod(values)) if "AND" in words else 1 - float(np.prod([1 - value for value in values]))
+        )
+    total = rule.intercept + sum(rule.weights[child] * below[child] for child in below)  # type: ignore[union-attr]
+    return min(1.0, max(0.0, total))
+
+
+def check_reach(tree: Tree, target: float) -> None:
+    leaves = {leaf: tree[leaf].p or 0.0 for leaf in tree.leaves()}
+    answer = ways_to_reach(tree, target)
+    assert answer.root == pytest.approx(value_of(tree, "P0", leaves), abs=1e-9)
+
+    def gap(leaf: str, x: float) -> float:
+        return value_of(tree, "P0", {**leaves, leaf: x}) - target
+
+    ways = {way.id: way.needed for way in answer.alone}
+    for leaf in leaves:
+        ends = gap(leaf, 0.0), gap(leaf, 1.0)
+        if ends[0] * ends[1] < -1e-12:
+            assert leaf in ways, leaf
+            assert gap(leaf, ways[leaf]) == pytest.approx(0, abs=1e-9)
+            if abs(ends[0] - ends[1]) > 1e-3:  # a flat line crosses anywhere
+                root = brentq(lambda x, leaf=leaf: gap(leaf, x), 0.0, 1.0, xtol=1e-14)
+                flat = abs(gap(leaf, ways[leaf] + 1e-6)) < 1e-12 or abs(gap(leaf, ways[leaf] - 1e-6)) < 1e-12
+                assert flat or ways[leaf] == pytest.approx(root, abs=1e-7)
+    if answer.share is not None:
+        moved = {**leaves, **{way.id: way.needed for way in answer.together}}
+        assert value_of(tree, "P0", moved) == pytest.approx(target, abs=1e-8) or answer.share == 0.0
+        less = {leaf: p + (moved[leaf] - p) * 0.999 for leaf, p in leaves.items()}
+        # the least share: a little less of the way does not do it
+        before, after = value_of(tree, "P0", less) - target, answer.root - target
+        assert answer.share == 0.0 or before * after >= -1e-12
+
+
+@settings(max_examples=40)
+@given(linear_trees(10, tame=True), st.floats(0.05, 0.95))
+def test_reach_is_the_root_of_the_tree_walked_again(tree: Tree, target: float) -> None:
+    check_reach(tree, target)
+
+
+@pytest.mark.parametrize("target", [0.1, 0.35, 0.6, 0.9])
+def test_reach_through_formulas_is_the_root_of_the_tree_walked_again(target: float) -> None:
+    for kind in ("logic", "mixed"):
+        tree = make_world(kind, branching=3, depth=2, seed=4).tree  # type: ignore[arg-type]
+        check_reach(tree, target)
+
+
+def test_refit_is_mean_and_deviation_of_what_each_rule_says() -> None:
+    rng = np.random.default_rng(3)
+    p = {"P1": 0.6, "P2": 0.3}
+    rules: list[Any] = []
+    table = rng.uniform(-0.4, 0.5, (9, 3))
+    for intercept, first, second in table:
+        rules.append(type(three_levels().root.rule)(intercept / 5, {"P1": first, "P2": second}))  # type: ignore[misc,call-arg]
+    spread = refit_spread(rules, p)
+    table[:, 0] /= 5
+    values = np.clip(table @ [1, 0.6, 0.3], 0, 1)
+    for name, column in (("P1", table[:, 1]), ("P2", table[:, 2])):
+        own = spread.coefficients[name]
+        assert (own.mean, own.sd, own.low, own.high) == pytest.approx(
+            (column.mean(), column.std(ddof=1), column.min(), column.max()), abs=1e-12
+        )
+        assert own.flips == (column.min() < 0 < column.max())
+    assert (spread.value.mean, spread.value.sd) == pytest.approx(
+        (values.mean(), values.std(ddof=1)), abs=1e-12
+    )
+    formulas = [LogicRule("P1 AND P2"), LogicRule("P1 OR P2"), LogicRule("P1 AND P2")]
+    logic = refit_spread(formulas, p)
+    # the derivatives of p q and of 1 - (1 - p)(1 - q), by hand
+    assert logic.coefficients["P1"].mean == pytest.approx((0.3 + 0.7 + 0.3) / 3)
+    assert logic.coefficients["P2"].sd == pytest.approx(np.std([0.6, 0.4, 0.6], ddof=1))
+    assert logic.value.mean == pytest.approx((0.18 + 0.72 + 0.18) / 3) and sorted(
+        logic.formulas.values()
+    ) == [1, 2]
+
+
+def leaf_weights(tree: Tree) -> np.ndarray:
+    """Products of weights from the root down to each leaf."""
+
+    def below(node: str, weight: float) -> list[float]:
+        rule = tree[node].rule
+        if rule is None:
+            return [weight]
+        return [each for child in tree[node].children for each in below(child, weight * rule.weights[child])]  # type: ignore[union-attr]
+
+    return np.array(below("P0", 1.0))
+
+
+NORMAL = 0.2
+_BETA = stats.beta(2, 2)
+
+
+def _moments(noise: str, level: float) -> tuple[float, float, float, float]:
+    """Of a leaf that is true with y = 1 - x, x Beta(2, 2): E y, E y², E y y', E y'² with y' the disturbed one."""
+    one, two = 0.5, 0.3
+    if noise == "uncertain":
+        return one, two, (1 - level) * two + level * 0.5 * one, (1 - level) * two + level * 0.25
+    if noise == "reverse":
+        return one, two, (1 - level) * two + level * (one - two), two
+
+    def moment(power: int) -> float:
+        inside = dblquad(
+            lambda e, x: _BETA.pdf(x) * stats.norm.pdf(e, 0, level) * (1 - x) ** (2 - power) * (1 - min(max(x + e, 0), 1)) ** power,
+            0, 1, -6 * level, 6 * level, epsabs=1e-6,
+        )  # fmt: skip
+        return float(inside[0])
+
+    return one, two, moment(1), moment(2)
+
+
+@pytest.mark.long
+def test_simulated_noise_is_what_the_moments_of_the_rules_say() -> None:
+    """Errors of a linear world add up by squared weights; those of an AND of ORs follow from the moments of a leaf."""
+    levels = (NORMAL, 0.5)
+    study = noise_study(levels=levels, seed=0)
+    found = {each.setting: each for each in study.estimates}
+    weights = leaf_weights(make_world("linear", branching=3, depth=2, seed=0).tree)
+    for noise in ("normal", "uncertain", "reverse"):
+        for level in levels:
+            y, yy, y_own, own = _moments(noise, level)
+            # x' - x = y - y', whose mean is 0 by the symmetry of the leaves
+            linear = float((weights**2).sum() * (yy + own - 2 * y_own))
+
+            def product(of: float, and_of: float, mixed: float) -> float:
+                """E of the product of two ORs of three leaves, three times over: the root is an AND of three."""
+                return (1 - of**3 - and_of**3 + mixed**3) ** 3
+
+            logic = product(y, y, yy) + product(y, y, own) - 2 * product(y, y, y_own)
+            for where, wanted in (("linear world, its rules", linear), ("logic world, its rules", logic)):
+                each = found[f"{noise} {level:g}: {where}"]
+                error = (each.high - each.low) / 2 / 1.96
+                assert abs(each.value - wanted) < 4 * error, (each, wanted)
+                assert error < 0.05 * wanted
+
+
+def test_simulated_variance_is_that_of_a_weighted_sum() -> None:
+    sd = 0.15
+    study = leaves_study(counts=(4, 16), sd=sd, batches=20)
+    for each in study.estimates:
+        count, correlation = int(each.setting.split()[0]), float(each.setting.split()[-1])
+        depth = {4: 1, 16: 2}[count]
+        w = leaf_weights(make_world("linear", branching=4, depth=depth, seed=0).tree)
+        covariance = sd**2 * (correlation * np.ones((count, count)) + (1 - correlation) * np.eye(count))
+        assert each.value == pytest.approx(float(w @ covariance @ w), rel=0.05)
+
+
+def test_the_bootstrap_of_paper_b_is_the_enumerated_one() -> None:
+    """Five market and four dataset questions: all 5⁵ x 4⁴ resamples of whole questions, with the root after each mean."""
+    rng = np.random.default_rng(8)
+    kind = np.repeat(["market", "dataset"], [5, 8])
+    question = np.array([*"abcde", *"ffgghhii"])
+    scores = rng.uniform(0, 0.6, (13, 2))
+    scores[:, 0] *= 0.8
+
+    def all_resamples(rows: np.ndarray) -> np.ndarray:
+        names = sorted(set(question[rows].tolist()))
+        blocks = [scores[rows][question[rows] == name] for name in names]
+        return np.array([
+            100 * (1 - np.sqrt(np.concatenate([blocks[k] for k in draw]).mean(axis=0)))
+            for draw in itertools.product(range(len(names)), repeat=len(names))
+        ])  # fmt: skip
+
+    market, dataset = (all_resamples(np.flatnonzero(kind == part)) for part in ("market", "dataset"))
+    ours = stratified_index(scores, ("a", "b"), kind, clusters=question, resamples=60_000, seed=1)
+    gaps = {
+        "market": market[:, 0] - market[:, 1],
+        "dataset": dataset[:, 0] - dataset[:, 1],
+        "overall": (
+            ((market[:, 0] - market[:, 1])[:, None] + (dataset[:, 0] - dataset[:, 1])[None, :]) / 2
+        ).ravel(),
+    }
+    for part, gap in gaps.items():
+        pair = ours.pair("a", "b", part)
+        assert pair.error == pytest.approx(gap.std(), rel=0.02), part
+        drawn = ours.resampled[part][:, 0] - ours.resampled[part][:, 1]
+        for share in (0.1, 0.25, 0.5, 0.75, 0.9):
+            # a step function: the share below a level is what has to agree, a hair beside its atoms
+            level = np.quantile(gap, share) + 1e-9
+            assert (drawn <= level).mean() == pytest.approx((gap <= level).mean(), abs=0.01), (part, share)
+        opposite = float((gap <= 0).mean() if pair.difference > 0 else (gap >= 0).mean())
+        assert pair.p_one_sided == pytest.approx(max(opposite, 2.0**-pair.units), abs=0.006), part
+
+
+def test_the_bootstrap_s_error_is_the_delta_method_s_in_many_questions() -> None:
+    rng = np.random.default_rng(9)
+    scores = rng.beta(1, 3, (600, 2))
+    pair = stratified_index(scores, ("a", "b"), np.full(600, "market"), resamples=4000, seed=2).pair(
+        "a", "b", "market"
+    )
+    a, b = scores.T
+    roots = 2 * np.sqrt(scores.mean(axis=0))
+    influence = -100 * (a / roots[0] - b / roots[1])
+    assert pair.error == pytest.approx(influence.std(ddof=1) / np.sqrt(600), rel=0.05)

@@ -1,0 +1,128 @@
+"""Evidence of a leaf that a review took over: the run it stands in, and its data calls asked again with the content that they had."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from workbench.agents.evidence.answer_content import answer_content
+from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.loop.tool_box import ToolSource
+from workbench.questions.errors import ClaimRefused
+from workbench.quoting import one_line
+from workbench.store.errors import StoreCorrupt
+
+if TYPE_CHECKING:
+    from sandbox.record.verify import Verification
+    from workbench.agents.evidence.base import ProofContext, Replay
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedCall:
+    """A data call that was asked again: its path, the hash of its answer in the ledger, and what that says (`answer_content`)."""
+
+    path: str
+    hash: str
+    content: str
+
+
+_CALLS = TypeAdapter(tuple[CarriedCall, ...])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CarriedEvidence:
+    """A leaf as an earlier run left it; fields as of `CarriedLeaf`, ``p`` as it counts now."""
+
+    run: str
+    reason: str
+    p: float
+    calls: tuple[CarriedCall, ...] = ()
+    settled_from: str = ""
+
+    kind: ClassVar[str] = "carried"
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """Return the evidence that ``to_json`` wrote; raises ``ValueError`` for anything else."""
+        try:
+            texts = {name: data[name] for name in ("run", "reason", "settled_from")}
+            if set(data) != {*texts, "p", "calls"} or not all(
+                isinstance(each, str) for each in texts.values()
+            ):
+                raise ValueError("other fields than its own")
+            p = float(data["p"])
+            if not 0 <= p <= 1:
+                raise ValueError("p is no probability")
+            return cls(**texts, p=p, calls=_CALLS.validate_python(data["calls"]))
+        except (KeyError, TypeError, ValidationError, ValueError) as error:
+            raise ValueError(f"not the evidence of a driver that was carried over: {error!r:.200}") from error
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the evidence as JSON values."""
+        return asdict(self)
+
+    @property
+    def trace(self) -> TraceEvidence:
+        """The same as steps, for the proof notebook."""
+        origin = f"Run `{one_line(self.run, 80)}` holds the evidence."
+        return TraceEvidence(
+            plan="Ask again, as of the new cutoff, for the data that this rests on; no model is asked.",
+            sources=tuple(
+                ToolSource(id=f"D{number}", title=call.path, origin=call.hash)
+                for number, call in enumerate(self.calls, 1)
+            ),
+            steps=(
+                TraceStep(
+                    title="Carried over",
+                    text=f"{one_line(self.reason, 500)}\n\n{origin}",
+                    p=self.p,
+                    answers=tuple(call.hash for call in self.calls),
+                ),
+            ),
+        )
+
+    def render(self, proof: ProofContext) -> Any:
+        """Return a notebook with the claim, why it carries over, the data calls and the conclusion."""
+        return self.trace.render(proof)
+
+    def compare(self, proof: ProofContext) -> Verification:
+        """Compare with log, ledger and notebook."""
+        return self.trace.compare(proof, book=self.render(proof))
+
+    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
+        """Compare, and hold the answers in the ledger to what they are said to say, and a leaf that came out to its rows."""
+        return await asyncio.to_thread(self._read_again, proof)
+
+    def _read_again(self, proof: ProofContext) -> Verification:
+        from sandbox.record.verify import Difference
+
+        # pandas loads for a driver that came out, and for no screen
+        from workbench.questions.series.recorded_rows import recorded_outcome
+
+        outcome = self.compare(proof)
+        if outcome.differing:
+            return outcome
+        try:
+            rows = [row for row in proof.data_calls("tool") if row.answer is not None]
+            said = {row.answer.meta.get("content_hash"): row.answer.data for row in rows if row.answer}
+            what = next(
+                (
+                    f"{call.path} says something else"
+                    for call in self.calls
+                    if answer_content(said[call.hash]) != call.content
+                ),
+                None,
+            )
+            if what is None and self.settled_from:
+                calls = [(row.path, row.asked, row.answer.data) for row in rows if row.answer]
+                came = float(recorded_outcome(proof.node.statement, calls, self.settled_from))
+                what = None if came == self.p else f"its rows say {came:g}"
+        except (ClaimRefused, StoreCorrupt, KeyError) as error:
+            what = f"its data cannot be read again: {error}"
+        if what is None:
+            return outcome
+        return replace(outcome, differing=(Difference(check="rerun", cell=None, what=what),))

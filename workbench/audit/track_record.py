@@ -1,0 +1,210 @@
+"""The track record of a home in full: reliability, sharpness, calibration before and after, overrides, and which driver was wrong.
+
+Forecasts made before anybody knew the outcome (``live``) and those made later under a cutoff (``back-test``) stand apart everywhere.
+"""
+
+from __future__ import annotations
+
+from math import fsum
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from workbench.audit.home_scores import own_runs
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
+from workbench.errors import UsageError
+from workbench.propositions import ROOT
+from workbench.propositions.edits import SetValue
+from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.own_correction import ENOUGH, learn_correction
+from workbench.science.comparing.rates import rate_over_runs
+from workbench.science.pooling.shrinkage import trial_logits
+from workbench.spreadsheet import guard_formula
+from workbench.synthesis import evaluate
+from workbench.synthesis.whatif.apply_edits import scenario_tree
+from workbench.whatif.stored_reports import root_base_rate
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from workbench.store import Store
+
+ORIGINS = ("live", "back-test")
+#: Forecasts by what was said of them: the ends of the tenths.
+_TENTHS = 10
+Row = dict[str, Any]
+
+
+def track_record(store: Store) -> dict[str, Any]:
+    """Return the record of a home, live and back-test apart: ``score --own`` prints it and ``--json`` has it as ``record``."""
+    rows, left_out = own_runs(store)
+    states = {row["run_id"]: load_state(store, row["run_id"]) for row in rows}
+    return {
+        **{origin: _record_of([row for row in rows if row["made"] == origin], states) for origin in ORIGINS},
+        "left_out": left_out,
+    }
+
+
+def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str, Any] | None:
+    if not rows:
+        return None
+    clusters = clusters_of(
+        [row["statement"] for row in rows],
+        series=[row["topic"] for row in rows],
+        start=[row["known"] for row in rows],
+        end=[row["day"] for row in rows],
+    )
+    p = [row["p"] for row in rows]
+    based = [(row, rate) for row in rows if (rate := root_base_rate(states[row["run_id"]].tree)) is not None]
+    return {
+        "n": len(rows),
+        "clusters": len(set(clusters)),
+        "recall": sum(bool(row["recall"]) for row in rows),
+        "brier": _mean_of([row["brier"] for row in rows]),
+        "base_rate": {
+            "n": len(based),
+            "brier": _mean_of([(rate - row["outcome"]) ** 2 for row, rate in based]),
+            "own_brier": _mean_of([row["brier"] for row, _ in based]),
+        },
+        "sharpness": {
+            "from_half": _mean_of([abs(each - 0.5) for each in p]),
+            "variance": _mean_of([(each - fsum(p) / len(p)) ** 2 for each in p]),
+        },
+        "reliability": reliability(p, [row["outcome"] for row in rows], list(clusters)),
+        "calibration": _calibration(rows),
+        "overrides": overrides(rows, states),
+        "surprises": surprises(rows, states),
+    }
+
+
+def reliability(p: Sequence[float], outcome: Sequence[float], clusters: Sequence[str]) -> list[Row]:
+    """Return the forecasts by tenths of what was said: how often it came true, with an interval over clusters.
+
+    ``low`` and ``high`` are None where a tenth holds fewer than six clusters.
+    """
+    bins = []
+    for tenth in range(_TENTHS):
+        inside = [place for place, each in enumerate(p) if min(_TENTHS - 1, int(_TENTHS * each)) == tenth]
+        if not inside:
+            continue
+        groups: dict[str, list[float]] = {}
+        for place in inside:
+            groups.setdefault(clusters[place], []).append(outcome[place])
+        interval = rate_over_runs(
+            [sum(each) for each in groups.values()], [len(each) for each in groups.values()]
+        )
+        bins.append(
+            {
+                "from": tenth / _TENTHS,
+                "to": (tenth + 1) / _TENTHS,
+                "n": len(inside),
+                "clusters": len(groups),
+                "said": _mean_of([p[place] for place in inside]),
+                "true": _mean_of([outcome[place] for place in inside]),
+                "low": None if interval is None else interval[0],
+                "high": None if interval is None else interval[1],
+            }
+        )
+    return bins
+
+
+def _calibration(rows: Sequence[Row]) -> Row:
+    """What a calibration learned from the record would do, judged on questions left out; or that there are too few to use it."""
+    questions = [row["statement"] for row in rows]
+    learned = learn_correction(
+        trial_logits([[row["p"]] for row in rows]),
+        np.full(len(rows), np.nan),
+        np.array([row["outcome"] for row in rows]),
+        questions,
+        shrinks=False,
+    )
+    enough = learned.questions >= ENOUGH
+    return {
+        "questions": learned.questions,
+        "slope": learned.calibration_slope if enough else None,
+        "offset": learned.calibration_offset if enough else None,
+        "brier_before": learned.brier_raw,
+        "brier_after": learned.brier,
+        "verdict": f"too few to use: {learned.reason}"
+        if not enough
+        else learned.reason or "better calibrated",
+    }
+
+
+def overrides(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
+    """Return every saved what-if of a resolved claim that sets values by hand: its claim against the model's, by their Brier scores."""
+    listed = []
+    for row in rows:
+        state = states[row["run_id"]]
+        for scenario in state.scenarios.scenarios.values():
+            if not any(isinstance(edit, SetValue) for edit in scenario.edits):
+                continue
+            value = scenario_tree(state.tree, scenario).tree.root.p
+            if value is None:
+                continue
+            listed.append(
+                {
+                    "run_id": row["run_id"],
+                    "scenario": scenario.name,
+                    "author": scenario.author,
+                    "p": value,
+                    "model": row["p"],
+                    "outcome": row["outcome"],
+                    "gain": row["brier"] - (value - row["outcome"]) ** 2,
+                }
+            )
+    return listed
+
+
+def surprises(rows: Sequence[Row], states: Mapping[str, RunState]) -> list[Row]:
+    """Return which driver of a resolved claim was wrong, and by how much its outcome, had it been known, would have moved the claim.
+
+    The largest move first; a driver without an outcome on record says nothing (``workbench resolve RUN --leaves``).
+    """
+    listed = []
+    for row in rows:
+        state = states[row["run_id"]]
+        for node, outcome in state.annotations.leaf_outcomes.items():
+            p = state.tree[node].p if node in state.tree else None
+            if p is None or node == ROOT:
+                continue
+            known = evaluate(
+                state.tree,
+                {leaf: state.tree[leaf].p or 0.0 for leaf in state.tree.leaves()} | {node: outcome.p},
+            ).root
+            if known is None:
+                continue
+            listed.append(
+                {
+                    "run_id": row["run_id"],
+                    "node": node,
+                    "statement": state.tree[node].statement,
+                    "p": p,
+                    "outcome": outcome.p,
+                    "moved": known - row["p"],
+                    "towards_outcome": (known - row["p"]) * (1 if row["outcome"] else -1) > 0,
+                }
+            )
+    return sorted(listed, key=lambda each: -abs(each["moved"]))
+
+
+def table_bytes(rows: Sequence[Row], path: Path) -> bytes:
+    """Return the own forecasts as a table in the format of a file's name: ``.parquet``, else CSV; raises ``UsageError``."""
+    texts = [
+        {name: guard_formula(value) if isinstance(value, str) else value for name, value in row.items()}
+        for row in rows
+    ]
+    frame = pd.DataFrame(texts)
+    if path.suffix != ".parquet":
+        return frame.to_csv(index=False).encode()
+    try:
+        return bytes(frame.to_parquet(index=False))
+    except ImportError as error:
+        raise UsageError("parquet needs the package pyarrow: install it or name a .csv") from error
+
+
+def _mean_of(values: Sequence[float]) -> float | None:
+    return fsum(values) / len(values) if values else None

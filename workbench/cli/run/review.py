@@ -1,0 +1,175 @@
+"""``review``: looking after watched claims, for a person or a cron line."""
+
+import asyncio
+import os
+import shlex
+import subprocess
+from typing import Annotated, Any
+
+import orjson
+import typer
+
+from proxies.secret_registry import is_key_name
+from workbench.cli.common import (
+    DONE,
+    ISOLATION_OPTION,
+    JSON_OPTION,
+    STOPPED,
+    command,
+    echo,
+    emit_json,
+    open_store,
+    run_names,
+    say,
+)
+from workbench.cli.run.approve import at_terminal
+from workbench.cli.run.run_options import YES
+from workbench.cli.settings_file import review_defaults
+from workbench.cli.signals import stop_signals
+from workbench.engine.record.progress import print_progress
+from workbench.errors import UsageError
+from workbench.formatting import percent
+from workbench.reports.note_page import write_report
+from workbench.review.claim_review import ALERT, Doors, ReviewRequest
+from workbench.review.claim_review import review as review_claims
+from workbench.views.run_changes import change_lines
+
+#: Something moved, or a day is near.
+MOVED = 10
+_NOTIFY_SECONDS = 60
+
+
+@command
+def review(
+    run: Annotated[
+        str | None,
+        typer.Argument(
+            help="The claim of this run alone; all with the tag watch without.", autocompletion=run_names
+        ),
+    ] = None,
+    due: Annotated[bool, typer.Option("--due", help="Only claims whose next review has come.")] = False,
+    changed: Annotated[
+        bool,
+        typer.Option(
+            "--changed", help="Only say what changed behind them: no run is opened, no model asked."
+        ),
+    ] = False,
+    budget_usd: Annotated[
+        float | None, typer.Option("--budget-usd", min=0.0, help="What all of it may cost; nothing without.")
+    ] = None,
+    alert: Annotated[
+        str | None,
+        typer.Option("--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp."),
+    ] = None,
+    notify: Annotated[
+        str | None,
+        typer.Option(
+            "--notify", help="Command that gets the result as JSON on stdin when there is something to tell."
+        ),
+    ] = None,
+    cutoff: Annotated[str, typer.Option("--cutoff", help="As of when.", hidden=True)] = "now",
+    yes: Annotated[bool, YES] = False,
+    isolation: Annotated[str | None, ISOLATION_OPTION] = None,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Look after the claims with the tag watch: what their data say now, evidence again where they changed, and how the answer moved.
+
+    Each review is a run of its own that names the one before; a driver whose data say the same carries over. Exit 10: one moved by more
+    than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
+    """
+    own = review_defaults()
+    points = _alert_points(alert) if alert is not None else own.get("alert", ALERT)
+    doors = Doors(
+        environ=os.environ,
+        isolation=isolation,
+        listener=print_progress,
+        note=write_report,
+        say=say,
+        agrees=lambda line: yes or _agrees(line),
+    )
+    request = ReviewRequest(
+        run=run, only_due=due, only_look=changed, cutoff=cutoff, budget_usd=budget_usd, alert=points
+    )
+    store = open_store()
+    try:
+        document = asyncio.run(_until_stopped(review_claims(store, request, doors)))
+    except (KeyboardInterrupt, asyncio.CancelledError):
+        say("workbench: stopped by hand; `workbench review` goes on where it was, and pays for nothing twice")
+        raise typer.Exit(STOPPED) from None
+    failed = max((row["exit"] for row in document["claims"]), default=DONE)
+    code = failed or (MOVED if document["moved"] or document["due"] else DONE)
+    if as_json:
+        emit_json(document)
+    else:
+        _print_reviews(document)
+    if (listener := notify or own.get("notify")) and code != DONE:
+        _notify(listener, {**document, "exit": code})
+    if code != DONE:
+        raise typer.Exit(code)
+
+
+async def _until_stopped(work: Any) -> dict[str, Any]:
+    task, loop = asyncio.ensure_future(work), asyncio.get_running_loop()
+    for number in stop_signals():
+        loop.add_signal_handler(number, task.cancel)
+    document: dict[str, Any] = await task
+    return document
+
+
+def _alert_points(text: str) -> float:
+    """Points as a person types them, ``5pp`` or ``5``, as a share of 1."""
+    try:
+        points = float(text.strip().lower().removesuffix("pp").removesuffix("%"))
+    except ValueError:
+        points = -1.0
+    if not 0 <= points <= 100:
+        raise UsageError(f"--alert is points from 0 to 100, such as 5pp, not {text!r:.40}")
+    return points / 100
+
+
+def _agrees(line: str) -> bool:
+    return at_terminal() and typer.confirm(f"{line}. Collect it?", err=True)
+
+
+def _print_reviews(document: dict[str, Any]) -> None:
+    if not document["claims"]:
+        say(
+            "no claim is looked after: `workbench note RUN --tag watch` makes it so, or the star on the first page"
+        )
+    for row in document["claims"]:
+        left = row["days_left"]
+        days = "" if left is None else f", {left} days left" if left >= 0 else ", its day is over"
+        p = (
+            percent(row["after"])
+            if row["after"] == row["before"]
+            else f"{percent(row['before'])} to {percent(row['after'])}"
+        )
+        mark = "!" if row["moved"] or row["near"] else " "
+        echo(f"{mark} {p}  {row['statement']}  ({row['run']}{days})")
+        echo("    " + "; ".join([row["words"], *([f"run {row['review']}"] if row["review"] else [])]))
+        if row["changes"]:
+            echo("\n".join(f"    {line}" for line in change_lines(row["changes"])[1:]))
+        else:
+            for node, leaf in row["leaves"].items():
+                if leaf["changed"]:
+                    echo(f"    {node}  {leaf['reason']}")
+        if row["releases"]:
+            name, day = min(row["releases"].items(), key=lambda item: item[1])
+            echo(f"    next rows expected by {day}: {name}")
+
+
+def _notify(words: str, document: dict[str, Any]) -> None:
+    """Run a person's own command with the result on stdin; no shell, and no key in its environment."""
+    environ = {name: value for name, value in os.environ.items() if not is_key_name(name)}
+    try:
+        done = subprocess.run(
+            shlex.split(words),
+            input=orjson.dumps(document),
+            env=environ,
+            timeout=_NOTIFY_SECONDS,
+            check=False,
+        )
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise UsageError(f"--notify {words!r:.80} could not be run: {error}") from None
+    if done.returncode:
+        say(f"workbench: --notify ended with exit code {done.returncode}")

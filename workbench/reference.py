@@ -1,0 +1,185 @@
+"""The manual's reference: commands, settings, words and Python, each made from what the program itself goes by.
+
+``python -m workbench.reference FOLDER`` writes all pages of the manual there. It is a program of its own, which ``workbench docs``
+starts: it loads every face of the workbench to describe it.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from workbench import api
+from workbench.cli.lazy import UNLISTED
+from workbench.cli.main import PANELS, app
+from workbench.engine.named_settings import setting_of, settings_by_name, settings_by_panel
+from workbench.formatting import GLOSSARY
+from workbench.manual import manual_sources, write_pages
+
+FOLDER = "reference/"
+_SECTION = re.compile(r"^([A-Z][\w ]+)\n-{3,}\n", re.MULTILINE)
+
+
+def reference_pages() -> dict[str, str]:
+    """Return the pages of the reference, by their place in the manual."""
+    return {
+        **{
+            f"{FOLDER}commands-{panel.lower()}.md": _panel_page(panel)
+            for panel in PANELS
+            if panel != UNLISTED
+        },
+        f"{FOLDER}settings.md": _settings_page(),
+        f"{FOLDER}python.md": _python_page(),
+        f"{FOLDER}words.md": _titled("The words", [f"**{word}**: {text}" for word, text in GLOSSARY.items()]),
+    }
+
+
+def _titled(title: str, parts: Iterable[str]) -> str:
+    return "\n\n".join([f"# {title}", *parts]) + "\n"
+
+
+def _pipe_table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(_table_cell(each) for each in line)} |" for line in lines)
+
+
+def _table_cell(text: str) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|").replace("<", "&lt;")
+
+
+def _panel_page(panel: str) -> str:
+    group: Any = typer.main.get_command(app)
+    parts = []
+    for name in PANELS[panel]:
+        parts += _command_parts(("workbench", name), group.commands[name])
+    return _titled(f"Commands: {panel.lower()}", parts)
+
+
+def _command_parts(words: tuple[str, ...], target: Any) -> list[str]:
+    if getattr(target, "hidden", False):
+        return []
+    arguments = [
+        (_argument(each), each.help or "") for each in target.params if each.param_type_name == "argument"
+    ]
+    parts = [f"{'#' * len(words)} `{' '.join(words[1:])}`", *_help_paragraphs(target.help)]
+    inner = getattr(target, "commands", {})
+    if not inner:
+        parts.append(f"```\n{' '.join([*words, *(word for word, _ in arguments), '[OPTIONS]'])}\n```")
+    rows = [(f"`{word}`", "", says) for word, says in arguments]
+    for each in target.params:
+        if each.param_type_name == "option" and "--help" not in each.opts and each.opts[0] != "--yes":
+            names = " ".join(f"`{name}`" for name in [*each.opts, *each.secondary_opts])
+            names += f" `{each.metavar}`" if each.metavar else ""
+            default = each.default if isinstance(each.default, str | int | float) else ""
+            rows.append((names, "" if default in ("", True, False) else str(default), each.help or ""))
+    if rows:
+        parts.append(_pipe_table(("", "default", "what it is"), rows))
+    for name in inner:
+        parts += _command_parts((*words, name), inner[name])
+    return parts
+
+
+def _argument(each: Any) -> str:
+    if each.metavar:
+        return str(each.metavar)
+    word = each.name.upper().rstrip("_") + ("..." if each.nargs != 1 else "")
+    return word if each.required else f"[{word}]"
+
+
+def _help_paragraphs(text: str | None) -> list[str]:
+    return [" ".join(piece.split()) for piece in (text or "").split("\n\n") if piece.strip()]
+
+
+def _settings_page() -> str:
+    known = settings_by_name()
+    parts = [
+        "`--set NAME=VALUE` gives a run any of these; the same names stand in `workbench.toml`"
+        " and are keywords of `wb.analyze`."
+    ]
+    for panel, names in settings_by_panel().items():
+        rows = []
+        for name in names:
+            own, says = setting_of(known[name]), known[name].says
+            default = known[name].default
+            shown = "" if default in (None, "", [], {}, ()) else str(default)
+            text = f"{says.text} {says.form}".strip()
+            rows.append(
+                (f"`{name}`", shown, f"{text} Its own option: `{own.option}`." if own.option else text)
+            )
+        parts += [f"## {panel}", _pipe_table(("setting", "default", "what it is"), rows)]
+    return _titled("Settings", parts)
+
+
+def _python_page() -> str:
+    parts = [
+        "After `import workbench as wb` a function is `wb.NAME`; it returns what the command of its name prints with `--json`."
+        " `Analysis`, `Proof` and `WhatIfView` are what such functions return."
+    ]
+    for name in api.__all__:
+        target = getattr(api, name)
+        parts += _python_parts(name, target, level=2)
+        if inspect.isclass(target):
+            for method, member in vars(target).items():
+                if not method.startswith("_") and (callable(member) or isinstance(member, property)):
+                    parts += _python_parts(f"{name}.{method}", member, level=3)
+    return _titled("Python", parts)
+
+
+def _python_parts(name: str, target: Any, *, level: int) -> list[str]:
+    parts = [f"{'#' * level} `{name}`"]
+    if callable(target) and not inspect.isclass(target):
+        parts.append(f"```python\n{_signature(name, target)}\n```")
+    return [*parts, *docstring_parts(inspect.getdoc(target) or "")]
+
+
+def _signature(name: str, target: Callable[..., Any]) -> str:
+    own = [each for each in inspect.signature(target).parameters.values() if each.name != "self"]
+    words = [str(each.replace(annotation=inspect.Parameter.empty)) for each in own]
+    keyword = next(
+        (place for place, each in enumerate(own) if each.kind is inspect.Parameter.KEYWORD_ONLY), None
+    )
+    if keyword is not None and all(each.kind is not inspect.Parameter.VAR_POSITIONAL for each in own):
+        words.insert(keyword, "*")
+    line = f"{name}({', '.join(words)})"
+    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(words) + ",\n)"
+
+
+def docstring_parts(text: str) -> list[str]:
+    r"""Return a docstring in numpydoc's form as pieces of Markdown.
+
+    >>> docstring_parts("Return it.\n\nParameters\n----------\np : float\n    A chance.\n")
+    ['Return it.', '**Parameters**', '- `p`: float. A chance.']
+    """
+    opening, *sections = _SECTION.split(text)
+    parts = _paragraphs(opening)
+    for title, body in zip(sections[::2], sections[1::2], strict=True):
+        parts.append(f"**{title}**")
+        if title == "Examples":
+            parts.append(f"```python\n{body.strip()}\n```")
+        elif title in ("Notes", "References"):
+            parts += _paragraphs(body)
+        else:
+            items = re.findall(r"^(\S.*)\n((?:[ ]+.*\n?|\n)*)", body.strip() + "\n", re.MULTILINE)
+            parts.append("\n".join(f"- {_item(head, ' '.join(rest.split()))}" for head, rest in items))
+    return parts
+
+
+def _item(head: str, rest: str) -> str:
+    name, colon, kind = head.partition(" : ")
+    return " ".join(f"`{name}`{f': {kind}.' if colon else ':'} {rest}".split())
+
+
+def _paragraphs(text: str) -> list[str]:
+    pieces = [piece for piece in re.split(r"\n\s*\n", text.strip()) if piece.strip()]
+    return [
+        f"```python\n{piece}\n```" if piece.lstrip().startswith(">>>") else " ".join(piece.split())
+        for piece in pieces
+    ]
+
+
+if __name__ == "__main__":
+    write_pages(manual_sources(), Path(sys.argv[1]), reference_pages())

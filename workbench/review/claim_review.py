@@ -1,0 +1,284 @@
+"""Reviewing a watched claim: what its data say now, a new run for what changed, and how much of the answer's change each part brought."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from proxies.asof.clock import Cutoff
+from proxies.broker import Broker, open_broker
+from workbench.annotations.outcomes import resolve_when_finished
+from workbench.engine.assembly import open_engine
+from workbench.engine.expected_cost import forecast_of
+from workbench.engine.flow import NoteWriter
+from workbench.engine.new_run import new_run
+from workbench.engine.ownership import own_folder
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.followed_run import FollowedRun
+from workbench.engine.record.recorder import Listener
+from workbench.engine.record.run_files import write_atomically
+from workbench.engine.record.state import RunState
+from workbench.environment import proxy_settings
+from workbench.errors import WorkbenchError
+from workbench.formatting import point_change
+from workbench.models.costs import CostForecast
+from workbench.propositions import NodeId
+from workbench.review.inputs import LeafInputs, look
+from workbench.review.watched_claims import WatchedClaim, watched_claims
+from workbench.store import ModelLedger, Store
+from workbench.store import events as ev
+from workbench.views.input_split import RunSplits
+from workbench.views.kept_changes import CHANGES_FILE
+from workbench.views.run_changes import run_changes
+from workbench.views.run_view import view
+
+_SAID: dict[str, Literal["person", "series", "file"]] = {
+    "person": "person",
+    "series": "series",
+    "file": "file",
+}
+#: How far a claim moves before somebody is told, unless they say otherwise.
+ALERT = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewRequest:
+    """What a review is asked to do.
+
+    Parameters
+    ----------
+    run : str or None
+        The claim of this run alone, watched or not.
+    only_due : bool
+        Claims whose next review has come.
+    only_look : bool
+        Say what changed, open no run and ask no model.
+    cutoff : str
+        As of when; ``now``, or a day in a history that is gone through again.
+    budget_usd : float or None
+        What all claims together may cost; None: nothing that a model charges for.
+    alert : float
+        A change of more than this counts as moved.
+    """
+
+    run: str | None = None
+    only_due: bool = False
+    only_look: bool = False
+    cutoff: str = "now"
+    budget_usd: float | None = None
+    alert: float = ALERT
+
+
+@dataclass(slots=True, kw_only=True)
+class Doors:
+    """What a review needs of whoever asks for it: the environment, the level of kernels, and where progress goes."""
+
+    environ: Mapping[str, str]
+    isolation: str | None = None
+    listener: Listener | None = None
+    note: NoteWriter | None = None
+    say: Callable[[str], None] = lambda line: None
+    #: Whether a price is paid without a budget; asked with the price in words.
+    agrees: Callable[[str], bool] = lambda line: False
+    #: Folder of the embedded series instead of the installed package's.
+    embedded_root: Path | None = None
+    #: Brokers by who reads: what a person may read and a model may not is no secret of the key-free analyst.
+    brokers: dict[str, Broker] = field(default_factory=dict)
+
+
+async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str, Any]:
+    """Review the watched claims of a home and return what came of each: ``workbench review``.
+
+    Raises
+    ------
+    RunInWork
+        Another review of this home is at work.
+    """
+    with own_folder(store.home / "reviews", what="the review of this data folder"):
+        cutoff = Cutoff.parse(request.cutoff)
+        spent, rows = 0.0, []
+        for claim in watched_claims(store, request.run):
+            left = None if request.budget_usd is None else max(0.0, request.budget_usd - spent)
+            if request.only_due and not claim.due(cutoff.instant):
+                continue
+            row = await _review_claim(store, claim, replace(request, budget_usd=left), cutoff, doors)
+            spent += row["cost_usd"] or 0.0
+            rows.append(row)
+    return {
+        "cutoff": cutoff.text,
+        "alert": request.alert,
+        "claims": rows,
+        "moved": [row["run"] for row in rows if row["moved"]],
+        "due": [row["run"] for row in rows if row["near"]],
+        "cost_usd": spent,
+    }
+
+
+async def _review_claim(
+    store: Store, claim: WatchedClaim, request: ReviewRequest, cutoff: Cutoff, doors: Doors
+) -> dict[str, Any]:
+    state, now = claim.state, cutoff.instant
+    review_at = claim.next_review()
+    row: dict[str, Any] = {
+        "run": state.run_id,
+        "statement": state.statement,
+        "before": state.tree.root.p,
+        "after": state.tree.root.p,
+        "cutoff": state.cutoff,
+        "day": claim.day.isoformat() if claim.day else None,
+        "days_left": claim.days_left(now),
+        "near": claim.near(now),
+        "next_review": review_at.isoformat() if review_at else None,
+        "status": "same",
+        "words": "nothing behind it has changed",
+        "leaves": {},
+        "releases": {},
+        "review": None,
+        "changes": None,
+        "moved": False,
+        "exit": 0,
+        "cost_usd": 0.0,
+    }
+    if claim.resolved(now):
+        _share_outcome(store, claim)
+        return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
+    if claim.begun is not None:
+        return await _work_on(store, row, claim.begun, state, request, doors)
+    if (left := row["days_left"]) is not None and left < 0:
+        await resolve_when_finished(store, state.run_id)
+        known = load_state(store, state.run_id).annotations.outcome is not None
+        words = (
+            "its day is over: its series says how it came out"
+            if known
+            else "its day is over: say how it came out"
+        )
+        return {**row, "status": "resolved" if known else "over", "words": words, "near": not known}
+    if state.parsed_cutoff().instant >= now:
+        return {**row, "words": "it was asked as of this time already"}
+    inputs = await look(store, state, cutoff, _broker(store, state, doors))
+    row["leaves"] = {node: each.to_json(cutoff.text) for node, each in inputs.items()}
+    row["releases"] = {name: day for each in inputs.values() for name, day in each.releases.items()}
+    if trouble := next((each.trouble for each in inputs.values() if each.trouble), ""):
+        return {**row, "status": "failed", "words": f"a source did not answer: {trouble}", "exit": 4}
+    if not any(each.changes or each.settled_from for each in inputs.values()):
+        return row
+    again = [node for node, each in inputs.items() if each.regrounded]
+    price = _price_again(state, again)
+    words = f"{len(again)} of {len(inputs)} drivers have new data"
+    if request.only_look:
+        return {**row, "status": "changed", "words": f"{words}; {price_words(price)}"}
+    if price.cost_usd != 0.0 and again:
+        most = price.range_of(price.cost_usd)[1] if price.cost_usd else None
+        line = f"{state.statement}: {words}; {price_words(price)}"
+        if request.budget_usd is None and not doors.agrees(line):
+            return {
+                **row,
+                "status": "priced",
+                "words": f"{words}; {price_words(price)}: not bought",
+                "exit": 2,
+            }
+        if request.budget_usd is not None and (most is None or request.budget_usd < (price.cost_usd or 0.0)):
+            return {
+                **row,
+                "status": "priced",
+                "words": f"{words}; {price_words(price)}: over the budget",
+                "exit": 3,
+            }
+    review_id = _open_review(store, state, cutoff, inputs, request.budget_usd)
+    return await _work_on(store, row, review_id, state, request, doors)
+
+
+def _share_outcome(store: Store, claim: WatchedClaim) -> None:
+    """Put the outcome of a claim's newest run on its earlier ones: it is the claim's, and each of its forecasts is scored by it."""
+    outcome = claim.state.annotations.outcome
+    assert outcome is not None, "the caller has looked"
+    for run_id in claim.runs:
+        if not store.events(run_id, kinds=("outcome.recorded",)):
+            came = ev.OutcomeRecorded(
+                p=outcome.p, day=outcome.day, source=_SAID[outcome.source], author=outcome.author
+            )
+            store.append(run_id, came)
+
+
+def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
+    reader: Literal["person", "model"] = "person" if state.settings.stays_here else "model"
+    if reader not in doors.brokers:
+        settings = proxy_settings(doors.environ, store.home, reader=reader)
+        doors.brokers[reader] = open_broker(replace(settings, embedded_root=doors.embedded_root))
+    return doors.brokers[reader]
+
+
+def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
+    return forecast_of(state.settings, leaves=[state.tree[node] for node in again], inner=0)
+
+
+def price_words(price: CostForecast) -> str:
+    """Return what collecting evidence again will take, in words."""
+    if price.cost_usd is None:
+        return f"about {price.model_calls} calls, price unknown"
+    return "free of charge" if price.cost_usd == 0 else f"about ${price.cost_usd:.2f}"
+
+
+def _open_review(
+    store: Store, state: RunState, cutoff: Cutoff, inputs: Mapping[NodeId, LeafInputs], budget: float | None
+) -> str:
+    """Open the review's run, with the tags of the run before: what is watched stays so."""
+    follows = FollowedRun.of(
+        state.run_id,
+        state.tree,
+        {node: each.carried(state, cutoff.text) for node, each in inputs.items() if not each.regrounded},
+        # Rules that a model stated stand until somebody asks for others; the key-free analyst's follow from the past known by now.
+        keep_rules=not state.settings.stays_here,
+    )
+    settings = state.settings if budget is None else replace(state.settings, budget_usd=budget)
+    with store.transaction():
+        run_id = new_run(store, state.statement, cutoff, settings, read_as=state.read_as, follows=follows)
+        if state.annotations.tags:
+            store.append(run_id, ev.NoteAdded(tags=tuple(state.annotations.tags)))
+    return run_id
+
+
+async def _work_on(
+    store: Store, row: dict[str, Any], review_id: str, before: RunState, request: ReviewRequest, doors: Doors
+) -> dict[str, Any]:
+    """Work on a review's run, new or cut off before, and say what came of it; what reached its ledger is not paid for again."""
+    state = load_state(store, review_id)
+    error: WorkbenchError | None = None
+    try:
+        async with open_engine(
+            store,
+            state.settings,
+            environ=doors.environ,
+            isolation=doors.isolation,
+            embedded_root=doors.embedded_root,
+            listener=doors.listener,
+            say=doors.say,
+        ) as engine:
+            await engine.work(review_id)
+    except WorkbenchError as stopped:  # of this claim: the others are reviewed all the same
+        error = stopped
+    row = {**row, "review": review_id, "cost_usd": ModelLedger(store).cost(review_id)}
+    if error is not None:
+        words = " ".join(str(error).split())[:300]
+        status = "stopped" if error.exit_code == 3 else "failed"
+        return {**row, "status": status, "words": words, "exit": error.exit_code}
+    first, second = view(store, before.run_id), view(store, review_id)
+    changes = await asyncio.to_thread(
+        lambda: run_changes(first, second, RunSplits(store, first.state, second.state))
+    )
+    write_atomically(store.folder(review_id) / CHANGES_FILE, changes)
+    if doors.note is not None:  # only now: it says what changed
+        await asyncio.to_thread(doors.note, store, second.state)
+    with suppress(WorkbenchError):  # what cannot be told yet is no failure of the review
+        await resolve_when_finished(store, review_id)
+    moved = abs(changes["after"] - changes["before"]) > request.alert
+    return {
+        **row,
+        "status": "reviewed",
+        "words": f"{point_change(changes['before'], changes['after'])} since run {before.run_id}",
+        "after": changes["after"],
+        "changes": changes,
+        "moved": moved,
+    }

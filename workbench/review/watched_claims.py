@@ -1,0 +1,117 @@
+"""Which claims are looked after: the newest finished run of each claim that has the tag ``watch``, its days left, its next review."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.state import RunState
+from workbench.errors import UsageError, WorkbenchError, command
+from workbench.questions.sets.schedule import HalvingSchedule
+from workbench.store import Store
+from workbench.views.run_overview import claim_day, claim_key
+
+#: The tag of a claim that is looked after.
+WATCH = "watch"
+#: From so many days before its day on a claim is near.
+NEAR_DAYS = 7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WatchedClaim:
+    """A claim that is looked after.
+
+    Parameters
+    ----------
+    state : RunState
+        Its newest finished run.
+    runs : tuple of str
+        All its finished runs, oldest first.
+    begun : str or None
+        A review of that run that was begun and is not finished.
+    """
+
+    state: RunState
+    runs: tuple[str, ...] = ()
+    begun: str | None = None
+
+    @property
+    def day(self) -> date | None:
+        """The day on which the claim is decided, where it names one."""
+        return claim_day(self.state.statement)
+
+    def resolved(self, now: datetime) -> bool:
+        """Whether its outcome is on record; one of a later day is not known yet where a history is gone through again."""
+        outcome = self.state.annotations.outcome
+        return outcome is not None and outcome.day < now.date().isoformat()
+
+    def days_left(self, now: datetime) -> int | None:
+        """Return how many days are left; below 0 where its day is over."""
+        return None if self.day is None else (self.day - now.date()).days
+
+    def near(self, now: datetime) -> bool:
+        """Whether a person should look now: its day is near, or over without an outcome."""
+        left = self.days_left(now)
+        return not self.resolved(now) and left is not None and left <= NEAR_DAYS
+
+    def next_review(self) -> datetime | None:
+        """Return when it is to be judged again: halfway between its last cutoff and its day (paper P, section 2)."""
+        if self.day is None:
+            return None
+        close = datetime.combine(self.day, time(), UTC) + timedelta(days=1)
+        last = self.state.parsed_cutoff().instant
+        return HalvingSchedule().after(last, close) if last < close else None
+
+    def due(self, now: datetime) -> bool:
+        """Whether its next review has come."""
+        review = self.next_review()
+        return not self.resolved(now) and review is not None and review <= now
+
+
+def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]:
+    """Return the claims that are looked after, in the order in which they were first asked; with ``named`` the claim of that run.
+
+    Raises
+    ------
+    UsageError
+        The run that is named has no answer yet, or is somebody else's.
+    """
+    newest: dict[str, RunState] = {}
+    finished: dict[str, list[str]] = {}
+    begun: dict[str, str] = {}
+    for run_id in store.run_ids():
+        try:
+            state = load_state(store, run_id)
+        except WorkbenchError:  # `workbench runs` says what is wrong with it
+            continue
+        key = claim_key(state.statement)
+        if state.imported is not None:
+            continue
+        if state.finished and state.tree.root.p is not None:
+            newest[key] = state
+            finished.setdefault(key, []).append(run_id)
+            begun.pop(key, None)
+        elif state.follows is not None:
+            begun[key] = run_id
+    chosen: Sequence[str] = [key for key, state in newest.items() if WATCH in state.annotations.tags]
+    if named is not None:
+        state = load_state(store, store.resolve_run(named))
+        key = claim_key(state.statement)
+        if key not in newest:
+            raise UsageError(
+                f"run {state.run_id} has no answer of this home to review: ", command("resume", state.run_id)
+            )
+        chosen = [key]
+    return [
+        WatchedClaim(
+            state=newest[key],
+            runs=tuple(finished[key]),
+            begun=run if (run := begun.get(key)) and _takes_up(store, run, newest[key].run_id) else None,
+        )
+        for key in chosen
+    ]
+
+
+def _takes_up(store: Store, review: str, run_id: str) -> bool:
+    follows = load_state(store, review).follows
+    return follows is not None and follows.run == run_id
