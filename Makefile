@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: demo docs check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
+.PHONY: demo docs gallery check test test-long test-all soak screenshots bench map lint audit sbom release hooks new-source new-grounder lock locked clean browser model-check
 
 demo: .stamp-install
 	$(BIN)/workbench demo $(if $(ISOLATION),--isolation $(ISOLATION))
@@ -39,6 +39,9 @@ test-all:
 soak: .stamp-test browser
 	$(PYTEST) --soak --timeout 3600
 
+# The pictures of docs/gallery.md, all anew.
+gallery: screenshots
+
 # The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
 # the tests' own run is taken in from a package and has none.
 screenshots: .stamp-test browser
@@ -46,7 +49,7 @@ screenshots: .stamp-test browser
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home home-34 home-390 large note answer-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
-	for tab in drivers evidence what-if review; do cp out/screenshots/$$tab-light-1280.png docs/screens/$$tab.png; done
+	for tab in answer drivers evidence what-if review; do cp out/screenshots/$$tab-light-1280.png docs/screens/$$tab.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
 	$(BIN)/python -m tests.browser.demo_picture
 

@@ -251,7 +251,7 @@ def test_w6_a_reviewer_opens_badges_edits_and_takes_the_package(
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("name", TUTORIALS)
+@pytest.mark.parametrize("name", [name for name in TUTORIALS if name != "live_model.ipynb"])  # needs a server
 def test_a_tutorial_opens_and_runs_to_its_end(lab: Lab, watched: Watched, name: str) -> None:
     page = watched.page
     page.goto(lab.page(f"notebooks/{name}"))

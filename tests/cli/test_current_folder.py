@@ -58,6 +58,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     ],
     "read": [["read", "The VIX closes above 20 on 2018-12-31", "--cutoff", "2018-11-01"]],
     "resume": [["resume", RUN]],
+    "ask": [["ask", RUN, "why so low?"]],
     "review": [["review"], ["review", RUN, "--changed"]],
     "runs": [["runs"]],
     "show": [["show", RUN], ["show", RUN, "--json"]],

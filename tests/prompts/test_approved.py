@@ -6,8 +6,11 @@ After a wanted change raise the ``version`` of the prompt file and run once with
 import json
 import os
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,8 +21,10 @@ from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.agents.test_thoughts import Thinker, ground
 from tests.fakes.loop_leaf import AskedModel
+from tests.fakes.models import ScriptedModel
 from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.sandbox import printed, raised
+from tests.fakes.small_run import RUN, make_small_run
 from tests.prompts import loop_dialogues
 from tests.search.conftest import ScriptedReader
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
@@ -32,6 +37,10 @@ from workbench.agents.red_team import counter_case
 from workbench.agents.synthesizers import model_synthesizers as synthesizers
 from workbench.agents.synthesizers.root_prior import Prior, state_prior
 from workbench.agents.topic_sorter import classify_questions
+from workbench.conversation.model_answers import model_answer
+from workbench.conversation.run_look_ups import RunLookUps
+from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.record.fold import load_state
 from workbench.models.base import Finish, ModelReply, ModelRequest, NodeRef
 from workbench.models.errors import ModelUnavailable
 from workbench.prompts import TODAY, PromptSet, load, names, prompt_set
@@ -40,6 +49,8 @@ from workbench.search.base import FoundPage
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts
 from workbench.search.summaries import page_summary
+from workbench.store import Store
+from workbench.views.run_view import view
 
 NODE_REF = NodeRef(id="P1.2", statement="The S&P 500 closes above 2700 on 2018-12-31")
 APPROVED = Path(__file__).parent / "approved"
@@ -301,6 +312,19 @@ async def context_ranking() -> ScriptedReader:
     return ask
 
 
+async def question_about_a_run() -> SimpleNamespace:
+    look = '```json\n{"look_up": "sensitivity", "arguments": {}}\n```'
+    answer = '```json\n{"answer": "By both.", "cites": [{"node": "P0"}]}\n```'
+    model = ScriptedModel([look, answer])
+    with TemporaryDirectory() as folder:
+        make_small_run(Path(folder))
+        with closing(Store(Path(folder))) as store:
+            state = load_state(store, RUN)
+            look_ups = RunLookUps(store, view(store, RUN))
+            await model_answer(store, state, run_gateway(store, state, model), look_ups, "What carries it?")
+    return SimpleNamespace(calls=[SimpleNamespace(request=model.requests[-1])])
+
+
 # the last request of a dialogue shows every message before it
 DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "leak_filter": leak_filter,
@@ -344,6 +368,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "zero_shot_vote": thinking("zero-shot", "vote", elicit="votes"),
     "zero_shot_aggregate": thinking("zero-shot", "aggregate", elicit="aggregate", count=2),
     "red_team": against,
+    "question_about_a_run": question_about_a_run,
 }
 
 

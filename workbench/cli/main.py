@@ -44,6 +44,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "show": ("workbench.cli.run.runs:show", "Print a run's tree, with the rule of every inner driver."),
         "whatif": ("workbench.cli.answers.whatif:whatif", "Edit drivers and see which ancestors move; the run itself is not changed."),
         "diff": ("workbench.cli.answers.decide:diff", "Say what changed between two runs of a claim, and how much of it each driver and the rules brought."),
+        "ask": ("workbench.cli.answers.ask:ask", "Answer a question about a run out of its own records, with the cells and rows that the answer rests on."),
         "sensitivity": ("workbench.cli.answers.sensitivity:sensitivity", "Print what each driver does to the claim: its path weight, the claim's range, its contribution."),
         "scenarios": ("workbench.cli.answers.scenarios:scenarios", "Put the saved what-ifs side by side, with their probability-weighted mix; change, copy or close one."),
         "noise": ("workbench.cli.answers.sensitivity:noise", "Disturb the drivers and print the claim's distribution; no model is asked."),

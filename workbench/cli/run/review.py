@@ -59,7 +59,9 @@ def review(
     ] = None,
     alert: Annotated[
         str | None,
-        typer.Option("--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp."),
+        typer.Option(
+            "--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp.", hidden=True
+        ),
     ] = None,
     notify: Annotated[
         str | None,

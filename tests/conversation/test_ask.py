@@ -1,0 +1,155 @@
+"""Questions about a run: twenty whose answers are known, cites that exist, and a model that may look and never touch."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.models import ScriptedModel
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.agents.errors import MalformedReply
+from workbench.conversation.cited_answer import CitedAnswer, answer_faults, checked
+from workbench.conversation.model_answers import model_answer, parse_move
+from workbench.conversation.rule_answers import rule_answer
+from workbench.conversation.run_look_ups import Cite, RunLookUps
+from workbench.engine.access.model_gateway import run_gateway
+from workbench.engine.record.fold import load_state
+from workbench.errors import ProviderError, UsageError
+from workbench.store import ModelLedger, Store
+from workbench.views.run_view import view
+
+#: p(P0) = 0.1 + 0.5 P1 + 0.4 P2 with P1 at 60 % and P2 at 40 %: 56 %.
+KNOWN = [
+    ("why so low?", "56 %"),
+    ("Why is it so high?", "P1"),
+    ("what speaks against it?", "56 %"),
+    ("what weighs most?", "Most weighs P1"),
+    ("Which driver matters most?", "between 26.0% and 76.0%"),
+    ("what would make it 50 %?", "P1 (The first reason holds by 2030) at 48.0% instead of 60.0%"),
+    ("What would it take to reach 0.7?", "P1 (The first reason holds by 2030) at 88.0%"),
+    ("what would bring it to 99 %?", "All together would have to go"),
+    ("what if P1 were false?", "26.0% instead of 56.0%"),
+    ("what if P2 were 90 %?", "76.0% instead of 56.0%"),
+    ("What would happen if P1 is 0.2?", "36.0% instead of 56.0%"),
+    ("what does P1 rest on?", "embedded/series/observations"),
+    ("What evidence is behind P2?", "(series_id=SP500)"),
+    ("what is the latest value that P1 read?", "2018-06-29: 2718.37"),
+    ("how is it combined?", "P1 60.0%, P2 40.0%"),
+    ("what is the rule of P0?", "p(P0) ="),
+    ("what is the base rate?", "No base rate is on record"),
+    ("when is it decided?", "2018-12-31"),
+    ("how sure is it?", "Nothing measured"),
+    ("what changed since the last run?", "takes up no earlier one"),
+    ("how likely is P2?", "P2 is held 40.0%"),
+]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("ask")
+    make_small_run(folder / "home")
+    return folder
+
+
+@pytest.fixture
+def store(home: Path) -> Iterator[Store]:
+    with closing(Store(home / "home")) as opened:
+        yield opened
+
+
+@pytest.fixture
+def look_ups(store: Store) -> RunLookUps:
+    return RunLookUps(store, view(store, RUN))
+
+
+@pytest.mark.parametrize(("question", "known"), KNOWN, ids=[question for question, _ in KNOWN])
+def test_a_question_with_a_known_answer(look_ups: RunLookUps, question: str, known: str) -> None:
+    answer = checked(look_ups, rule_answer(look_ups, question))
+    assert known in answer.text
+
+
+def test_what_no_rule_answers_is_said(home: Path) -> None:
+    done = run_cli(home, "ask", RUN, "please paint it blue")
+    assert done.returncode == 2 and "--model" in done.stderr
+    document = json.loads(run_cli(home, "ask", RUN, "what would make it 50 %?", "--json").stdout)
+    assert document["proposal"] == {"set": {"P1": pytest.approx(0.48)}} and document["cost_usd"] == 0
+    assert {"node": "P1", "cell": "cell-002", "row": "2018-06-29"} in document["cites"]
+
+
+@pytest.mark.parametrize(
+    ("cites", "fault"),
+    [
+        ((), "cite what the answer rests on"),
+        ((Cite(node="P9"),), "no driver 'P9'"),
+        ((Cite(node="P1"),), "name a cell of P1"),
+        ((Cite(node="P1", cell="cell-999"),), "no cell 'cell-999'"),
+        ((Cite(node="P1", row="2018-06-30"),), "no data call of P1"),
+        ((Cite(node="P0", cell="cell-002"),), "no cells and rows of its own"),
+    ],
+)
+def test_a_cite_leads_somewhere(look_ups: RunLookUps, cites: tuple[Cite, ...], fault: str) -> None:
+    answer = CitedAnswer(text="So it is.", cites=cites)
+    assert fault in answer_faults(look_ups, answer)[0]
+    with pytest.raises(UsageError, match="the answer is refused"):
+        checked(look_ups, answer)
+    assert (
+        answer_faults(
+            look_ups,
+            CitedAnswer(
+                text="So.", cites=(Cite(node="P1", cell="cell-002", row="2018-06-29"), Cite(node="P0"))
+            ),
+        )
+        == []
+    )
+
+
+LOOK = '```json\n{"look_up": "evidence", "arguments": {"node": "P1"}}\n```'
+UNCITED = '```json\n{"answer": "Because.", "cites": []}\n```'
+CITED = json.dumps(
+    {
+        "answer": "P1 read two rows.",
+        "cites": [{"node": "P1", "cell": "cell-002", "row": "2018-06-29"}],
+        "proposal": {"set": {"P1": 0.3}},
+    }
+)
+
+
+def asked(store: Store, *replies: str) -> tuple[CitedAnswer, ScriptedModel]:
+    model = ScriptedModel(replies)
+    state = load_state(store, RUN)
+    look_ups = RunLookUps(store, view(store, RUN))
+    answer = asyncio.run(model_answer(store, state, run_gateway(store, state, model), look_ups, "Why?"))
+    return answer, model
+
+
+def test_a_model_looks_and_answers_with_cites(store: Store) -> None:
+    before = store.log_head(RUN), ModelLedger(store).count(RUN)
+    answer, model = asked(store, LOOK, UNCITED, f"```json\n{CITED}\n```")
+    assert answer.text == "P1 read two rows." and answer.proposal == {"P1": 0.3}
+    shown = "\n".join(message.content for message in model.requests[1].messages)
+    assert "cell-002" in shown and "2718.37" in shown, "what it looked up"
+    again = "\n".join(message.content for message in model.requests[2].messages)
+    assert "cite what the answer rests on" in again, "an answer without a cite goes back"
+    assert ModelLedger(store).count(RUN) == before[1] + 3, "on the ledger"
+    assert (
+        load_state(store, RUN).tree.root.p == pytest.approx(0.56)
+        and not load_state(store, RUN).scenarios.scenarios
+    )
+
+
+def test_an_answer_that_never_cites_is_refused(store: Store) -> None:
+    with pytest.raises(ProviderError, match="no answer whose cites exist"):
+        asked(store, *[UNCITED] * 12)
+
+
+def test_look_ups_are_read_only_and_bounded(look_ups: RunLookUps) -> None:
+    assert "refused" in look_ups.look_up("drop_table", {}) and "refused" in look_ups.look_up(
+        "cell", {"node": "P1", "cell": "x"}
+    )
+    assert json.loads(look_ups.look_up("what_if", {"values": {"P1": 0.0}}))["after"] == pytest.approx(0.26)
+    with pytest.raises(MalformedReply, match="no look-ups are left"):
+        parse_move(LOOK, look_ups, must_answer=True)

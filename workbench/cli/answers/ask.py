@@ -1,0 +1,64 @@
+"""``ask``: a question about a finished run, answered by rules, or by a model that may look and never touch."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from workbench.annotations.case_against import with_model
+from workbench.cli.common import (
+    API_BASE_OPTION,
+    JSON_OPTION,
+    RUN,
+    command,
+    confirm,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
+from workbench.conversation.cited_answer import checked
+from workbench.conversation.model_answers import model_answer, price_of_question
+from workbench.conversation.rule_answers import rule_answer
+from workbench.conversation.run_look_ups import RunLookUps
+from workbench.engine.assembly import open_gateway
+from workbench.engine.record.fold import load_state
+from workbench.errors import Command, sentence
+from workbench.views.run_view import view_of
+from workbench.whatif.run_edits import require_grounded
+
+
+@command
+def ask(
+    run: Annotated[str, RUN],
+    question: Annotated[str, typer.Argument(help='The question, in quotes: "why so low?"')],
+    model: Annotated[str | None, typer.Option(help="A model that answers; rules do without one.")] = None,
+    api_base: Annotated[str | None, API_BASE_OPTION] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.", hidden=True)] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """CitedAnswer a question about a run out of its own records, with the cells and rows that the answer rests on.
+
+    Rules answer why, what weighs most, what would make it 50 %, what if, what a driver rests on; --model answers the rest. Nothing is changed.
+    """
+    store = open_store()
+    state = load_state(store, store.resolve_run(run))
+    require_grounded(state)
+    look_ups = RunLookUps(store, view_of(store, state))
+    if model is None:
+        answer = checked(look_ups, rule_answer(look_ups, question))
+    else:
+        state = with_model(state, model, api_base)
+        say(price_of_question(state))
+        confirm("go on?", yes=yes)
+        answer = asyncio.run(model_answer(store, state, open_gateway(store, state), look_ups, question))
+    if as_json:
+        emit_json(answer.to_json())
+        return
+    echo(answer.text)
+    for cite in answer.cites:
+        place = ", ".join(part for part in (cite.cell, f"row {cite.row}" if cite.row else None) if part)
+        echo(f"  {cite.node}{f': {place}' if place else ': its rule'}")
+    if answer.proposal:
+        values = [("set", f"{node}={p:g}") for node, p in answer.proposal.items()]
+        echo(sentence("Try it, nothing is changed: ", Command("whatif", (state.run_id,), tuple(values))))

@@ -1,0 +1,61 @@
+"""An answer to a question about a run: its words, what it rests on, and at most a what-if that it proposes; refused without a cite."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from workbench.conversation.run_look_ups import Cite, RunLookUps
+from workbench.errors import UsageError
+from workbench.propositions import NodeId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedAnswer:
+    """An answer.
+
+    Parameters
+    ----------
+    text : str
+    cites : tuple of Cite
+    proposal : mapping of proposition to p
+        A what-if that it proposes; a person tries it, nothing is applied.
+    cost_usd : float or None
+        None where a price is unknown.
+    model : str
+        Who answered; "" for rules.
+    """
+
+    text: str
+    cites: tuple[Cite, ...]
+    proposal: Mapping[NodeId, float] = field(default_factory=dict)
+    cost_usd: float | None = 0.0
+    model: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the document of ``workbench ask --json``."""
+        return {
+            "answer": self.text,
+            "cites": [asdict(cite) for cite in self.cites],
+            "proposal": {"set": dict(self.proposal)} if self.proposal else None,
+            "cost_usd": self.cost_usd,
+            "model": self.model or None,
+        }
+
+
+def answer_faults(look_ups: RunLookUps, answer: CitedAnswer) -> list[str]:
+    """Return what is wrong with an answer: no cite, a cite that leads nowhere, a what-if that cannot be tried."""
+    faults = [] if answer.cites else ["cite what the answer rests on: a driver with a cell or a row"]
+    faults += [fault for cite in answer.cites if (fault := look_ups.fault(cite)) is not None]
+    for node, p in answer.proposal.items():
+        if node not in look_ups.run.tree:
+            faults.append(f"the proposal names {node!r:.40}, which is no driver")
+        elif not 0 <= p <= 1:
+            faults.append(f"the proposal sets {node} to {p}, no probability")
+    return faults
+
+
+def checked(look_ups: RunLookUps, answer: CitedAnswer) -> CitedAnswer:
+    """Return an answer whose cites exist; raises ``UsageError`` for any other."""
+    if faults := answer_faults(look_ups, answer):
+        raise UsageError(f"the answer is refused: {'; '.join(faults)[:400]}")
+    return answer
