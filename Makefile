@@ -49,7 +49,7 @@ screenshots: .stamp-test browser
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
 	for name in home home-34 home-390 large note answer-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
-	for tab in drivers evidence what-if review; do cp out/screenshots/$$tab-light-1280.png docs/screens/$$tab.png; done
+	for tab in answer drivers evidence what-if review; do cp out/screenshots/$$tab-light-1280.png docs/screens/$$tab.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
 	$(BIN)/python -m tests.browser.demo_picture
 

@@ -3,7 +3,9 @@
 Named by the options that `sandbox.jupyter.door.lab_options` returns.
 """
 
+import logging
 import sys
+from functools import partial
 from typing import Any
 
 from jupyter_server.auth.identity import PasswordIdentityProvider
@@ -46,6 +48,18 @@ class OwnPages(PasswordIdentityProvider):
                 f" {LEAST_TOKEN} are needed: leave it out, and one is made\n"
             )
             sys.exit(2)
+        # From here on the log says when the server runs; of thirty lines that is the one a person needs.
+        app.log.addFilter(partial(_say_address, app))
+        app.log_level = logging.INFO
+
+
+def _say_address(app: Any, record: logging.LogRecord) -> bool:
+    """Print the address once the server runs, and let warnings alone into the log."""
+    message = record.getMessage()
+    if "is running at:" in message:
+        sys.stdout.write(f"{app.local_url}\n")
+        sys.stdout.flush()
+    return record.levelno >= logging.WARNING and "To access the server" not in message
 
 
 class LabKernels(AsyncMappingKernelManager):

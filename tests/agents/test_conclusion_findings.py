@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
+from tests.fakes.honest_reports import REPORTS
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
@@ -126,6 +127,19 @@ def test_at_most_one_in_twenty_honest_conclusions_is_flagged() -> None:
     assert len(flagged) <= 10, flagged
     others = [*honest_conclusions(1000, seed=7)]
     assert sum(bool(_flagged(item)) for item in others) <= 50
+
+
+def test_at_most_one_in_twenty_of_the_reports_written_by_hand_is_flagged() -> None:
+    """The corpus above comes out of templates; these were written one by one, in other words."""
+    assert len(REPORTS) >= 100
+    flagged = {}
+    for proposition, printed, report, p, accounts in REPORTS:
+        said = {"p_true": p, "key_factor": "what the record says", **accounts}
+        record = NotebookRecord(proposition=f"P1: {proposition}", printed={"cell-1": printed}, data_calls=1)
+        conclusion = parse_conclusion(f"{report}\n\n```json\n{json.dumps(said)}\n```")
+        if found := conclusion_findings(conclusion, record, RunKind()):
+            flagged[report] = found
+    assert len(flagged) <= len(REPORTS) // 20, flagged
 
 
 @pytest.mark.parametrize("slip", ["base_rate", "bounds", "p", "number"])

@@ -19,9 +19,10 @@ from workbench.engine.record.fold import load_state
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.store import Store
-from workbench.views.run_view import view
+from workbench.views.run_view import load_run, view
 from workbench.widgets import panels
 from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.run_page import dashboard
 
 CLAIM, CUTOFF = "VIX above 20 on 2018-09-28", "2018-06-30"
 
@@ -75,6 +76,24 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, run.base_rate)
     assert 'data-field="record"' in header and "take the base rate" in header
     store.close()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_that_stands_shows_the_record_once_it_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
+    for room in ("workbench.views.run_view", "workbench.widgets.run_page"):
+        monkeypatch.setattr(f"{room}.has_record", lambda state: True)
+    make_small_run(home)
+    page = dashboard(load_run(home, RUN))
+    page.look()
+    assert 'data-field="record"' not in page.header.value
+    measured_record(home, CLAIM, page.run.cutoff)
+    page.look()
+    assert 'data-field="record"' in page.header.value
+    assert not page._waits_for_record, "it is read once"
 
 
 @pytest.mark.usefixtures("quick")

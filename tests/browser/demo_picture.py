@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from PIL import Image
 from playwright.sync_api import sync_playwright
 
 from tests.fakes.browser import FLAGS, WORKBENCH, find_chromium
@@ -42,5 +43,14 @@ def main() -> None:
             served.wait(60)
 
 
+def make_small(folder: Path) -> None:
+    """Write pictures of screens with 96 colours: a third of the bytes, and no difference that is seen."""
+    for path in folder.glob("*.png"):
+        with Image.open(path) as picture:
+            few = picture.convert("RGB").quantize(96, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few.save(path, optimize=True)
+
+
 if __name__ == "__main__":
     main()
+    make_small(Path("docs/screens"))

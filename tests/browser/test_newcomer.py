@@ -25,7 +25,7 @@ CLAIMS = (
     "nasdaq beats sp500 in H2 2018",
     "S&P 500 ends Q4 2018 between 2600 and 2800",
     "S&P drops 10% before Christmas",
-    "core CPI yoy above 2.3% in December 2018",
+    "core CPI yoy above 2.3% in October 2018",
     "credit spreads widen to 120bp",
 )
 

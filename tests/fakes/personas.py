@@ -499,9 +499,9 @@ PERSONAS: dict[str, tuple[str, Script]] = {
 class PersonaServer(OpenAIServer):
     """A server that answers as one persona; ``count`` holds its answered requests by leaf."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, script: Script | None = None) -> None:
         super().__init__()
-        self._script = PERSONAS[name][1]
+        self._script = script or PERSONAS[name][1]
         self._seen: Counter[tuple[str, str]] = Counter()
         self.count: Counter[str] = Counter()
         self.well = False

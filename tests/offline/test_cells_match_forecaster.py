@@ -43,6 +43,14 @@ CLAIMS = [
     "BAA yield rises 2 % from March 2018 to December 2018",
     "AAA yield below 4 on 2018-12-31",
     "core CPI rises at least 1 % from May 2018 to November 2018",
+    "WTI crude oil has its average above 68 from 2018-09-30 to 2018-12-31",
+    "VIX has its lowest value at or below 11 through 2018-12-31",
+    "VIX closes above 20 on at least 5 days through 2018-12-31",
+    "The S&P 500 closes higher on at least 3 days through 2018-07-06",
+    "The BAA corporate bond yield rises by at least 0.25 points by 2018-12-31",
+    "WTI crude oil moves by at least 10 % either way by 2018-12-31",
+    "VIX touches 30 from 2018-09-30 to 2018-12-31",
+    "The BAA-AAA spread closes at or above 1.2 at least once through 2018-12-31",
     "Reference class: core CPI above 259 on 2018-11-30",
 ]
 
@@ -119,6 +127,8 @@ def test_the_cells_are_few_and_hold_the_claim_as_it_is_read() -> None:
         said = code[2].partition("forecast = ")[0]
         exec(said, names)
         assert names["claim"] == claim_reading(claim)
+        if claim.by_reading:
+            continue  # its past windows are read off the values: `_same` holds them
         exec(code[1].partition("print(")[0], names | {"history": None}, names)
         assert replace(names["windows"], method="x") == replace(spec_of(claim, last_day), method="x")
 

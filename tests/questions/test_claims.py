@@ -103,7 +103,7 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         ("The S&P 500 rises by 2018-12-31 because of tax cuts", "causes"),
         ("The S&P 500 is overvalued", "value judgement"),
         ("WTI at 60 is a good buy on 2018-12-31", "value judgement"),
-        ("core CPI touches 260 before 2018-11-30", "monthly"),
+        ("core CPI closes above its 200-day average on 2018-11-30", "monthly"),
         (f"S&P 500 higher on {D1} than on {D2}", "swap"),
         (f"S&P 500 falls 100 % from {D1} to {D2}", "smaller percentage"),
         (f"VIX outperforms WTI from {D1} to {D2}", "price series"),

@@ -19,13 +19,14 @@ from workbench.engine.run_settings import with_preset
 from workbench.errors import ClaimRefused, UsageError
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
-from workbench.questions.claims import Claim
+from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, read_for_run
 from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import stored_claim
+from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.store import Store
 from workbench.views.reading_documents import reading_lines
 
@@ -242,9 +243,25 @@ def test_a_reading_that_is_a_claim_reads_back_as_it() -> None:
 
 def test_many_readings_have_a_functional_of_paths() -> None:
     mean = read("WTI averages more than 65 in Q4 2018", JUNE).best
-    assert mean is not None and mean.claim is None
+    assert mean is not None and mean.claim is not None
     functional = functional_of(mean)
     assert functional is not None and (functional.statistic, functional.level, functional.start) == ("mean", 65.0, date(2018, 9, 30))  # fmt: skip
+
+
+def test_what_the_analyst_forecasts_is_the_functional_of_the_reading() -> None:
+    """Law: a claim whose past and outcome are read off the values is the very functional that its reading has."""
+    patterns = set()
+    for each in (*halves()["own"], *halves()["blind"], *halves()["fresh"], *halves()["practice"]):
+        for reading in each.readings.choices:
+            claim, functional = reading.claim, functional_of(reading)
+            if claim is not None and claim.pattern in BY_READING:
+                patterns.add(claim.pattern)
+                assert functional is not None
+                # Of a change the sentence of a claim knows "at least" alone.
+                weak = {"above": "at_least", "below": "at_most"} if claim.pattern == "points" else {}
+                same = replace(functional, comparison=weak.get(functional.comparison, functional.comparison))
+                assert replace(claim_reading(claim), series=same.series) == same, reading.statement
+    assert patterns == set(BY_READING)
 
 
 @pytest.mark.parametrize(
@@ -335,7 +352,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     ("text", "cutoff", "reason", "fix"),
     [
         ("ISM manufacturing above 55 in December 2018", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
-        ("WTI averages more than 65 in Q4 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
+        ("WTI falls 10% from its peak by the end of 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),

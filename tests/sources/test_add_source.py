@@ -10,6 +10,7 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.catalogue import api_doc
+from proxies.catalogue.docs import api_map
 from proxies.errors import CutoffRefused, Refused, UnknownPath
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
@@ -19,6 +20,7 @@ from workbench.questions.series.series_reference import SeriesRef
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, store_source
 from workbench.sources.source_origin import open_source
+from workbench.views.data_documents import apis
 
 MONTHS = ["2018-01-01", "2018-02-01", "2018-03-01", "2018-04-01", "2018-05-01", "2018-06-01"]
 
@@ -167,6 +169,17 @@ async def test_an_own_source_shadows_nothing_and_is_in_the_directory(tmp_path: P
     (folder / "mine.yaml").write_text("source: own\ntitle: t\nabout: a\nendpoints: []\n")
     with pytest.raises(Exception, match="choose another name"):
         ProxySettings(catalogue_folder=folder).catalogue()
+
+
+async def test_agents_and_people_are_told_of_an_own_source_wherever_data_are_listed(tmp_path: Path) -> None:
+    await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d", unit="pieces", share="models")
+    await added(tmp_path, "secret", monthly(tmp_path), date="day", lag="3d", share="none")
+    agents = ProxySettings(own_folder=own_folder(tmp_path), reader="model").catalogue()
+    assert "own" in api_map(agents) and "pieces" in api_doc(agents, ["own/orders/rows"])
+    assert "own/orders/rows" in agents.paths() and "own/secret/rows" not in agents.paths()
+    environ = {"WORKBENCH_HOME": str(tmp_path)}
+    (listed,) = [row for row in apis("own orders", environ=environ) if row["path"] == "own/orders/rows"]
+    assert listed["obstacle"] == "" and "pieces" in listed["description"]
 
 
 async def test_a_frame_of_pythons_is_taken_too(tmp_path: Path) -> None:

@@ -1,18 +1,25 @@
 """`workbench models exam`: the same questions for every model, nothing paid for twice, and no verdict on what a model remembers."""
 
 import json
+import signal
+import subprocess
+import sys
 from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import orjson
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import cli_environment, run_cli
 from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.upstream_yahoo import Stock, YahooUpstream
+from tests.rounds.killed import SIDE_BY_SIDE, KillingPolicy
 from workbench.engine.ownership import own_folder
 from workbench.errors import UsageError
 from workbench.questions.formats.base import QuestionFile
@@ -164,6 +171,53 @@ def test_a_second_process_on_one_exam_is_told_so(home: Path) -> None:
     assert "study exam-openai-x" in busy.stderr
     with own_folder(home / "home" / "exams" / "draw", what="draw"), OpenAIServer(Knowing()) as server:
         assert _exam(home, server).returncode == 2
+
+
+def _walk(seed: int) -> Stock:
+    """A share of the last twelve years until today."""
+    draws, price, rows = np.random.default_rng(seed), 100.0, []
+    day, today = datetime.now(UTC).date() - timedelta(days=12 * 365), datetime.now(UTC).date()
+    while day <= today:
+        if day.weekday() < 5:
+            price = round(price * float(np.exp(0.01 * draws.standard_normal())), 2)
+            rows.append((day, price, price, price, price, 1000))
+        day += timedelta(days=1)
+    return Stock(rows, {}, {})
+
+
+@pytest.mark.long
+def test_an_exam_on_series_of_today_is_killed_and_goes_on_without_paying_twice(tmp_path: Path) -> None:
+    """``--recent``: Yahoo and the provider are emulated, two of ten series can be read, and the process is killed at a request."""
+    shares = {"AAPL": _walk(1), "MSFT": _walk(2)}
+    policy = KillingPolicy(at=[6])
+    with YahooUpstream(shares, datetime.now(UTC).date()) as yahoo, OpenAIServer(policy) as server:
+        words = (
+            "models", "exam", "openai/x", "--questions", "6", "--recent", "--seed", "3", "--grounder", "zero-shot",
+            "--api-base", server.url, "--price", "openai/x=1,2", "--yes", "--json",
+        )  # fmt: skip
+        there = {"WORKBENCH_UPSTREAM_YAHOO": yahoo.url, "OPENAI_API_KEY": "sk-none"}
+        process = subprocess.Popen(
+            [sys.executable, "-m", "workbench.cli.main", *words],
+            cwd=tmp_path,
+            env=cli_environment(tmp_path, **there),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        policy.pid = process.pid
+        assert process.wait(timeout=280) == -signal.SIGKILL and policy.kills == 1
+        before, drawn = Counter(policy.keys), len(yahoo.seen)
+        done = run_cli(tmp_path, *words, **there)
+        assert done.returncode == 0, done.stderr
+        after = Counter(policy.keys) - before
+        document = orjson.loads(done.stdout)
+        assert "forecasts are on record and are not paid for again" in done.stderr
+        asked = len(policy.keys)
+        again = run_cli(tmp_path, *words, **there)
+        assert orjson.loads(again.stdout) == document and len(policy.keys) == asked
+    # The sixth request is sent when others have been answered: asked again is what was under way at the kill, and no more.
+    assert sum((after & before).values()) <= SIDE_BY_SIDE < len(before)
+    assert (document["n"], document["missing"], document["questions"]) == (6, 0, "exam-recent-6-seed3")
+    assert drawn > 0 and {row["group"] for row in document["by_group"]} <= {"yahoo:AAPL", "yahoo:MSFT"}
 
 
 def test_a_draw_depends_on_its_seed_alone() -> None:

@@ -79,7 +79,16 @@ def moved_claim(
         return day - (last_day - to)
 
     dated = replace(claim, start=None if claim.start is None else moved(claim.start), end=moved(claim.end))
-    if claim.pattern not in ("level", "range", "touch") or claim.about.kind in ("volatility", "yield"):
+    if claim.pattern not in (
+        "level",
+        "range",
+        "touch",
+        "mean",
+        "highest",
+        "lowest",
+        "count",
+        "points",
+    ) or claim.about.kind in ("volatility", "yield"):
         return dated
     scale = _last_value(claim, past) / _last_value(claim, rows)
     return replace(

@@ -13,7 +13,7 @@ from typing import Literal
 
 from proxies.vendors.embedded import SERIES as SOURCES
 from proxies.vendors.embedded import known
-from workbench.questions.claims import Claim, Side, amount
+from workbench.questions.claims import BY_READING, Claim, Side, amount
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.embedded_series import SERIES
@@ -170,6 +170,8 @@ class DriverCandidates:
             return self._same_earlier()
         if claim.pattern == "range":
             return self._ranges()
+        if claim.pattern in BY_READING:
+            return [replace_span(claim, claim.start, self.middle)]
         if claim.pattern == "volatility":
             return self._volatilities(claim.series, above=up, end=self.middle)
         if claim.pattern == "relative":

@@ -129,7 +129,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
         "article": claim.about.article
         if claim.against is None
         else f"the ratio of {claim.about.article} to {claim.against.article}",
-        "elsewhere": _ELSEWHERE if _elsewhere(claim) else "",
+        "elsewhere": _ELSEWHERE if _elsewhere(claim) or claim.by_reading else "",
         "combined": "combined_history, " if combination else "",
         "together": ", together=(first, second)" if combination == "ratio" else "",
         "fetch": "\n".join(_fetch(claim, combination, Cutoff.parse(cutoff).instant)),
@@ -160,7 +160,7 @@ def _elsewhere(claim: Claim) -> bool:
 
 def _windows(claim: Claim, last_day: date) -> str:
     """The call that gives the past windows: of an embedded series by the models of its kind, of any other by its own frequency."""
-    if _elsewhere(claim):
+    if _elsewhere(claim) or claim.by_reading:
         returns = claim.about.kind in ("volatility", "yield") and claim.other is None
         return (
             f"reading = {_call_code(claim_reading(claim))}\n"

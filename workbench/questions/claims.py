@@ -1,6 +1,6 @@
 """A claim that a rule can decide, as plain data, and its one canonical sentence.
 
-Ten patterns share the fields below. ``start`` None means the last value visible at the cutoff.
+The patterns share the fields below. ``start`` None means the last value visible at the cutoff.
 
 ===========  ==============================================================  =======================
 pattern      true when                                                       ``level`` means
@@ -14,6 +14,12 @@ touch        some value after the cutoff, through ``end``, reaches ``level`` uni
 drawdown     some close after ``start``, through ``end``, is ``level`` off   percent, signed
 volatility   annualised volatility of daily log returns above (below)        percent a year
 relative     growth of ``series`` above (below) growth of ``other``          unused
+mean         average of the window's values above (below) ``level``          units of the series
+highest      highest value of the window above (below) ``level``             units of the series
+lowest       lowest value of the window above (below) ``level``              units of the series
+count        at least ``times`` values of the window above (below) ``level`` units; None: the one before
+points       change from ``start`` to ``end`` above (below) ``level``        units of the series, signed
+move         growth from ``start`` to ``end`` is at least ``level`` in size  percent
 ===========  ==============================================================  =======================
 
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
@@ -30,11 +36,27 @@ from workbench.questions.series.known_series import Series
 from workbench.questions.series.series_registry import going_on, series_named
 
 Pattern = Literal[
-    "compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"
+    "compare",
+    "level",
+    "average",
+    "range",
+    "change",
+    "touch",
+    "drawdown",
+    "volatility",
+    "relative",
+    "mean",
+    "highest",
+    "lowest",
+    "count",
+    "points",
+    "move",
 ]
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
+#: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
+BY_READING = ("mean", "highest", "lowest", "count", "points", "move")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +76,7 @@ class Claim:
     level: float | None = None
     upper: float | None = None
     other: str | None = None
+    times: int = 1
     never: bool = False
     reference: bool = False
     notes: tuple[str, ...] = ()
@@ -68,6 +91,12 @@ class Claim:
     def against(self) -> Series | None:
         """The series that it is compared with, of a relative claim."""
         return series_named(self.other) if self.other else None
+
+    @property
+    def by_reading(self) -> bool:
+        """Whether past windows and the outcome are read off the values by the claim's reading: no model of its pattern covers it."""
+        on_the_way = self.pattern in ("touch", "drawdown")
+        return self.pattern in BY_READING or (on_the_way and self.about.monthly) or (self.pattern == "touch" and self.start is not None)  # fmt: skip
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -134,14 +163,18 @@ def _compare(claim: Claim) -> str:
     return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than on {claim.start}"
 
 
-def _level(claim: Claim) -> str:
+def _above_or_below(claim: Claim) -> str:
     word = {
         ("above", True): "above",
         ("above", False): "at or above",
         ("below", True): "below",
         ("below", False): "at or below",
     }[claim.side, claim.strict]
-    return f"{claim.about.article} {_verb(claim)} {word} {number(amount(claim))} on {claim.end}"
+    return f"{word} {number(amount(claim))}"
+
+
+def _level(claim: Claim) -> str:
+    return f"{claim.about.article} {_verb(claim)} {_above_or_below(claim)} on {claim.end}"
 
 
 def _average(claim: Claim) -> str:
@@ -163,13 +196,17 @@ def _change(claim: Claim) -> str:
     return f"{claim.about.article} {word} at least {number(abs(level))} % {since} {claim.end}"
 
 
+def _span(claim: Claim, alone: str = "through") -> str:
+    return f"from {claim.start} to {claim.end}" if claim.start else f"{alone} {claim.end}"
+
+
 def _touch(claim: Claim) -> str:
     if claim.side == "toward":
         verb = "never touches" if claim.never else "touches"
-        return f"{claim.about.article} {verb} {number(amount(claim))} through {claim.end}"
+        return f"{claim.about.article} {verb} {number(amount(claim))} {_span(claim)}"
     never, once = ("never closes", "") if claim.never else ("closes", " at least once")
     word = "at or above" if claim.side == "above" else "at or below"
-    return f"{claim.about.article} {never} {word} {number(amount(claim))}{once} through {claim.end}"
+    return f"{claim.about.article} {never} {word} {number(amount(claim))}{once} {_span(claim)}"
 
 
 def _drawdown(claim: Claim) -> str:
@@ -197,6 +234,31 @@ def _relative(claim: Claim) -> str:
     return f"{claim.about.article} {word} {other} {since} {claim.end}"
 
 
+def _statistic(claim: Claim) -> str:
+    name = {"mean": "average", "highest": "highest value", "lowest": "lowest value"}[claim.pattern]
+    return f"{claim.about.article} has its {name} {_above_or_below(claim)} {_span(claim)}"
+
+
+def _count_sentence(claim: Claim) -> str:
+    what = ("higher" if claim.side == "above" else "lower") if claim.level is None else _above_or_below(claim)
+    steps = "in at least {} months" if claim.about.monthly else "on at least {} days"
+    return f"{claim.about.article} {_verb(claim)} {what} {steps.format(claim.times)} {_span(claim)}"
+
+
+def _points_sentence(claim: Claim) -> str:
+    level = amount(claim)
+    happens = (claim.side == "above") == (level > 0)
+    verb = "rise" if level > 0 else "fall"
+    word = f"{verb}s" if happens else f"does not {verb}"
+    return f"{claim.about.article} {word} by at least {number(abs(level))} points {_span(claim, 'by')}"
+
+
+def _move_sentence(claim: Claim) -> str:
+    verb = "does not move" if claim.never else "moves"
+    size = "more than" if claim.strict else "at least"
+    return f"{claim.about.article} {verb} by {size} {number(amount(claim))} % either way {_span(claim, 'by')}"
+
+
 _SENTENCES = {
     "compare": _compare,
     "level": _level,
@@ -207,4 +269,10 @@ _SENTENCES = {
     "drawdown": _drawdown,
     "volatility": _volatility,
     "relative": _relative,
+    "mean": _statistic,
+    "highest": _statistic,
+    "lowest": _statistic,
+    "count": _count_sentence,
+    "points": _points_sentence,
+    "move": _move_sentence,
 }

@@ -225,13 +225,14 @@ def decided(claim: Claim, series: pd.Series) -> Decision | None:
     series : Series
         Values of the claim's series, oldest first, as far as they are known.
     """
-    if claim.pattern not in ("drawdown", "volatility") or claim.start is None:
+    if not (claim.by_reading or claim.pattern in ("drawdown", "volatility")) or claim.start is None:
         return None
     if claim.start >= series.index[-1].date():
         return None
     _needed(claim.series, series, claim.start)
     # Every weekday to come may still have a close, so no holiday is counted on.
-    calendar = Calendar.of(_history(series)) if _elsewhere(claim) else Calendar(frequency="weekday")
+    own = _elsewhere(claim) or claim.about.monthly
+    calendar = Calendar.of(_history(series)) if own else Calendar(frequency="weekday")
     return decide(claim_reading(claim), _history(series), calendar)
 
 
@@ -272,7 +273,7 @@ def appraise(
     claim = settle(claim, rows)
     refuse_decided(claim, series)
     try:
-        if _elsewhere(claim):
+        if _elsewhere(claim) or claim.by_reading:
             return claim_windows(claim, claim_history(claim, rows), last_day)
         spec = spec_of(claim, last_day)
         if only_base:
@@ -366,7 +367,7 @@ def resolve(claim: Claim, rows: Mapping[str, Rows], seen: Mapping[str, Rows]) ->
     # The later values would choose the side that they then decide.
     claim = settle(claim, seen)
     series, other = series_of(claim, rows)
-    if _elsewhere(claim):
+    if _elsewhere(claim) or claim.by_reading:
         return _decided_by(claim, rows, seen)
     end = _needed(claim.series, series, claim.end)
     if claim.pattern == "range":

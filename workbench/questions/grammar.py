@@ -323,12 +323,19 @@ def _direction(match: _Match) -> Claim:
     return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
 
 
-def _touch(match: _Match) -> Claim:
+def _touch_of(match: _Match) -> Claim:
     word = match["rel"] or ""
     side: Side = "toward" if not word else "above" if word in ("above", "at or above", "over") else "below"
+    return _series(match, "touch", level=_value(match), side=side, strict=False, never=bool(match["neg"]))
+
+
+def _touch(match: _Match) -> Claim:
     notes = ("'by' is read as: on at least one day up to and including that date",) * (match["by"] == "by")
-    claim = _series(match, "touch", level=_value(match), side=side, strict=False, never=bool(match["neg"]))
-    return replace(claim, notes=notes)
+    return replace(_touch_of(match), notes=notes)
+
+
+def _touch_from(match: _Match) -> Claim:
+    return replace(_touch_of(match), start=_day_of_match(match, "start"))
 
 
 def _drawdown(match: _Match) -> Claim:
@@ -375,6 +382,39 @@ def _rule(
     return re.compile(expression), build
 
 
+def _statistic(match: _Match) -> Claim:
+    names: dict[str, Pattern] = {"average": "mean", "highest value": "highest", "lowest value": "lowest"}
+    side, strict = _relation(match)
+    return _series(match, names[match["what"]], start=_day_of_match(match, "start"), level=_value(match), side=side, strict=strict)  # fmt: skip
+
+
+def _count_claim(match: _Match) -> Claim:
+    side: Side = "below" if match["word"] == "lower" else "above"
+    side, strict = (side, True) if match["word"] else _relation(match)
+    level = None if match["word"] else _value(match)
+    return _series(match, "count", start=_day_of_match(match, "start"), level=level, side=side, strict=strict, times=int(match["times"]))  # fmt: skip
+
+
+def _points_claim(match: _Match) -> Claim:
+    up = re.fullmatch(_UP, match["verb"]) is not None
+    side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
+    level = _value(match) * (1 if up else -1)
+    return _series(
+        match, "points", start=_day_of_match(match, "start"), level=level, side=side, strict=strict
+    )
+
+
+def _move_claim(match: _Match) -> Claim:
+    return _series(
+        match,
+        "move",
+        start=_day_of_match(match, "start"),
+        level=_value(match),
+        strict=match["size"] == "more than",
+        never=bool(match["neg"]),
+    )
+
+
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
 _PATTERNS = [
     _rule(
@@ -406,6 +446,21 @@ _PATTERNS = [
         _touch,
     ),
     _rule(
+        rf"{_S} {_NOT}(?:touch(?:es)?|reach(?:es)?|hits?|(?:closes?|trades?|is|rises?|falls?) "
+        rf"(?P<rel>at or above|at or below|above|over|below|under)) {_N}(?: at least once)? from {_D0} to {_D}",
+        _touch_from,
+    ),
+    _rule(rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
+    _rule(
+        rf"{_S} {_V}(?:(?P<word>higher|lower)|{_RELATION} {_N}) (?:on|in) at least (?P<times>\d+) (?:days|months) {_SPAN}",
+        _count_claim,
+    ),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by at least (?P<level>\d[\d,]*(?:\.\d+)?) points {_SPAN}",
+        _points_claim,
+    ),
+    _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
+    _rule(
         rf"(?:the )?realised volatility of (?:the )?{_S} {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?",
         _volatility,
     ),
@@ -428,10 +483,9 @@ def _checked(claim: Claim) -> Claim:
             f"the claim ends on {claim.end}, not after its start on {claim.start}; swap the two dates"
         )
     monthly = claim.about.monthly or bool(claim.against and claim.against.monthly)
-    if monthly and claim.pattern not in ("compare", "level", "range", "change"):
+    if monthly and claim.pattern in ("average", "volatility", "relative"):
         raise ClaimRefused(
-            f"{claim.about.article} is monthly, so it can be compared, above, below or between levels, or change by N %, "
-            "but has no daily path to touch, draw down, average, or be volatile along"
+            f"{claim.about.article} is monthly, so it has no daily path to be volatile along, and no 200-day average"
         )
     if claim.against and (
         claim.other == claim.series or "volatility" in (claim.about.kind, claim.against.kind)
@@ -442,7 +496,7 @@ def _checked(claim: Claim) -> Claim:
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a value cannot fall by 100 % or more; state a smaller percentage")
     if (
-        claim.pattern in ("level", "touch", "range", "volatility")
+        claim.pattern in ("level", "touch", "range", "volatility", "mean", "highest", "lowest", "move")
         and claim.level is not None
         and claim.level <= 0
         # A rate or a balance of another source may lie at or below 0.

@@ -27,6 +27,7 @@ from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, inse
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.migrations import database_version, migrate, pending_steps, upcast
+from workbench.store.network_folders import refuse_network_folder
 
 # Half of SQLite's own size: a commit copies every page it touches into the log, and an event touches three. A thousand
 # leaves hand 48 MB to the system instead of 85; with 1 kB it were 32, and an answer of 5 MB would take twice as long.
@@ -115,6 +116,7 @@ class Store:
         if can_only_be_read(home):
             self._open_to_read()
             return
+        refuse_network_folder(home)
         make_home(home)
         with ExitStack() as undo:
             with self._clear_errors(opening=True):

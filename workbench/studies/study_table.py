@@ -13,11 +13,11 @@ import pandas as pd
 
 from proxies.asof.asof_text import NO_TEXT
 from proxies.asof.clock import Cutoff
-from proxies.settings import ProxySettings
+from proxies.errors import ProxyError
 from workbench.blocking import run_blocking
 from workbench.errors import UsageError
 from workbench.forecasts.series.series_history import realised_volatility
-from workbench.offline.visible_past import broker_history, visible
+from workbench.offline.visible_past import broker_history, open_sources, visible
 from workbench.output_files import write_output
 from workbench.questions.decision import value_series
 from workbench.questions.formats.question_tables import csv_of
@@ -44,8 +44,6 @@ def with_volatility(exam: StudyExam) -> StudyExam:
 
 
 async def _volatilities(exam: StudyExam) -> np.ndarray:
-    from proxies.broker import open_broker
-
     values = np.full(len(exam), np.nan)
     claims = {}
     for row, event in enumerate(exam.events.event_id.tolist()):
@@ -59,7 +57,7 @@ async def _volatilities(exam: StudyExam) -> np.ndarray:
     if not claims:
         return values
     known: dict[tuple[str, str], float] = {}
-    broker = open_broker(ProxySettings())
+    broker = open_sources({name for claim, _ in claims.values() for name in claim.sources})
     try:
         for row, (claim, cutoff) in claims.items():
             place = (claim.series, cutoff.text)
@@ -69,7 +67,10 @@ async def _volatilities(exam: StudyExam) -> np.ndarray:
                     series = value_series(claim.series, rows).iloc[-_ROWS - 1 :]
                     days = series.index.to_numpy(dtype="datetime64[D]")
                     known[place] = realised_volatility(days, series.to_numpy(dtype=np.float64))
-                except UsageError:
+                except (
+                    UsageError,
+                    ProxyError,
+                ):  # a source that is down costs a column, and not a study that was paid for
                     known[place] = float("nan")
             values[row] = known[place]
     finally:

@@ -24,7 +24,7 @@ _NAMED = 0.005
 _UNEXPLAINED = 0.02
 #: With more parts than this all orders are too many: 2 to this power evaluations.
 MOST_IN_ALL_ORDERS = 10
-_LONGEST_NAME = 70
+_LONGEST_NAME = 110
 _DATE = r"\d{4}-\d\d-\d\d"
 _DATES = re.compile(rf"(?: (?:on|by|through|before|until|from|to|than on|and))+ {_DATE}\b|, {_DATE}\b")
 

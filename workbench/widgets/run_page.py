@@ -5,6 +5,7 @@ from weakref import ref
 
 import ipywidgets
 
+from workbench.engine.detached import has_record
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
@@ -184,6 +185,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Show what the run has got since the last look; False when nothing more is to come."""
         try:
             if not self.follower.look():
+                self._look_for_record()
                 return self._looks_again
         except WorkbenchError as error:
             self.working.refuse(on_page(error))
@@ -204,6 +206,18 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._show_work()
             self.show_proof()
         return self._looks_again
+
+    def _look_for_record(self) -> None:
+        """Show the record of the claim's forecasts, with the fan, when the process that measures it beside the run is done."""
+        if self._waits_for_record and self._side_panels is not None and self.run.record() is not None:
+            with self.session.lock:
+                self._take_over()
+                self._side_panels.read_fan()
+
+    @property
+    def _waits_for_record(self) -> bool:
+        state = self.follower.state
+        return state.finished and has_record(state) and not self.document.get("record")
 
     @property
     def _looks_again(self) -> bool:

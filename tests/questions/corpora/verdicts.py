@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+from workbench.questions.readings.calendar_days import exchange_holiday
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
 
@@ -156,6 +157,10 @@ def _same_level(reading: SlotReading, label: dict[str, Any]) -> bool:
     return _near(abs(reading.level or 0.0), abs(wanted * scale))
 
 
+def _closed_before(end: date, days: int | None) -> bool:
+    return any(exchange_holiday(end - timedelta(days=i)) for i in range(2 * (days or 0)))
+
+
 def _near(a: float | None, b: float) -> bool:
     return a is not None and abs(a - b) <= 1e-6 * max(1.0, abs(b))
 
@@ -170,6 +175,8 @@ def _same_window(reading: SlotReading, label: dict[str, Any]) -> bool:
         return False
     # Two days without a weekday between them are one day of a market.
     first, last = sorted((reading.end, date.fromisoformat(window["end"])))
+    if label["count"] and _closed_before(last, label["count"][1]) and (last - first).days <= 3:
+        return True  # days of trading, which some count by the exchange's calendar and some by weekdays
     return all((first + timedelta(days=i)).weekday() >= 5 for i in range(1, (last - first).days + 1))
 
 

@@ -63,7 +63,7 @@ def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
     # Neither a report nor its accounting is a source for the other; p alone needs none, for the claim and against it.
     p = said.conclusion.p
     known = [*notebook.printed.values(), notebook.proposition, f"{p:g} {round(1 - p, 9):g}"]
-    absent = unprinted(said.prose, known)
+    absent = unprinted(said.prose, known, notebook.proposition)
     if not absent:
         return None
     return (
@@ -75,7 +75,12 @@ def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
 def _accounting(said: Concluded) -> tuple[str, str] | None:
     if said.notebook is None:
         return None
-    absent = from_no_cell(said.conclusion, said.notebook.printed)
+    # The outside view is counted. The inside view and the band are a judgement, as p is: the notebook names them, nobody is sent back.
+    absent = {
+        name: value
+        for name, value in from_no_cell(said.conclusion, said.notebook.printed).items()
+        if name in ("base rate", "n")
+    }
     if not absent:
         return None
     listed = ", ".join(f"{name.replace(' ', '_')} {value:g}" for name, value in absent.items())
@@ -94,7 +99,8 @@ def _far_from_base_rate(said: Concluded) -> tuple[str, str] | None:
     p, numbers = said.conclusion.p, said.conclusion.numbers
     if numbers.base_rate is None or not 0 < p < 1:  # a certain p is another check's
         return None
-    away = _logit(p) - _logit(numbers.base_rate)
+    # none of a few cases, or all of them, is no certainty
+    away = _logit(p) - _logit(min(max(numbers.base_rate, 0.01), 0.99))
     if abs(away) <= FAR:
         return None
     stated = f"p {p:g} lies far from the base rate of {numbers.base_rate:g}"

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import permutations
 
 # Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
 _NUMBER = re.compile(
@@ -13,22 +14,35 @@ _NUMBER = re.compile(
 )
 _DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(19|20|21)\d\d\b")
 _CODE = re.compile(r"```.*?```", re.DOTALL)
+_OF = re.compile(r"(?<![\w.,])(\d+) ?(?:of|/|out of|in|from) ?(\d+)(?![\w]|[.,]\d)")
+#: Most numbers of a line of which shares and differences are made.
+_COUNTS = 4
 #: So many are named in a complaint.
 _NAMED = 6
 #: A quoted number may be a printed one as it is, as a percentage, or a percentage as a share.
 _SCALES = (1.0, 100.0, 0.01)
 
 
-def unprinted(report: str, printed: Iterable[str]) -> list[str]:
+def unprinted(report: str, printed: Iterable[str], level: str = "") -> list[str]:
     """Return the numbers of a report that stand in none of the texts, as the report spells them; the first few.
 
-    Counts below 20 and years are left out: they are words of the argument. A number counts as printed if a printed one rounds to
-    it, as it is, as a percentage, or without its sign.
+    Counts below 20, 50, 100 and years are left out: they are words of the argument. A number counts as printed if a printed one rounds to
+    it, as it is, as a percentage, or without its sign; or if it follows from printed ones as people count: the share or
+    the difference of two counts of a line, the distance of a printed number from one of ``level`` (the proposition), or that distance in per cent.
 
     >>> unprinted("In 61.3% of 38 windows it rose, by 4.71 on average.", ["share 0.6129 of 38"])
     ['4.71']
     """
     known = [value for text in printed for value in _values(text)]
+    marks = _values(level)
+    known += [
+        distance
+        for mark in marks
+        for value in known
+        if value
+        for distance in (mark - value, 100.0 * (mark - value) / value)
+    ]
+    known += [mark / 1000.0 for mark in marks]  # "below 200" of a line at 200,000
     missing: dict[str, None] = {}
     for value, spelling in _numbers(_CODE.sub(" ", report)):
         if _is_word(value, spelling) or any(_rounds_to(other, value, spelling) for other in known):
@@ -81,7 +95,21 @@ def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[st
 @lru_cache(maxsize=256)  # a report quotes dozens of numbers, each looked for in the same outputs
 def _values(text: str) -> tuple[float, ...]:
     # "297/851" is two printed numbers; in a report it may be a day of a month.
-    return tuple(value for value, _ in _numbers(text.replace("/", " ")))
+    printed = [value for value, _ in _numbers(text.replace("/", " "))]
+    return (*printed, *(share for line in text.splitlines() for share in _from_counts(line)))
+
+
+def _from_counts(line: str) -> Iterator[float]:
+    """What two counts of one line say together: who prints "4 of 15" has printed 0.267, 0.733 and 11."""
+    printed = [value for value, _ in _numbers(line.replace("/", " "))]
+    pairs = {(float(part), float(whole)) for part, whole in _OF.findall(line)}
+    if len(printed) <= _COUNTS:  # not a table's row: any share could be made of it
+        counts = [value for value in printed if value >= 0 and value == int(value)]
+        pairs |= set(permutations(counts, 2))
+        yield from (first - second for first, second in permutations(printed, 2))
+    for part, whole in pairs:
+        if part <= whole and whole:
+            yield from (part / whole, 1.0 - part / whole, whole - part)
 
 
 def _number_of(spelling: str) -> float:
@@ -96,7 +124,8 @@ def _numbers(text: str) -> Iterable[tuple[float, str]]:
 
 
 def _is_word(value: float, spelling: str) -> bool:
-    return "." not in spelling and abs(value) < 20
+    # an even chance and a hundred are words too
+    return "." not in spelling and (abs(value) < 20 or abs(value) in (50, 100))
 
 
 def _rounds_to(printed: float, quoted: float, spelling: str, scales: Sequence[float] = _SCALES) -> bool:

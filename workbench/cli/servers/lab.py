@@ -53,6 +53,8 @@ def lab(
         f"--LabApp.extra_labextensions_path={LAB_EXTENSIONS}",
         f"--ServerApp.extra_template_paths={SERVER_PAGES}",
     ]
+    # One line with the address (`lab_server`), and what went wrong.
+    arguments += ["--ServerApp.log_level=WARN", "--LabApp.log_level=WARN"]
     # JupyterLab asks the outside for news and updates unless told not to
     arguments += ["--LabApp.news_url=None", "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate"]
     # The default manager of extensions asks PyPI and installs from a page.

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import time
+import warnings
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -92,6 +93,8 @@ def load_litellm() -> Any:
     litellm.suppress_debug_info = True
     # its warnings are about its own housekeeping; what matters to a caller comes as an exception
     logging.getLogger("LiteLLM").setLevel(logging.ERROR)
+    # of a reply whose fields have other types than its own model says: we read it ourselves
+    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     litellm.telemetry = False
     # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True

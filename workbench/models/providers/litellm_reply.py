@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from typing import Any
 
 from workbench.models.base import Finish, ToolCall, Usage
@@ -35,7 +36,7 @@ def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
     """Return the tool calls of a message, also those that stand in its text, and the text without them."""
     calls = [_call(call) for call in (getattr(message, "tool_calls", None) or ())]
     if calls:
-        return tuple(calls), text
+        return _with_own_ids(calls), text
     for pattern in (_CALL_IN_TEXT, _CALL_BLOCK):
         for number, match in enumerate(pattern.finditer(text), 1):
             try:
@@ -109,6 +110,17 @@ def _call(call: Any) -> ToolCall:
     except ValueError:
         arguments = text
     return _tool_call(str(call.id), str(call.function.name), arguments)
+
+
+def _with_own_ids(calls: list[ToolCall]) -> tuple[ToolCall, ...]:
+    """The calls with an id each: a server that gives two of one reply the same would refuse to see them again."""
+    ids: set[str] = set()
+    out = []
+    for number, call in enumerate(calls, 1):
+        own = call if call.id not in ids else replace(call, id=f"{call.id}-{number}")
+        ids.add(own.id)
+        out.append(own)
+    return tuple(out)
 
 
 def _tool_call(identity: str, name: str, arguments: Any) -> ToolCall:

@@ -99,10 +99,14 @@ def after(day: date, count: int, unit: str) -> date:
 
     >>> after(date(2018, 6, 30), 3, "month"), after(date(2018, 10, 31), 1, "month")
     (datetime.date(2018, 9, 30), datetime.date(2018, 11, 30))
+    >>> after(date(2018, 7, 3), 1, "trading day")
+    datetime.date(2018, 7, 5)
     """
     if unit in ("trading day", "session", "business day"):
         for _ in range(count):
-            day += timedelta(days=3 if day.weekday() == 4 else 2 if day.weekday() == 5 else 1)
+            day += timedelta(days=1)
+            while day.weekday() > 4 or exchange_holiday(day):
+                day += timedelta(days=1)
         return day
     if unit in ("day", "week"):
         return day + timedelta(days=count * (7 if unit == "week" else 1))
@@ -168,6 +172,15 @@ def holiday(name: str, year: int) -> date | None:
     if name in ("election day", "the election", "elections", "the midterms", "midterms", "midterm elections"):
         return _nth(year, 11, 0, 1) + timedelta(days=1) if year % 2 == 0 else None
     return None
+
+
+def exchange_holiday(day: date) -> bool:
+    """Return whether the exchanges of New York are closed on a weekday (`trading_days` has the rules in full, and pandas with them)."""
+    year = day.year
+    moving = (_nth(year, 1, 0, 3), _nth(year, 2, 0, 3), _easter(year) - timedelta(days=2), *(holiday(each, year) for each in ("memorial day", "labor day", "thanksgiving")))  # fmt: skip
+    fixed = (date(year, 1, 1), date(year, 7, 4), date(year, 12, 25))
+    observed = (each + timedelta(days={5: -1, 6: 1}.get(each.weekday(), 0)) for each in fixed)
+    return day in moving or day in observed
 
 
 HOLIDAYS = (

@@ -41,7 +41,7 @@ def measured_from_now(text: str) -> tuple[str, bool]:
     """Return the text without "from here", "than where it stands today", and whether they were in it; before days are read."""
     part = MaskedText(text)
     matched = part.word(
-        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|at present))?"
+        r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|tonight|at present))?"
         r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
     )
     # "Lower than it started", "above where it began": its window says when that was.
@@ -69,6 +69,8 @@ def special_counts(text: str) -> tuple[str, dict[str, int]]:
     elif match:
         part.text = text
     part.take(r"(?:(?<=high )|(?<=low ))for the year")
+    if part.take(r"12[- ]month (?:rate|change|inflation|growth)(?: (?:rate|of))?"):
+        counts["yoy"] = 1
     match = part.take(r"(?:its |the |their )?(?<!week )(?:moving average|long-term average)")
     if match and "average" not in counts:
         counts["average"] = 0
@@ -121,7 +123,7 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
         unit = {"daily": "day", "weekly": "week", "monthly": "month", "quarterly": "quarter"}[match["step"]]
         return part.text, {"times": value(match["n"]), "step": unit, "row": 1}
     match = part.take(
-        rf"(?:{at_least}(?P<n>{number})(?: out)? of (?:the |its )?next (?P<m>{number})(?= |$)(?! (?:trading|monthly|weekly|days?|sessions?|weeks?|months?|quarters?|closes?|meetings?|readings?|prints?|releases?)))"
+        rf"(?:{at_least}(?P<n>{number})(?: out)? of (?:the |its )?next (?P<m>{number})(?=$| (?:on|in|by|before|through|until)\b))"
     )
     if match:
         return part.text, {"times": value(match["n"]), "of": value(match["m"]), "step": "day"}

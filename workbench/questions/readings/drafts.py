@@ -73,6 +73,13 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         lambda match: "by".ljust(len(match[0])),
         plain,
     )
+    # "American oil, now near $82, ..." says where it stands; "were it to come" is a condition.
+    plain = re.sub(
+        r"[,(] ?(?:now|currently|today) (?:at|near|around|about|trading at) \$?[\d.,]*\d ?%?[,)]|\bon the stock market\b",
+        lambda match: " " + "R" * (len(match[0]) - 2) + " ",
+        plain,
+    )
+    plain = re.sub(r"\b(?:were|should|had) (?:it|they) (?:to\b)?", lambda match: "z" * len(match[0]), plain)
     # two in a row, of which no relation has the count: a word that nobody knows stands in the way
     plain = re.sub(r"\bback[- ]to[- ]back\b", lambda match: "z" * len(match[0]), plain)
     masked = ("R" * (frame.end() - 1) + " " + plain[frame.end() :]) if frame else plain
@@ -182,7 +189,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     if leftover and stated and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
         missing.append("level")
     # A number, a day or a series too many is never passed over.
-    passed_over = bool(leftover) and leftover == words_left and bool(stated) and not hard_words(leftover) and not _ANOTHER.search(masked)  # fmt: skip
+    passed_over = bool(leftover) and not recession and leftover == words_left and bool(stated) and not hard_words(leftover) and not _ANOTHER.search(masked)  # fmt: skip
     if passed_over:
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
         unsettled["words"] = 1

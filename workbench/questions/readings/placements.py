@@ -64,6 +64,16 @@ def placed_readings(
     ):
         # "Prices rise 0.2 % in October" is over the window that is named.
         growing = series.growth == "annualized" or not window.period
+    if series.growth == "change" and relation.name == "change" and unit != "%":
+        # Payrolls are talked of by their change: "rise by 190k" is that figure.
+        side = {"at_least": "at_least", "at_most": "at_most", "below": "below"}.get(
+            relation.comparison, "above"
+        )
+        signed = -(level or 0.0) if relation.way == "down" else level
+        yield replace(
+            plain, relation="level", level=signed, comparison=side, window=at_end, never=relation.never
+        )
+        return
     if growing and not (series.ref.startswith("embedded:CORE_CPI") and (level or 0) > 50):
         lag = {"yoy": 12, "mom": 1}.get(growth)
         side = relation.comparison

@@ -34,7 +34,7 @@ KNOWN_WORDS = words(
     annually straight consecutive moving all-time history recent peak outright ended ending closing rising
     gaining climbing losing beating topping hitting reaching breaking crossing staying trading finishing
     settling reserve consensus inauguration trough troughs gauge bucks situation employment unchanged
-    fifth sixth tenth handle handles election report number print either direction benchmark volatility
+    fifth sixth tenth lags treasuries straight midterm handle handles election report number print either direction benchmark volatility
     """
 )
 #: Shorthand of those who type fast.

@@ -29,13 +29,13 @@ _REACH = (
     r"touch(?:es|ed)?|touching|hits?|hitting|reach(?:es)?|reaching|breach(?:es)?|breaching|tests?|testing|tags?|sees?|prints?|attains?|attaining|gets? (?:to|up to|down to|as (?:high|low) as)|"
     r"goes? (?:as (?:high|low) as|to|all the way to)|as (?:high|low) as|trades? (?:at|as (?:high|low) as)"
 )
-_CROSS = r"blows? through|reclaims?|retakes?|recaptures?|broken|crossed|passed|breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
-_END = r"(?:have |has )?(?:closed|ended|finished|settled|traded)|fetch(?:es)?|runs?(?= (?:R|above|below|over|under|at))|(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
+_CROSS = r"blows? through|reclaims?|retakes?|recaptures?|broken|crossed|passed|breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?(?= (?:above|over|through|past))|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
+_END = r"(?:have |has )?(?:closed|ended|finished|settled|traded)|fetch(?:es)?|chang(?:e|es|ing) hands(?: for| at)?|buys?|(?:to )?yields?(?= (?:R|less|more|above|below|over|under|at))|runs?(?= (?:R|above|below|over|under|at))|(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
 _STAY = r"spends?|spending|(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
 _NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|no way(?: that)?|(?:i )?doubt(?: that| if| whether)?|(?:is |are )?unlikely to|(?:there(?: will be|'s| is) )?no(?= (?:S+ )?(?:more |further )?(?:hikes?|cuts?|rise|fall|increase|decrease|drop|rally|crash|bear|correction|touch|new))|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
 
-_ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
-_BELOW = r"(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) than|below|under|beneath|<|south of|sub-?"
+_ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|overshoots?|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
+_BELOW = r"undershoots?|(?:lower|less|fewer|smaller|weaker|tighter|narrower|flatter|slower) than|below|under|beneath|<|south of|sub-?"
 _AT_LEAST = r"at or above|at or over|above or at|at least|no (?:lower|less|fewer|worse) than|not (?:below|less than|lower than|under)|>=|=>|(?:a )?minimum of|greater than or equal to"
 _AT_MOST = r"at or below|at or under|below or at|at most|no (?:higher|more|greater) than|not (?:above|more than|higher than|over)|<=|=<|(?:a )?maximum of|less than or equal to|up to"
 _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), ("below", _BELOW))
@@ -199,7 +199,7 @@ def relations(
             Relation(name="move_by", comparison="at_least", level=amounts[0], never=negated, now=now),
         )
     if part.word(
-        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
+        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change|without (?:a )?change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
     ):
         return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
     base = Relation(name="", now=now, never=negated, once=sometime or "any" in counts)
@@ -233,7 +233,7 @@ def relations(
     volatility = part.word(r"(?:total )?(?:annuali[sz]ed )?(?:reali[sz]ed|historical|actual) (?:vol|volatility)(?: (?:of|in|for))?|(?:realised|realized)|(?:vol|volatility) (?:of|in|for)(?= (?:the )?S)|(?:total )?volatility(?= (?:will|above|below|under|over|is|of|more|less|>|<|W|R))|(?<=S )(?:vol|volatility)")  # fmt: skip
     if volatility:
         part.word(_ANNUALIZED)
-    said = _growth(part)
+    said = _growth(part) or ("yoy" if "yoy" in counts else "")
     mean = part.word(r"(?:daily |weekly |monthly )?(?:averages|average|averaging|mean)(?: (?:close|level|price|value|reading|rate))?(?: (?:of|for))?|on average") if "average" not in counts else None  # fmt: skip
     high = part.word(
         r"(?:the |its |a |an )?(?:(?:intraday |closing |period |yearly |year's |highest |monthly )?(?:highest|maximum|max|peaks?|high|highs|(?<=the )top|(?<=its )top)(?: (?:close|value|level|price|reading|point|print))?(?: (?:of|for|in|at|reached|hit))?)(?= (?:the |a )?(?:S|W|above|over|below|under|exceed|is|at|between|in|will|reach|hit|>|<|A|R))"
@@ -252,7 +252,7 @@ def relations(
         return part.text, (replace(base, name=name, comparison=compared, level=level(), lag=counts["average"], closing=closing, way=way),) if compared else ()  # fmt: skip
 
     extreme = part.word(
-        r"(?:(?:makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?|at|to) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high| level)?|(?<=S )record(?: close| high| level)"
+        r"(?:(?:undercuts?|makes?|making|sets?|setting|hits?|hitting|reach(?:es)?|posts?|prints?|notch(?:es)?|closes? at|at|to|see|sees|breaks? (?:its|the)|takes? out (?:its|the)|exceeds? its|surpass(?:es)? its|beats? its|rises? to|climbs? to|falls? to|drops? to) )?(?:a |an |its |the )*(?:(?:new|fresh|another|record|all[- ]time|historic|multi-year|ytd|series|closing|X+)[ -]?)+(?:closing )?(?P<end>highs?|lows?|peak|record)|(?:(?:hits?|makes?|at|sets?|new|fresh|reaches|a|to) )*(?P<ath>aths?)|(?:its |the )?(?:lowest|highest)(?: level| close| value| reading)? (?:on record|ever|in history)|(?:sets?|hits?|breaks?|makes?|reaches|posts?|at|to) (?:a |an |its |the )?(?:new |all[- ]time )?record(?: close| high| level)?|(?<=S )record(?: close| high| level)"
     )
     if extreme:
         lowest = "low" in extreme[0]
@@ -282,6 +282,25 @@ def relations(
         name = "from_trough" if rises else "from_peak"
         return part.text, (replace(base, name=name, comparison=compared or ("above" if rises else "below"), level=amount, way=way, closing=closing),) if amount else ()  # fmt: skip
 
+    lost = (
+        part.take(
+            r"(?:(?<![\w'])(?:loses?|losing|gives? up|surrenders?) (?:(?:the|its) )?(?=\$?A+(?:[- ]handle)?(?= W|$)))"
+        )
+        if amounts and not amounts[0].unit
+        else None
+    )
+    if lost and (part.has("A[- ]handle") or (usual is not None and usual[0] <= amounts[0].value)):
+        part.word("handle")
+        return part.text, (replace(base, name="touch", comparison="below", level=amounts[0], way="down"),)
+    if (
+        amounts
+        and amounts[0].signed
+        and part.take(r"(?:(?<![\w'])(?:(?:we )?gets? )?an? A+ (?:day|session)(?![\w]))")
+    ):
+        part.word(_END)
+        part.word("gets?|sees?|has")
+        size = replace(amounts[0], value=abs(amounts[0].value))
+        return part.text, (replace(base, name="any_step", comparison="at_least", level=size, way="down" if amounts[0].value < 0 else "up"),)  # fmt: skip
     handle = part.take(
         r"(?:(?<![\w'])(?:with |at |on |to |back to )*(?:an? |the )?A+[- ]handle(?P<way> or (?:higher|lower|better|more|above|below|less))?(?![\w]))"
     )
@@ -384,12 +403,12 @@ def relations(
             ),
         )
     if amount is None and part.word(
-        "inverts?|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
+        "inverts?|inverted|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
     ):
         zero = Amount(value=0.0, unit="", span=(0, 0))
         return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
     multiple = (part.word("half (?:of )?(?:its|their) value") if way == "down" else None) or part.word(
-        "doubles|double(?!-digit)|doubling|halves|halve|triples|triple|quadruples"
+        "doubles|double(?![- ]digit)|doubling|halves|halve|triples|triple|quadruples"
     )
     if multiple and amount is None:
         percent = {"d": 100.0, "h": -50.0, "t": 200.0, "q": 300.0}[multiple[0][0]]
@@ -503,9 +522,9 @@ def _way_moved(part: MaskedText) -> Way:
 
 def _word_way(part: MaskedText) -> Way:
     """Take "higher", "in the red" and the like."""
-    if part.word(r"(?:lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
+    if part.word(r"(?:less(?! than)(?= W| R|$)|cheaper|lower|narrower|down|negative|in the red|in negative territory|red|tighter|flatter|a down (?:day|week|month|quarter|year)|a loss|losses|weaker)"):  # fmt: skip
         return "down"
-    if part.word(r"(?:higher|wider|up|positive|in the green|in the black|in positive territory|green|steeper|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip
+    if part.word(r"(?:worth more|dearer|pricier|higher|wider|up|positive|in the green|in the black|in positive territory|green|steeper|an up (?:day|week|month|quarter|year)|a gain|gains|stronger)"):  # fmt: skip
         return "up"
     return ""
 
@@ -544,7 +563,8 @@ def _moves_by(
     quantity = words in ("", "more than", "less than", "at least", "at most", "no more than", "up to", "over", "no less than", "higher than", "lower than")  # fmt: skip
     # "Drops more than $200" is by how much; "drops below $200" is to where.
     by_itself = amount.unit == "money" and (
-        words in ("more than", "less than", "at least", "at most", "no more than", "no less than")
+        (not words and relation.comparison == "at_least")
+        or words in ("more than", "less than", "at least", "at most", "no more than", "no less than")
         or re.search(r"\b(?:up|down|gain|lose|lost|add|shed)", verb) is not None
     )
     return quantity and (amount.unit in ("%", "bp", "pp", "points") or by_itself)

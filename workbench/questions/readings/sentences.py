@@ -1,8 +1,9 @@
 """A reading in its plain sentence, and as a claim of the grammar where that holds it."""
 
 from dataclasses import replace
+from datetime import timedelta
 
-from workbench.questions.claims import Claim, Side, number
+from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.calendar_days import months_of
@@ -47,7 +48,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     if not all(keys) or reading.end is None:
         return None
     toward = reading.relation == "touch" and reading.comparison == "toward"
-    if reading.never and not toward:
+    if reading.never and not toward and reading.relation != "move_by":
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
         return None
@@ -68,11 +69,27 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
             daily and reading.unit == "%" and side == ("below" if (level or 0) < 0 else "above")
         ):
             return replace(claim, pattern="drawdown", start=start, strict=False)
-        case "touch" if daily and start is None:
-            return replace(claim, pattern="touch", strict=False, never=reading.never)
-        case "stay" if daily and start is None and reading.comparison in OPPOSITE:
+        case "touch" if reading.comparison != "between":
+            return replace(claim, pattern="touch", strict=False, start=start, never=reading.never)
+        case "stay" if reading.comparison in OPPOSITE:
             away, _ = _SIDES[OPPOSITE[reading.comparison]]
-            return replace(claim, pattern="touch", side=away, strict=False, never=True)
+            return replace(claim, pattern="touch", side=away, strict=False, start=start, never=True)
+        case "mean" | "maximum" | "minimum" if reading.comparison in WORDS and len(keys) == 1:
+            pattern: Pattern = {"mean": "mean", "maximum": "highest", "minimum": "lowest"}[reading.relation]  # type: ignore[assignment]
+            return replace(claim, pattern=pattern, start=start)
+        case "count" if not reading.step and reading.comparison in WORDS and len(keys) == 1:
+            return replace(claim, pattern="count", start=start, times=reading.times, level=level)
+        case "change" if reading.comparison in WORDS and level and len(keys) == 1:
+            return replace(claim, pattern="points", start=start, strict=_change_strict(reading))
+        case "move_by" if reading.unit == "%" and len(keys) == 1:
+            return replace(claim, pattern="move", start=start, side="above", strict=reading.comparison == "above", never=reading.never)  # fmt: skip
+        case "growth_mom" if (
+            reading.lag == 1 and len(keys) == 1 and names[0].monthly and reading.window == "on"
+        ):
+            before = reading.end.replace(day=1) - timedelta(days=1)
+            if reading.comparison in WORDS and (level or 0) > 0:
+                rises = reading.comparison in ("above", "at_least")
+                return replace(claim, pattern="change", start=before, side="above" if rises else "below", strict=not rises)  # fmt: skip
         case "average_gap" if reading.lag == AVERAGE_DAYS and daily:
             return replace(claim, pattern="average", strict=not level, level=abs(level) if level else None)
         case "volatility" if daily:

@@ -86,13 +86,13 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
         r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
         (_EMBEDDED["SPREAD"],),
     ),
-    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
+    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
     (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"),)),
     (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate", source="fred:BAMLC0A0CM"),)),
     (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"))),
     (r"ted spread", (_other("TED spread", "rate", source="fred:TEDRATE"),)),
     (r"2s ?/?5s(?: curve| spread)?", (_other("5-year minus 2-year Treasury spread", "rate"),)),
-    (r"(?:(?:the )?yield curve \()?(?:3m ?/?-?10y|10y ?/?-?3m|3[- ]month ?/ ?10[- ]year|10[- ]year ?/ ?3[- ]month)(?:\)|(?: curve| spread)?)", (_other("10-year minus 3-month Treasury spread", "rate", source="fred:T10Y3M"),)),
+    (r"(?:(?:the )?yield curve \()?(?:3m ?/?-?10y|10y ?/?-?3m|3[- ]month ?/ ?10[- ]year|10[- ]year ?/ ?3[- ]month|10[- ]year (?:less|minus|over) 3[- ]month(?: bills?| yield)? spread)(?:\)|(?: curve| spread)?)", (_other("10-year minus 3-month Treasury spread", "rate", source="fred:T10Y3M"),)),
     # equity
     (r"(?:us |u\.s\. )?tech(?:nology)?(?: stocks| shares| sector)?(?= (?:beats?|out-?performs?|under-?performs?|lags?|will|falls?|rises?|rall|drops?|crash|ends?|closes?))|(?:the )?tech-heavy (?:nasdaq(?: composite)?|index)", (_EMBEDDED["NASDAQ"],)),
     (r"nasdaq[- ]?100|\bndx\b", (_other("NASDAQ-100", "price", source="yahoo:^NDX"),)),
@@ -100,7 +100,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:the )?(?:blue[- ]chips?(?: index| average)?|dow industrials)", (_other("Dow Jones Industrial Average", source="yahoo:^DJI"),)),
     (r"(?:(?:the|america'?s|us|u\.s\.|wall street'?s?) )*(?:main|benchmark|broad|broader|headline|leading) (?:us |stock |share |equity )*(?:index|market|gauge)", (_EMBEDDED["SP500"],)),
     (r"\bspoo[sz]?\b|s ?(?:&|\+) ?p(?: ?-?500)?(?: stock)?(?: index)?|\bs and p(?: 500)?|standard (?:&|and) poor'?s?(?: ?500)?(?: index)?|\bsnp ?500\b|\bsp-?(?: ?500|x)\b(?: index)?|\^gspc|\bus ?500\b", (_EMBEDDED["SP500"],)),
-    (r"\bnasdaq(?: comp(?:osite)?)?(?: index)?\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
+    (r"\b(?:nasdaq|naz)(?: comp(?:osite)?)?(?: index)?\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
     (r"(?:the )?vix, (?:the )?(?:wall street'?s?|market'?s?|investors'?|stock market'?s?|so-called) (?:main |favou?rite )?(?:fear|volatility) (?:index|gauge),?|(?:cboe )?\bvix\b(?: index)?|(?:cboe |wall street'?s? )*(?:vol(?:atility)?) (?:index|gauge)|(?:(?:wall streets?'?s?|market'?s?|investors'?|so-called) )*fear (?:index|gauge),? ?(?:the )?(?:vix)?", (_EMBEDDED["VIX"],)),
     (r"(?:us |u\.s\. |the |american )*(?:stock markets?|stocks|equities|equity markets?|the market|markets)", (_EMBEDDED["SP500"], _EMBEDDED["NASDAQ"])),
     (r"wall street(?!')", (_EMBEDDED["SP500"], _other("Dow Jones Industrial Average", source="yahoo:^DJI"))),
@@ -118,7 +118,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:crude|oil|crude oil)(?: prices?)? in new york(?: \(wti\))?|\bwti\b(?: crude)?(?: oil)?(?: spot)?(?: prices?)?|(?:american|us|u\.s\.) (?:crude(?: oil)?|oil)(?: prices?)?|west texas(?: intermediate)?(?: crude)?(?: oil)?|(?:nymex|light sweet) crude|\bcl(?: ?1)?\b", (_EMBEDDED["WTI"],)),
     (r"(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil", source="yahoo:BZ=F"))),
     (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas", source="yahoo:NG=F"),)),
-    (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price", source="fred:GASREGW"),)),
+    (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|petrol(?: in the (?:states|us))?|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price", source="fred:GASREGW"),)),
     (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold", source="yahoo:GC=F"),)),
     (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver", source="yahoo:SI=F"),)),
     (r"copper(?: prices?)?|\bhg\b", (_other("copper", source="yahoo:HG=F"),)),
@@ -129,7 +129,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     # money
     (r"bitcoin(?: prices?)?|\bbtc(?: ?/?-?usd)?\b", (_other("Bitcoin", source="yahoo:BTC-USD"),)),
     (r"ethereum|\beth(?: ?/?-?usd)?\b|\bether\b", (_other("Ether", source="yahoo:ETH-USD"),)),
-    (r"eur ?/?-?usd|euro(?! ?-?(?:area|zone|stoxx))(?:[- /](?:us )?dollar)?", (_other("EUR/USD", source="yahoo:EURUSD=X"),)),
+    (r"eur ?/?-?usd|\beur\b(?= (?:trades?|hits?|above|below|at|breaks?))|(?:one )?euro(?! bonds?)(?! ?-?(?:area|zone|stoxx))(?:[- /](?:us )?dollar)?", (_other("EUR/USD", source="yahoo:EURUSD=X"),)),
     (r"usd ?/?-?jpy|dollar[- /]yen|(?:us )?dollar(?:'s)? (?:against|versus|vs) the yen", (_other("USD/JPY", source="yahoo:USDJPY=X"),)),
     (r"gbp ?/?-?usd|sterling|(?:the )?(?:british )?pound|cable", (_other("GBP/USD", source="yahoo:GBPUSD=X"),)),
     (r"usd ?/?-?cny|usd ?/?-?cnh|dollar[- /]yuan", (_other("USD/CNY", source="yahoo:USDCNY=X"),)),
@@ -218,7 +218,7 @@ _PATTERNS = [
 VAGUE = words(
     """
     it they things thing everything something economy the situation world prices price rates yields bonds
-    sentiment risk commodities currencies crypto tech volatility
+    sentiment risk commodities currencies crypto tech volatility the in company firm stock shares share its our
     """
 )
 

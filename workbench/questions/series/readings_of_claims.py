@@ -50,6 +50,18 @@ def claim_reading(claim: Claim) -> Reading:
         case "range":
             upper = float("inf") if claim.upper is None else claim.upper
             return replace(value, comparison="between", level=amount(claim), upper=upper, start=None)
+        case "mean" | "highest" | "lowest":
+            of_window: Statistic = claim.pattern
+            return replace(value, statistic=of_window, level=amount(claim))
+        case "count":
+            steps = replace(value, statistic="steps", times=claim.times)
+            # Without a level a value is held against the one before it.
+            return replace(steps, transformation="change", lag=1) if claim.level is None else replace(steps, level=claim.level)  # fmt: skip
+        case "points":
+            return replace(value, transformation="change", level=amount(claim))
+        case "move":
+            within = replace(value, comparison="between", level=-amount(claim), upper=amount(claim))
+            return replace(within, transformation="growth", never=not claim.never)
         case "volatility":
             return replace(value, statistic="volatility", level=amount(claim))
     extreme: Statistic = "highest" if claim.side == "above" else "lowest"

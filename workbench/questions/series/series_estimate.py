@@ -161,7 +161,7 @@ def _estimate_leaf(
                 )
             history, reading = _history(series), claim_reading(claim)
             forecast = forecast_reading(reading, history)
-            if _daily_prices(series):
+            if _daily_prices(series) and not claim.by_reading:
                 kind = _stand_in(claim, series)
                 windows = _windows(kind, {kind.series: rows[0]}, last_visible)
                 return _of_paths(forecast, windows, kind, statement, series, last_visible)
@@ -169,7 +169,7 @@ def _estimate_leaf(
             by: State = "level" if returns or not (series > 0).all() else "move"
             windows = _windows_of(reading, history, last_visible, returns=returns)
             return _of_paths(forecast, windows, claim, statement, series, last_visible, by=by)
-        if method == "house" and _daily_prices(series):
+        if method == "house" and _daily_prices(series) and not claim.by_reading:
             claim = _stand_in(claim, series)
             estimated = appraise(claim, {claim.series: rows[0]}, last_visible)
             return _of_estimate(estimated, claim, statement, series)

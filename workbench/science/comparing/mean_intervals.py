@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from workbench.science.arrays import FloatArray, codes_of
-from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count
 from workbench.science.comparing.paired import paired_tests
 from workbench.science.errors import DomainError
 
@@ -166,14 +166,18 @@ def rank_correlation_interval(
 ) -> tuple[float, Bounds]:
     """Spearman's rank correlation of two columns that both vary, and its interval, flipped on Fisher's scale.
 
+    There its variance is 1 / (n - 3) for n clusters, where flips of a mean see 1 / (n - 1): with eight of them 91 % would cover.
+
     >>> rho, ends = rank_correlation_interval(range(8), [0, 2, 1, 3, 5, 4, 6, 7], range(8))
     >>> round(rho, 3), [round(end, 2) for end in ends]
-    (0.952, [0.8, 0.99])
+    (0.952, [0.75, 0.99])
     """
     u, v = (_standard_ranks(each) for each in (a, b))
     rho = float((u * v).mean())
     rounded = min(max(rho, -0.999999), 0.999999)
-    influence = (u * v - rho * (u**2 + v**2) / 2.0) / (1.0 - rounded**2)
+    count = cluster_count(clusters)
+    wider = np.sqrt((count - 1.0) / (count - 3.0)) if count > 3 else 1.0
+    influence = wider * (u * v - rho * (u**2 + v**2) / 2.0) / (1.0 - rounded**2)
     ends = mean_intervals([np.arctanh(rounded) + influence], clusters, resampling=resampling)[0]
     return rho, None if ends is None else [float(np.tanh(end)) for end in ends]
 
