@@ -75,19 +75,24 @@ lint: .stamp-test
 	$(BIN)/lint-imports
 	$(MAKE) audit
 
+# Tools that look at the environment have one of their own: in ours they would raise versions that are locked.
+TOOLS := out/tools
+$(TOOLS)/bin/python: $(BIN)/python
+	@$(BIN)/python -m venv $(TOOLS)
+
 # Licences of what is installed, and its known holes. The first needs no network; the second says so where no index answers.
-audit: .stamp-test
+audit: .stamp-test $(TOOLS)/bin/python
 	$(BIN)/python -m benchmarks.licences
-	@mkdir -p out; if $(PIP) install -q pip-audit >out/audit.txt 2>&1; then \
-	  $(BIN)/pip-audit --progress-spinner off --disable-pip --require-hashes -r constraints-hashes.txt >out/audit.txt 2>&1 && echo "pip-audit: no known holes" \
+	@mkdir -p out; if $(TOOLS)/bin/python -m pip install -q pip-audit >out/audit.txt 2>&1; then \
+	  $(TOOLS)/bin/pip-audit --progress-spinner off --disable-pip --require-hashes -r constraints-hashes.txt >out/audit.txt 2>&1 && echo "pip-audit: no known holes" \
 	    || { grep -q "known vulnerabilit" out/audit.txt && { cat out/audit.txt >&2; exit 1; } || echo "not audited for known holes: no index of advisories answers"; }; \
 	else echo "not audited for known holes: pip-audit cannot be had here"; fi
 
 # What a release is made of, as a CycloneDX document.
-sbom: $(BIN)/python
-	$(PIP) install -q cyclonedx-bom
+sbom: $(TOOLS)/bin/python
+	$(TOOLS)/bin/python -m pip --disable-pip-version-check install -q cyclonedx-bom
 	mkdir -p dist
-	$(BIN)/cyclonedx-py requirements constraints-hashes.txt --pyproject pyproject.toml -o dist/analyst-workbench.cdx.json
+	$(TOOLS)/bin/cyclonedx-py requirements constraints-hashes.txt --pyproject pyproject.toml -o dist/analyst-workbench.cdx.json
 
 # The files of a release in dist/: wheel, source archive, bill of materials, hashes. The tag of this commit, the version in
 # workbench/version.py and the newest section of CHANGELOG.md must say the same; DRY=1 builds without that.

@@ -28,6 +28,7 @@ AGENTS = {
     "prior": "The claim's own prior",
     "proof": "A leaf in a notebook, with a cell that fails",
     "proof_no_first": "The same as one of three trials, whose conclusion comes with a slip",
+    "proof_told_of_calls": "A leaf whose siblings have read something",
     "belief_loop": "A leaf by the belief agent",
     "research_lead": "The lead of a deep research",
     "linear": "The linear rule",
@@ -44,6 +45,55 @@ AGENTS = {
     "judge": "The judge of a report",
     "red_team": "The case against an answer",
 }
+#: What a reader who did not write the prompts said of them, as a forecaster, reading this page from top to bottom, and what came of it.
+READING = (
+    (
+        'Second look: send the block alone, but "say which children justify so long a way", and below it "write the report as prose". Which?',
+        "Changed: what is to be said goes into `key_factor`, and the form below is said to be that of a whole reply.",
+    ),
+    (
+        'Belief agent: "your first belief is how often comparable cases came true" and "an empirical prior: 0.4, start from it" are two starts.',
+        "Changed: a prior that is given is the first belief.",
+    ),
+    (
+        'Prior: "the share that came true" makes 0 of 8 a probability of 0. So does a notebook that counts few cases.',
+        "Changed: for k of n about (k + 1) / (n + 2), in both.",
+    ),
+    (
+        "Needs all: conditions of one story come true together; a product of them is far too low, and nothing says what to do.",
+        "Changed: `OR PA` allows for it, with how often that happens.",
+    ),
+    (
+        'Needs all: "doubts about a child belong in how much it weighs", but a formula weighs nothing.',
+        "Changed: a doubt goes into the report.",
+    ),
+    (
+        "Independent causes: two children with one reason behind them count twice.",
+        "Changed: the second gets a smaller weight.",
+    ),
+    (
+        'Conclusion: "quote only numbers that stand in the outputs" forbids the probability itself, which no cell prints.',
+        "Changed: it says which numbers are one's own judgement.",
+    ),
+    (
+        'Answers of the model on this page are odd (a price level "needs" the VIX; evidence in one word).',
+        "Said at the top: they are scripted.",
+    ),
+    ("The list of calls that siblings made is on no dialogue.", "Added."),
+    (
+        "Linear rule: that a Negative child counts through its negation is said three times.",
+        "Kept: the equation, what the weight means and that it has no minus sign are three things.",
+    ),
+    (
+        "A leaf does not see the claim it serves, so it may read a vague statement another way.",
+        "Kept: it must not be led by the answer; the critic looks for such statements.",
+    ),
+    (
+        "The critic is not told how the children of a parent are combined.",
+        'Open: "any suffices" said of what is additive passes it.',
+    ),
+    ("The router chooses among one way only.", "Open: the dialogue has one grounder at hand."),
+)
 REPLY, OUTPUT, STEPS, REPORT = 1_000, 1_500, 6, 1_000
 IN, OUT, CACHED = 3e-6, 15e-6, 0.3e-6
 TREES = {"12 nodes (9 leaves)": (9, 3), "60 nodes (47 leaves)": (47, 13)}
@@ -150,7 +200,8 @@ def page() -> str:
         "",
         "Made by `python -m benchmarks.prompt_page --write`; a test holds the counts to what is sent. The wording stands in `workbench/prompts`, one file a",
         "prompt; a run goes on with the files that it began with (`workbench/prompts/previous`). A linter reads every dialogue below: nothing left to fill in, one",
-        "number per limit, no tag or key that no reader knows (`tests/prompts/test_rendered.py`).",
+        "number per limit, no tag or key that no reader knows (`tests/prompts/test_rendered.py`). What `assistant` says below is scripted: short, and wrong where",
+        "the dialogue shows how a slip is sent back. The table at the end has what a reader who wrote none of this had to say.",
         "",
         "## What it costs",
         "",
@@ -169,6 +220,14 @@ def page() -> str:
     for name, title in AGENTS.items():
         text = (APPROVED / f"{name}.txt").read_text(encoding="utf-8").rstrip()
         lines += [f"### {title}", "", "~~~~~text", text, "~~~~~", ""]
+    lines += [
+        "## What a reader said",
+        "",
+        "| complaint | what came of it |",
+        "| --- | --- |",
+        *(f"| {said} | {answer} |" for said, answer in READING),
+        "",
+    ]
     return "\n".join(lines)
 
 

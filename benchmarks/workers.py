@@ -65,18 +65,19 @@ class Traffic:
 
     def __init__(self) -> None:
         self.messages = self.size = 0
+        take = pool_module.WorkerPool.take
 
         def counted_encode(message: dict[str, Any]) -> bytes:
             data = messages.encode(message)
             self.count(data)
             return data
 
-        def counted_decode(data: bytes) -> dict[str, Any]:
-            self.count(data)
-            return messages.decode(data)
+        def counted_take(pool: pool_module.WorkerPool, message: dict[str, Any]) -> None:
+            self.count(messages.encode(message))
+            take(pool, message)
 
         patch.object(pool_module, "encode", counted_encode).start()
-        patch.object(pool_module, "decode", counted_decode).start()
+        patch.object(pool_module.WorkerPool, "take", counted_take).start()
 
     def count(self, data: bytes) -> None:
         self.messages += 1

@@ -6,8 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -315,6 +317,7 @@ def load_sources(
                 f"{item.name}: there is a source named {row.source!r} already: choose another name"
             )
         variables = {other.key.variable: other.name for other in sources.values() if other.key}
+        _check_addresses(item, row)
         if row.key:
             _check_key(item, row)
         if row.key and row.key.variable in variables:
@@ -374,6 +377,48 @@ def _line_named(item: CatalogueText, *place: str | int) -> str:
     """Return where a part of a text stands, for a person who mends it: " line 12", or as much of the way as there is."""
     line = None if item.shipped else line_of(item.text, place)
     return f" line {line}" if line else ""
+
+
+def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
+    """Refuse a source that asks anything but a web server, and an endpoint whose path leaves its place."""
+    if item.shipped:
+        return
+    for name, host in row.hosts.items():
+        if not _is_web_server(host):
+            raise CatalogueError(
+                f"{item.name}{_line_named(item, 'hosts')}: the host {name} is no https://HOST or http://HOST of a service;"
+                " a key has a place of its own, and no machine's own metadata is data"
+            )
+    for number, endpoint in enumerate(row.endpoints):
+        if {".", ".."} & {*endpoint.path.split("/"), *endpoint.call.partition(" ")[2].split("/")}:
+            raise CatalogueError(
+                f"{item.name}{_line_named(item, 'endpoints', number)}: write path and call without . and .. between slashes"
+            )
+
+
+def _is_web_server(address: str) -> bool:
+    try:
+        parts = urlsplit(address)
+        bare = (
+            parts.scheme in ("https", "http")
+            and parts.hostname
+            and not (parts.query or parts.fragment or "@" in parts.netloc)
+        )
+        return (
+            bool(bare) and parts.port != 0 and address.isprintable() and _may_be_asked(parts.hostname or "")
+        )
+    except ValueError:  # a port or an address that is none
+        return False
+
+
+def _may_be_asked(host: str) -> bool:
+    """Whether this is a name, or an address that is not the one at which a cloud machine tells its own credentials."""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        # resolvers take 2852039166 and 0xa9fea9fe for addresses too
+        return not host.rpartition(".")[2][:1].isdigit()
+    return not (getattr(address, "ipv4_mapped", None) or address).is_link_local
 
 
 def _check_key(item: CatalogueText, row: SourceRow) -> None:

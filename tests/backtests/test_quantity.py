@@ -11,15 +11,18 @@ import scoringrules
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
+from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from tests.command_line import run_cli
-from workbench.backtests.series_source import SeriesSource, implied_volatility
+from workbench.backtests.series_source import SeriesSource, read_quantity
 from workbench.errors import UsageError
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 from workbench.formatting import figure
+from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_quantity import Quantity, quantity_document
 from workbench.science.plots import figure_bytes
 from workbench.views.fan_chart import fan_figure, fan_lines
@@ -177,25 +180,32 @@ def test_the_python_api_returns_the_same_document(tmp_path: Path, monkeypatch: p
             wb.quantity("VIX", **days)
 
 
-async def test_the_implied_volatility_of_the_index_is_what_was_known_at_the_cutoff() -> None:
+@pytest.mark.parametrize("name", ["S&P 500", "VIX", "BAA-AAA spread"])
+async def test_a_quantity_and_a_claim_on_the_same_series_and_day_say_the_same(name: str) -> None:
+    """One forecaster: what lies above a quantile's level, or touches an extreme's, has that chance as a claim."""
+    cutoff, day = Cutoff.parse("2016-06-30"), date(2016, 9, 30)
     broker = open_broker(ProxySettings())
     try:
-        known = await implied_volatility("S&P 500", Cutoff.parse("2016-06-30"), broker)
-        assert known is not None and str(known.days[-1]) == "2016-06-29"
-        assert await implied_volatility("S&P 500", Cutoff.parse("2010-06-30"), broker) is None, (
-            "none was known"
-        )
-        assert await implied_volatility("WTI", Cutoff.parse("2016-06-30"), broker) is None
-        history = await SeriesSource.of("S&P 500").history(broker, Cutoff.parse("2016-06-30"))
+        (on, _), (by, _) = [
+            await read_quantity(name, day, cutoff, broker, extremes=each) for each in (False, True)
+        ]
+        claims = {share: f"The {name} is above {{}} on {day}" for share in ("0.1", "0.5", "0.9")}
+        rows = {}
+        for series in ("SP500", "VIX", "BAA", "AAA"):
+            address = Address(run="t", node="P0", trial=1, attempt=1, stage="cell", step=len(rows), retry=0)
+            answer = await broker.session(cutoff, MemoryLedger()).call(
+                "embedded/series/observations", {"series_id": series}, address
+            )
+            rows[series] = answer.data
     finally:
         await broker.aclose()
-    day, calendar = date(2016, 9, 30), Calendar.of(history)
-
-    def quantiles(implied: History | None) -> list[float]:
-        paths = Ensemble(implied=implied, each=50, members=("walk", "implied"), learned=False).paths(
-            history, day, calendar
+    asked = ClaimPaths()
+    levels = quantity_document(on, Ensemble(), most=0)["quantiles"]["value"]
+    for share, text in claims.items():
+        assert asked.chance(read_claim(text.format(levels[share])), rows) == pytest.approx(
+            1 - float(share), abs=0.01
         )
-        return [float(value) for value in paths.quantiles([0.1, 0.9])[:, -1]]
-
-    later = History.of(np.append(known.days, np.datetime64("2016-07-01")), np.append(known.values, 80.0))
-    assert quantiles(later) == quantiles(known) != quantiles(None), "what came after changes nothing"
+    if name != "BAA-AAA spread":
+        highest = quantity_document(by, Ensemble(), most=0)["quantiles"]["highest"]["0.9"]
+        touch = read_claim(f"The {name} is above {highest} at least once by {day}")
+        assert asked.chance(touch, rows) == pytest.approx(0.1, abs=0.01)

@@ -13,6 +13,7 @@ import pytest
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown
 from tests.browser.conftest import start
+from tests.fakes.browser import open_tab
 from tests.fakes.hostile_text import (
     COVERING,
     HONEST,
@@ -22,6 +23,7 @@ from tests.fakes.hostile_text import (
     hostile_tree,
     links,
     make_hostile_run,
+    plant_own_data,
     whole,
     write_proof,
 )
@@ -30,6 +32,7 @@ from workbench.packages.package import export_run
 from workbench.reports.note_page import report_html
 from workbench.store import Store
 from workbench.widgets.proofs.proof_view import proof_document
+from workbench.widgets.run_tabs import TABS
 from workbench.widgets.tree_widget import tree_html
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -230,27 +233,75 @@ def test_our_own_page_of_the_proof_needs_no_frame_to_be_harmless(detectors: Dete
     assert detectors.page.locator("table.dataframe td", has_text="2018").first.is_visible()
 
 
-@pytest.mark.soak  # test_hostile_proof.py shows a hostile proof in it in every run
-def test_the_dashboard_shows_the_corpus_as_text(detectors: Detectors, home: Path) -> None:
-    served = start(home, RUN)
+def look_everywhere(page: Any) -> None:
+    """Open every fold of a page and follow every link that says so, in whatever order they appear."""
+    for _ in range(3):
+        page.evaluate(
+            "() => { document.querySelectorAll('details:not([open]) > summary').forEach((each) => each.click());"
+            " document.querySelectorAll('.jupyter-widget-Collapse-header:not(.jupyter-widget-Collapse-open .jupyter-widget-Collapse-header)')"
+            ".forEach((each) => each.closest('.jupyter-widget-Collapse-open') || each.click()); }"
+        )
+        page.wait_for_timeout(300)
+
+
+def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors, home: Path) -> None:
+    """Claims, comments, tags, scenarios, reviews, names and units of own sources, own documents, services, questions, file names."""
+    planted = plant_own_data(home, detectors.canary)
+    served = start(home)
+    page, outside = detectors.page, []
+    page.on(
+        "request",
+        lambda made: (
+            made.url.startswith(("http://127.0.0.1:", "data:", "blob:", "about:")) or outside.append(made.url)
+        ),
+    )
     try:
-        page = detectors.page
         page.goto(served.url)
-        page.wait_for_selector('[role="treeitem"]', timeout=60_000)
-        # a large tree opens folded
-        page.locator('[data-id="P1.1"] .wb-statement').evaluate("part => part.click()")
-        inside = page.frame_locator("iframe.wb-frame").locator("body")
-        inside.get_by_text("2018", exact=True).first.wait_for(timeout=30_000)
-        for summary in page.locator("summary").all():
-            summary.evaluate("part => part.click()")
-        page.wait_for_timeout(500)
+        page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
+        assert page.locator(".wb-needs li", has_text="onerror").count() > 0
+        look_everywhere(page)
+        page.locator('[data-source="store/orders"]').wait_for(timeout=30_000)
+        # what a person types is drawn again by the kernel: a claim about the planted source, its forecast, a file to be added
+        page.locator(".wb-claim textarea").fill("own:planted is above 100 on 2018-12-31")
+        page.get_by_placeholder("series: VIX, Bitcoin, yahoo:AAPL").fill("own:planted")
+        page.get_by_placeholder("day, YYYY-MM-DD").fill("2018-12-31")
+        page.get_by_placeholder("its cutoff: date or now").fill("2018-06-30")
+        page.get_by_role("button", name="Forecast", exact=True).click()
+        page.get_by_placeholder("name, such as orders").fill("again")
+        page.get_by_placeholder("file on this machine: CSV, Parquet, Excel, Feather").fill(
+            str(next(home.parent.glob("own/rows*.csv")))
+        )
+        page.get_by_placeholder("date column").fill("day")
+        page.get_by_placeholder("how long (10d), which column, or which file").fill("1d")
+        page.get_by_role("button", name="Show what cutoffs see").click()
+        page.get_by_text("190 rows").first.wait_for(timeout=60_000)
+        page.get_by_text("Values below which it lies").wait_for(timeout=90_000)
+        for row in page.locator(".wb-claim-table tbody tr").all()[:3]:
+            row.get_by_role("checkbox").check()
+        page.get_by_role("button", name="Compare 3").click()
+        page.locator(".wb-compared").wait_for()
         assert detectors.off() == []
-        # the list of runs, with the same claim
-        page.goto(served.url.replace("?", "?run=none&"))
-        page.wait_for_timeout(1500)
-        assert detectors.off() == []
+        for run in (RUN, planted):
+            page.goto(f"{served.url}&run={run}")
+            page.wait_for_selector('[role="treeitem"]', timeout=90_000)
+            page.locator('[data-id="P1.1"] .wb-statement, [data-id="P1"] .wb-statement').first.evaluate(
+                "part => part.click()"
+            )
+            page.frame_locator("iframe.wb-frame").locator("body").wait_for(timeout=60_000)
+            for _, name in TABS:
+                open_tab(page, name)
+                look_everywhere(page)
+                detectors.press_all()
+                assert (detectors.off(), outside) == ([], []), f"{run} {name}"
+        # without the one guard, text as text, the same page with the same words goes off
+        page.evaluate(
+            "text => { const part = document.createElement('div'); part.innerHTML = text; document.body.append(part); }",
+            active(detectors.canary)["event handler"],
+        )
+        page.wait_for_timeout(300)
+        assert detectors.off() != []
     finally:
-        detectors.page.goto("about:blank")
+        page.goto("about:blank")
         served.stop(signal.SIGTERM)
         if served.process.stdout is not None:
             served.process.stdout.close()

@@ -18,7 +18,8 @@ from workbench.packages.returned_review import take_review
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.views.run_view import view
-from workbench.views.wording import sign_off_line
+from workbench.views.wording import remark_line, sign_off_line
+from workbench.widgets.panels import rendered
 
 
 @pytest.fixture
@@ -169,3 +170,48 @@ def test_the_command_says_what_came_back_and_how_where_the_run_is_here(
     document = json.loads(done.stdout)
     assert document["run_id"] == RUN and [each["node"] for each in document["comments"]] == ["P0"]
     assert len(load_state(author, RUN).annotations.comments) == 2
+
+
+def test_a_comment_that_came_back_under_another_persons_name_says_that_a_package_brought_it(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    add_comment(reviewer, RUN, "P1", "I take that back", author="Ann")
+    take_review(author, packed(reviewer, tmp_path / "back.zip"))
+    own, brought = load_state(author, RUN).annotations.comments
+    assert own.author == brought.author == "Ann"
+    assert "came back in package sha256:" in remark_line(brought) and "came back" not in remark_line(own)
+    assert "came back in package sha256:" in export_run(author, RUN, "md")[0].decode()
+    form = rendered("review", comments=[own, brought], rows=[])
+    assert form.count("came back in package") == 1
+
+
+def test_a_review_of_a_log_that_goes_on_otherwise_or_lends_a_name_is_refused(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    """Each is one change to an honest review; nothing of any is taken in."""
+    add_comment(reviewer, RUN, "P2", "too thin", author="Bo")
+    sign_off(reviewer, RUN, author="Bo", done=["all"])
+    honest = [stored.event for stored in reviewer.events(RUN)]
+    signed = next(event for event in honest if isinstance(event, ev.ReviewSigned))
+    facts = dict.fromkeys(("tree", "comments", "attested"), "sha256:" + "0" * 64)
+    boss = ev.ReturnedSignOff(
+        author="Boss", verdict="accept", checklist={}, head="0" * 64, at_utc="2026-01-01T00:00:00Z", **facts
+    )
+    forged = {
+        "another answer": ev.RunFinished(p=0.99),
+        "a run that failed": ev.RunStopped(why="failure", detail="x"),
+        "a sign-off under another name": signed.model_copy(update={"author": "Boss"}),
+        "a sign-off of a third home": ev.ReviewReturned(
+            package="sha256:" + "0" * 64, shared=1, comments=(), sign_offs=(boss,)
+        ),
+    }
+    head = author.log_head(RUN)
+    package = packed(reviewer, tmp_path / "honest.zip")
+    for name, event in forged.items():
+        with closing(Store(tmp_path / name.replace(" ", "-"))) as other:
+            import_package(other, package)
+            other.append(RUN, event)
+            with pytest.raises((UsageError, PackageAltered)):
+                take_review(author, packed(other, tmp_path / "forged.zip"))
+        assert author.log_head(RUN) == head, name
+    assert take_review(author, package).sign_offs

@@ -2,11 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.openai_server import Asked, OpenAIServer, Policy
 from workbench.agents.replies.analysis_reply import parse_analysis
 
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}
@@ -47,3 +48,33 @@ def test_how_children_work_together_is_read_generously(said: str | None, read: s
     group = {"parent": "P0", "children": {"P1": "It holds"}, "causality": "P1, Positive", "combine": said}
     (expansion,) = parse_analysis(f"```json\n{json.dumps([group])}\n```").expansions
     assert expansion.combine == read
+
+
+class Alternatives(Policy):
+    """An analyzer that says of every parent that any of its children suffices."""
+
+    def _analyze(self, asked: Asked) -> dict[str, Any]:
+        said = super()._analyze(asked)
+        said["content"] = said["content"].replace('"causality"', '"combine": "any suffices", "causality"')
+        return said
+
+
+def test_a_parent_for_which_any_child_suffices_is_computed_as_independent_causes(tmp_path: Path) -> None:
+    plan = {"P0": {**PLAN["P0"], "P3": ("A veto is cast", "Negative")}}
+    with OpenAIServer(Alternatives(plan=plan, p={"P1": 0.3, "P2": 0.8, "P3": 0.25})) as server:
+        done = run_cli(
+            tmp_path, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
+            "--price", "openai/x=1,2", "--grounder", "zero-shot", "--json", OPENAI_API_KEY="none",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        (weighed,) = [asked for asked in server.asked if asked.stage == "noisy-or"]
+        assert "independent causes" in weighed.last
+        document = json.loads(done.stdout)
+        # leak 0.05, causes of 0.5 each, an inhibitor of 0.2: (1 - 0.95 x 0.85 x 0.60) x 0.95
+        assert document["root"]["p"] == pytest.approx(
+            (1 - 0.95 * (1 - 0.5 * 0.3) * (1 - 0.5 * 0.8)) * (1 - 0.2 * 0.25)
+        )
+        assert document["root"]["p"] == pytest.approx(0.489725)
+        calls = len(server.asked)
+        checked = run_cli(tmp_path, "verify", document["run_id"])
+        assert checked.returncode == 0 and len(server.asked) == calls, checked.stdout

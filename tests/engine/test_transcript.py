@@ -3,7 +3,7 @@
 import io
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from proxies.ledger import Address
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import corpus
+from tests.fakes.openai_server import Asked, OpenAIServer, Policy
 from tests.fakes.screens import RUN, make_run
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError
@@ -51,7 +52,7 @@ def _said(role: Any, text: str, **more: Any) -> Message:
 
 
 @pytest.fixture
-def store(tmp_path: Path):
+def store(tmp_path: Path) -> Iterator[Store]:
     make_run(tmp_path / "home")
     with closing(Store(tmp_path / "home")) as opened:
         yield opened
@@ -190,3 +191,28 @@ def test_the_command_prints_it_and_nothing_steers_the_terminal(hostile: Store) -
     assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e]", plain.stdout)
     document = orjson.loads(run_cli(home, "transcript", RUN, "--search", "script", "--json").stdout)
     assert 0 < len(document["calls"]) < document["n_calls"]
+
+
+class Thinks(Policy):
+    """A model that sends its thoughts beside each reply."""
+
+    def answer(self, asked: Asked) -> dict[str, Any]:
+        return {**super().answer(asked), "reasoning_content": f"Only {asked.stage} is asked. <python_cell>"}
+
+
+def test_thoughts_that_came_beside_a_reply_are_kept_and_sent_to_nobody(tmp_path: Path) -> None:
+    with OpenAIServer(Thinks(plan={"P0": {"P1": ("The first part holds", "Positive")}})) as server:
+        done = run_cli(
+            tmp_path, "analyze", "The cabinet falls by 2024-12-31", "--cutoff", "2024-01-15", "--model", "openai/x", "--api-base", server.url,
+            "--price", "openai/x=1,2", "--grounder", "zero-shot", "--json", OPENAI_API_KEY="none",
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert not any(" is asked. <python_cell>" in asked.everything for asked in server.asked)
+    run = orjson.loads(done.stdout)["run_id"]
+    document = orjson.loads(
+        run_cli(tmp_path, "transcript", run, "--search", "linear is asked", "--json").stdout
+    )
+    assert [call["reply"]["thoughts"] for call in document["calls"]] == [
+        "Only linear is asked. <python_cell>"
+    ]
+    assert document["n_calls"] > 2 and run_cli(tmp_path, "verify", run).returncode == 0

@@ -5,21 +5,27 @@ box; what steers a terminal, holds a control character; what a spreadsheet would
 """
 
 import base64
+import csv
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from datetime import date, timedelta
 from html import escape
 from pathlib import Path
 
 import orjson
 
+from proxies.asof.clock import Cutoff
 from sandbox.record.journal import Journal, read_journal, result_to_json
 from sandbox.record.passive import passive_outputs, passive_text
 from sandbox.record.session_notebook import render_notebook, write_notebook
 from sandbox.types import CellError, CellResult
+from tests.command_line import run_process
 from tests.fakes.loopback import Quiet, serving
 from tests.fakes.screens import CUTOFF, figure_png
+from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
-from workbench.engine.run_settings import RunSettings
+from workbench.engine.run_settings import RunSettings, with_preset
+from workbench.packages.package import adopt_tree
 from workbench.propositions import Belief, Tree
 from workbench.reports.note_page import write_report
 from workbench.store import Store
@@ -28,6 +34,23 @@ from workbench.synthesis import LinearRule, settle
 
 RUN = "20180630-120000-bad0"
 STRIKE = "self.struck=1;top.struck=1"
+#: What a file may be called.
+NAME = f"<img src=x onerror={STRIKE}>"
+SERVICE = """
+source: store
+title: {text}
+about: {text}
+hosts: {{main: 'https://store.example'}}
+endpoints:
+- path: store/orders
+  call: GET main/orders
+  about: {text}
+  params:
+    shop: {{required: true, example: berlin, about: {text}}}
+  rows: 'orders[]'
+  fields: {{day: {text}, amount: {text}}}
+  as_of: {{policy: filter_rows, residual: high, stamp: {{field: day, grain: day}}}}
+"""
 _ENTITIES = "".join(f"&#{ord(char)};" for char in "javascript:")
 
 
@@ -275,6 +298,51 @@ def hostile_tree(canary: str) -> Tree:
             tree.with_rule(node, LinearRule(0.01, dict.fromkeys(tree[node].children, share)), words)
         )
     return tree  # fmt: skip
+
+
+def plant_own_data(home: Path, canary: str) -> str:
+    """Give a data folder a table, documents, a service and questions whose names, units and texts are of the corpus; return their claim.
+
+    Each is brought in by the command that a person types, so what stands here is what the door lets through.
+    """
+    text = " ".join(whole(" ".join([*active(canary).values()][:8])).split())
+    folder = home.parent / "own"
+    (folder / "papers").mkdir(parents=True)
+    table = folder / f"rows {NAME}.csv"
+    days = [date(2015, 1, 2) + timedelta(days=7 * week) for week in range(190)]
+    with table.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["day", NAME])
+        rows.writerows([day, 100 + number % 7 + number / 10] for number, day in enumerate(days))
+    (folder / "papers" / f"2017-05-03 {NAME}.md").write_text(
+        f"# {text}\n\n{text}\n\n[press](javascript:{STRIKE})\n"
+    )
+    (folder / "service.yaml").write_text(SERVICE.format(text=orjson.dumps(text).decode()))
+    with (folder / "asked.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["id", "title", "asked_on"], ["a", text, "2018-06-01"], ["b", NAME, "2018-06-01"]]
+        )
+    for words in (
+        ("source", "add", "planted", str(table), "--date", "day", "--value", NAME, "--lag", "1d", "--unit", text, "--yes"),
+        ("source", "add-documents", "papers", str(folder / "papers"), "--dated", "filename", "--yes"),
+        ("source", "add", "store", str(folder / "service.yaml"), "--yes"),
+        ("questions", "import", str(folder / "asked.csv")),
+        ("analyze", "own:planted is above 100 on 2018-12-31", "--cutoff", "2018-06-30", "--max-leaves", "2"),
+    ):  # fmt: skip
+        done = run_process(home.parent, *words)
+        if done.returncode:
+            raise RuntimeError(f"{words[:3]}: {done.stderr[-500:]}")
+    with closing(Store(home)) as store:
+        for claim in active(canary).values():
+            adopt_tree(store, Tree.root_only(whole(claim)), cutoff="2018-06-30", package="sha256:" + "0" * 64)
+        failed = new_run(
+            store,
+            f"It rains by 2019-01-01 {NAME}",
+            Cutoff.parse("2018-06-30"),
+            with_preset("product", model=NAME),
+        )
+        store.append(failed, ev.RunStopped(why="failure", detail=text))
+        return next(run for run in store.run_ids() if "own:planted" in load_state(store, run).statement)
 
 
 def make_hostile_run(home: Path, canary: str) -> str:

@@ -1,7 +1,8 @@
 """Two commands on one home, as two processes: the second begins, or the first is killed, between any two steps of the first.
 
-``python -m tests.fakes.two_processes FOLDER FIRST,COUNT [KILLS]`` prints a line of JSON for each schedule that went wrong, and the number
-of schedules. A process of its own, because it forks: no thread may be alive.
+``python -m tests.fakes.two_processes FOLDER FIRST,COUNT`` prints a line of JSON for each schedule that went wrong, and the number
+of schedules; with ``unguarded`` instead of numbers it plays a removal beside a clean-up in a product whose guard was taken off, which has
+to go wrong. A process of its own, because it forks: no thread may be alive.
 """
 
 import asyncio
@@ -30,7 +31,7 @@ from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.packages.package import export_run, import_package
 from workbench.propositions.edits import SetValue
-from workbench.store import Store
+from workbench.store import Store, removal
 from workbench.whatif.saved_scenarios import SavedScenarios
 
 STUDY = """
@@ -175,14 +176,28 @@ def _ended(pid: int, seconds: float | None = None) -> int | None:
     return None
 
 
+def take_guard_off() -> None:
+    """Have it decided outside the write transaction whose a folder is, as before that was found to lose files."""
+    guarded = removal.settle
+
+    def bare(store: Store) -> int:
+        transaction = Store.transaction
+        Store.transaction = lambda _self: contextlib.nullcontext()  # type: ignore[method-assign,assignment,return-value]
+        try:
+            return guarded(store)
+        finally:
+            Store.transaction = transaction  # type: ignore[method-assign]
+
+    removal.settle = bare
+
+
 def play(
-    template: Path, folder: Path, asking: str, schedule: random.Random, pair: tuple[str, str], kill: bool
+    template: Path, folder: Path, asking: str, at: int, pair: tuple[str, str], kill: bool
 ) -> dict[str, Any]:
     """Play one schedule and return what came of it; ``faults`` is empty if all is well."""
     shutil.rmtree(folder, ignore_errors=True)
     shutil.copytree(template, folder)
     first, second = pair
-    at = schedule.choice((1, 2, 3, 5, 8, 12, 18, 27, 40, schedule.randrange(1, 120)))
     ready_in, ready_out = os.pipe()
     go_in, go_out = os.pipe()
     count = 0
@@ -263,19 +278,30 @@ def _afterwards(folder: Path, asking: str, codes: dict[str, int | None]) -> list
     return faults
 
 
-def main() -> None:
-    """Play the schedules that the words of the command line name."""
-    folder, (first, count) = Path(sys.argv[1]), map(int, sys.argv[2].split(","))
-    asking = make_template(folder / "template")
+def schedules() -> Iterator[tuple[int, tuple[str, str], bool]]:
+    """The step, the pair, and whether it is a kill, of each schedule that the command line asks for."""
+    if sys.argv[2] == "unguarded":
+        take_guard_off()
+        yield from ((at, ("rm", "gc"), False) for at in range(1, 13))
+        return
+    first, count = map(int, sys.argv[2].split(","))
     for seed in range(first, first + count):
         schedule = random.Random(seed)
-        pair = PAIRS[seed * 29 % len(PAIRS)]  # 29 and 144 have no common factor: every pair comes once in 144
-        outcome = play(
-            folder / "template", folder / "home", asking, schedule, pair, kill=schedule.random() < 0.5
-        )
+        kill = schedule.random() < 0.5
+        at = schedule.choice((1, 2, 3, 5, 8, 12, 18, 27, 40, schedule.randrange(1, 120)))
+        # 29 and 144 have no common factor: every pair comes once in 144
+        yield at, PAIRS[seed * 29 % len(PAIRS)], kill
+
+
+def main() -> None:
+    """Play the schedules that the words of the command line name."""
+    folder, asked = Path(sys.argv[1]), list(schedules())
+    asking = make_template(folder / "template")
+    for at, pair, kill in asked:
+        outcome = play(folder / "template", folder / "home", asking, at, pair, kill)
         if outcome["faults"]:
-            print(json.dumps({"seed": seed, **outcome}), flush=True)
-    print(count)
+            print(json.dumps(outcome), flush=True)
+    print(len(asked))
 
 
 if __name__ == "__main__":

@@ -16,7 +16,7 @@ HISTORIES = 40
 
 @pytest.mark.parametrize("kind", ["higher", "level", "average", "spread"])
 def test_the_central_90_percent_holds_the_true_chance(kind: str) -> None:
-    """With equal weights, for time; with learned ones 120 histories gave 85 to 97 %: docs/science.md."""
+    """With equal weights, for time; with learned ones 120 histories gave 81 to 97 %: docs/science.md."""
     ensemble = Ensemble(learned=False, each=150)
     shares = {name: held.mean(axis=0) for name, held in held_by_band(kind, ensemble, HISTORIES).items()}
     # Two standard errors are 5 points for the three horizons together, 9 for one.
@@ -24,7 +24,7 @@ def test_the_central_90_percent_holds_the_true_chance(kind: str) -> None:
     # The controls: what the members disagree about is too little, and a band of counted windows is too wide.
     assert shares["members alone"].min() < min(0.85, shares["band"].min()), shares
     if kind == "higher":
-        assert shares["counted windows"][-1] > shares["band"][-1] + 0.05
+        assert shares["counted windows"][-1] > shares["band"][-1] + 0.03
 
 
 def test_a_chance_that_is_decided_or_of_a_series_that_never_moved_has_no_error() -> None:

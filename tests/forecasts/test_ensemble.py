@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from workbench.forecasts.ensemble import Ensemble
-from workbench.forecasts.member_weights import density_and_rank, fit_ensemble
+from workbench.forecasts.member_weights import EnsembleFit, PoolCalibration, density_and_rank, fit_ensemble
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.shock_paths import drawn_positions
 from workbench.forecasts.reading import Reading, chance
@@ -113,16 +113,12 @@ def test_weights_are_learned_from_cutoffs_whose_outcome_was_known() -> None:
         past = ScaledPast.of(seen, Calendar.of(seen))
         fits.append(ensemble.fit(past, 21))
     assert np.array_equal(fits[0].weights, fits[1].weights)
-    assert (fits[0].spread, fits[0].shift, fits[0].cutoffs) == (
-        fits[1].spread,
-        fits[1].shift,
-        fits[1].cutoffs,
-    )
-    assert fits[0].cutoffs > 10
+    assert fits[0].calibrations == fits[1].calibrations
+    assert dict(zip(fits[0].horizons, fits[0].cutoffs, strict=True)) == {5: 33, 21: 33, 63: 11}
 
 
 def test_ensembles_of_a_series_at_several_cutoffs_score_a_past_cutoff_once() -> None:
-    """A record of 120 cutoffs rests on it: half a year is 124 to 128 sessions, and members are compared at one of these."""
+    """A record of 120 cutoffs rests on it: members are compared at the same horizons, whatever the day that is asked about."""
     history = walk(1000, seed=11)
     scores: dict[str, np.ndarray] = {}
     counts = []
@@ -135,10 +131,29 @@ def test_ensembles_of_a_series_at_several_cutoffs_score_a_past_cutoff_once() -> 
     assert len(scores) == 2 * counts[0]
 
 
+def test_between_two_horizons_the_calibration_lies_between_theirs_and_beyond_them_it_is_theirs() -> None:
+    """Worked by hand: 11 steps are half way from 5.5, through which a week counts, to 22 by the logarithm."""
+    near, far = PoolCalibration(1.0, 0.0, 0.1, 0.2), PoolCalibration(2.0, 0.4, 0.3, 0.2)
+    fit = EnsembleFit(weights=np.ones(1), horizons=(5, 22), cutoffs=(9, 9), calibrations=(near, far))
+    found = fit.on_steps(np.array([1.0, 5.5, 11.0, 22.0, 99.0]))
+    assert found.spread == pytest.approx([1.0, 1.0, 1.5, 2.0, 2.0])
+    assert found.shift == pytest.approx([0.0, 0.0, 0.2, 0.4, 0.4])
+    assert found.spread_error == pytest.approx([0.1, 0.1, 0.2, 0.3, 0.3])
+
+
+def test_weights_do_not_hang_on_how_far_a_forecast_reaches() -> None:
+    history = walk(1500)
+    past = ScaledPast.of(history, Calendar.of(history))
+    near, far = (Ensemble().fit(past, steps) for steps in (3, 300))
+    assert np.array_equal(near.weights, far.weights)
+    assert far.horizons == (5, 21, 63, 126, 252, 504) and near.calibrations == far.calibrations[:3]
+
+
 def test_a_better_member_earns_weight_and_few_cutoffs_earn_little() -> None:
     densities = np.column_stack([np.full(60, 2.0), np.full(60, 1.0), np.full(60, np.nan)])
     ranks = np.tile([0.5, 0.5, np.nan], (60, 1))
-    many, few = fit_ensemble(densities, ranks, 60.0).weights, fit_ensemble(densities, ranks, 3.0).weights
+    table = np.stack([densities, ranks], axis=1)
+    many, few = fit_ensemble({21: table}, 21).weights, fit_ensemble({21: table[:3]}, 21).weights
     assert many[0] > few[0] > 1 / 3 and many[0] > 2 * many[1]
     assert many.sum() == pytest.approx(1.0)
 
@@ -147,8 +162,7 @@ def test_a_better_member_earns_weight_and_few_cutoffs_earn_little() -> None:
 def test_a_pool_that_was_too_narrow_is_widened(truth: float, wider: bool) -> None:
     rng = np.random.default_rng(0)
     pairs = [density_and_rank(rng.standard_normal(300), truth * rng.standard_normal()) for _ in range(80)]
-    table = np.array(pairs)
-    fit = fit_ensemble(table[:, :1], table[:, 1:], 80.0)
+    (fit,) = fit_ensemble({21: np.array(pairs)[:, :, None]}, 21).calibrations
     assert (fit.spread > 1.3) if wider else (fit.spread < 0.7)
 
 
@@ -157,7 +171,8 @@ def test_a_pool_that_was_right_is_left_as_wide_as_it_is() -> None:
     spreads = []
     for _ in range(20):
         pairs = [density_and_rank(rng.standard_normal(250), rng.standard_normal()) for _ in range(400)]
-        spreads.append(fit_ensemble(np.array(pairs)[:, :1], np.array(pairs)[:, 1:], 400.0).spread)
+        (fit,) = fit_ensemble({21: np.array(pairs)[:, :, None]}, 21).calibrations
+        spreads.append(fit.spread)
     # A rank smoothed as the density is gives 0.97.
     assert np.mean(spreads) == pytest.approx(1.0, abs=0.015)
 

@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 import pytest
 
-from workbench.forecasts.ensemble import Ensemble, learning_steps, past_cutoffs
+from workbench.forecasts.ensemble import Ensemble, nearest_horizon, past_cutoffs
 from workbench.forecasts.joint_paths import joint_paths
 from workbench.forecasts.leaf_forecast import forecast_reading
 from workbench.forecasts.members.scaled_past import ScaledPast
@@ -119,8 +119,8 @@ def test_the_ranks_of_a_difference_are_those_of_the_two_drawn_together() -> None
     ensemble = replace(EQUAL, members=("walk", "filtered shocks"))
     alone = combined_history(*pair_, "difference")
     found = forecast_reading(above, alone, together=pair_, ensemble=ensemble)
-    steps = learning_steps(len(found.paths.days), SESSIONS)
-    cutoffs = past_cutoffs(ScaledPast.of(pair_[0], SESSIONS), steps)
+    steps = nearest_horizon(len(found.paths.days), SESSIONS)
+    cutoffs = past_cutoffs(ScaledPast.of(pair_[0], SESSIONS), steps)[steps]
     assert len(found.ranks) == len(cutoffs) > 5
     for rank, count in zip(found.ranks, cutoffs, strict=True):
         then = [History(days=each.days[:count], values=each.values[:count]) for each in pair_]
@@ -128,5 +128,5 @@ def test_the_ranks_of_a_difference_are_those_of_the_two_drawn_together() -> None
         ends = drawn[0].combine(drawn[1], "difference").values[:, -1]
         assert rank == pytest.approx(pit_of_draws(ends, alone.values[count + steps - 1]), abs=0.04)
     # The control: in draws of the difference as a series of its own they are others.
-    as_one = ensemble.past_scores(ScaledPast.of(alone, SESSIONS), steps)[:, 1].mean(axis=1)
+    as_one = ensemble.past_scores(ScaledPast.of(alone, SESSIONS), steps)[steps][:, 1].mean(axis=1)
     assert np.abs(as_one - found.ranks).max() > 0.1

@@ -10,6 +10,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from workbench.science.arrays import FloatArray
+from workbench.science.comparing.mean_intervals import share_interval
 from workbench.science.documents.exam_documents import exam_document, exam_sentence
 from workbench.science.documents.record_documents import BASE_RATE, PastTable
 
@@ -145,3 +146,20 @@ def test_below_six_clusters_nothing_is_told() -> None:
     document = _document(3, n=5)
     assert "too few" in exam_sentence("x", document)
     assert document["brier_index_low"] is None
+
+
+def test_the_bars_of_a_record_are_over_its_clusters() -> None:
+    """Eight answers on one series within a month are one cluster, hence no bar; a class of seven series has the share's interval."""
+    far, near = np.repeat("VIX", 8), np.array([f"s{number}" for number in range(7)])
+    first = np.array([f"2020-03-{day:02}" for day in range(1, 9)] + ["2020-03-01"] * 7)
+    table = PastTable(
+        forecast=np.repeat([0.9, 0.1], [8, 7]),
+        outcome=np.array([1.0, 0.0] * 4 + [0.0] * 6 + [1.0]),
+        rivals={BASE_RATE: np.full(15, 0.5)},
+        series=np.concatenate([far, near]),
+        first_day=first,
+        last_day=np.full(15, "2020-04-30"),
+    )
+    low, high = exam_document(table, np.full(15, np.nan))["reliability"]
+    assert (high["n"], high["low"], high["high"]) == (8, None, None)
+    assert [low["low"], low["high"]] == share_interval(table.outcome[8:], near)

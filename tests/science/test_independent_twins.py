@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
+from arch import arch_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from scipy.integrate import dblquad
 from scipy.optimize import brentq, minimize
+from scipy.signal import lfilter
 from scipy.special import expit
 from scipy.special import logit as scipy_logit
+from statsmodels.tsa.stattools import adfuller
 
 from tests.synthesis.strategies import linear_trees
 from tests.synthesis.whatif.test_scenarios import three_levels
@@ -26,7 +29,7 @@ from workbench.forecasts.series.series_history import History
 from workbench.propositions import Tree
 from workbench.science.calibrating.calibration import fit_calibration
 from workbench.science.comparing.bootstrap import stratified_index
-from workbench.science.simulator.studies import leaves_study, noise_study
+from workbench.science.simulator.studies import crowd_study, depth_study, leaves_study, noise_study
 from workbench.science.simulator.worlds import make_world
 from workbench.synthesis import LogicRule
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
@@ -114,6 +117,79 @@ def test_exceed_is_the_formulas_of_paper_b_written_again(seed: int) -> None:
         }
         for name, p in wanted.items():
             assert ours(name) == pytest.approx(p, abs=1e-9), (name, steps)
+
+
+@pytest.mark.filterwarnings("ignore:adfuller currently returns:FutureWarning")
+@pytest.mark.parametrize("kind", ["trend", "walk", "mean-reverting"])
+def test_auto_is_the_model_of_the_class_that_statsmodels_finds(kind: str) -> None:
+    """`auto`: the class by statsmodels' Dickey-Fuller test and Newey-West error, then that class's chance, all of the last 500 days."""
+    rng = np.random.default_rng(12)
+    days = [FIRST + timedelta(days=k) for k in range(700)]
+    y = np.cumsum(rng.normal(0.3 if kind == "trend" else 0.0, 1.0, 700))
+    if kind == "mean-reverting":
+        y = lfilter([1.0], [1.0, -0.8], rng.normal(size=700))
+    last = y[-500:]
+    lags = int(499 ** (1 / 3))
+    steps = sm.OLS(np.diff(last), np.ones(499))
+    drift = steps.fit(cov_type="HAC", cov_kwds={"maxlags": lags}, use_t=False)
+    if adfuller(last, maxlag=lags, regression="c", autolag=None)[1] < 0.05:
+        found = "mean-reverting"
+    else:
+        found = "trend" if drift.pvalues[0] < 0.05 else "walk"
+    assert found == kind
+    history = History.of(np.array(days, dtype="datetime64[D]"), y)
+    for ahead, level in ((1, float(y[-1])), (30, float(y[-1]) + 2.0)):
+        wanted = {
+            "trend": walk_chance(last, ahead, level, drift=True),
+            "walk": walk_chance(last, ahead, level, drift=False),
+            "mean-reverting": reverting_chance(last, ahead, level),
+        }
+        target = [days[-1] + timedelta(days=ahead)]
+        cutoff = days[-1] + timedelta(days=1)
+        got = exceedance(make_model("auto"), history, cutoff=cutoff, targets=target, levels=[level])
+        assert float(got[0, 0]) == pytest.approx(wanted[kind], abs=1e-9)
+
+
+@pytest.mark.parametrize("kind", ["garch", "gjr-garch", "egarch"])
+def test_volatility_is_arch_s_fit_simulated_by_a_loop(kind: str) -> None:
+    """Parameters and past shocks of arch itself, the recursion written here, each path drawing from those shocks."""
+    rng = np.random.default_rng(13)
+    returns = rng.standard_t(6, 900) * np.exp(lfilter([0.15], [1.0, -0.95], rng.normal(size=900)))
+    days = [FIRST + timedelta(days=k) for k in range(901)]
+    y = 100 * np.exp(np.concatenate([[0.0], np.cumsum(returns)]) / 100)
+    fit = arch_model(
+        returns,
+        vol="EGARCH" if kind == "egarch" else "GARCH",
+        p=1,
+        o=int(kind != "garch"),
+        q=1,
+        rescale=False,
+    ).fit(disp="off")
+    own = fit.params
+    gamma = own.get("gamma[1]", 0.0)
+    pool = np.asarray(fit.std_resid)
+    drawn = rng.choice(pool, (20, 40_000))
+    shock, variance = np.full(40_000, pool[-1]), np.full(40_000, float(fit.conditional_volatility[-1]) ** 2)
+    total = np.zeros(40_000)
+    for each in drawn:
+        if kind == "egarch":
+            size = own["alpha[1]"] * (np.abs(shock) - np.sqrt(2 / np.pi)) + gamma * shock
+            variance = np.exp(own["omega"] + size + own["beta[1]"] * np.log(variance))
+        else:
+            fed = (own["alpha[1]"] + gamma * (shock < 0)) * shock**2 * variance
+            variance = own["omega"] + fed + own["beta[1]"] * variance
+        shock = each
+        total += own["mu"] + np.sqrt(variance) * shock
+    history = History.of(np.array(days, dtype="datetime64[D]"), y)
+    levels = (y[-1] * np.exp(np.quantile(total, [0.1, 0.3, 0.5, 0.8, 0.95]) / 100)).tolist()
+    got = exceedance(
+        make_model(kind),
+        history,
+        cutoff=days[-1] + timedelta(days=1),
+        targets=[days[-1] + timedelta(days=20)],
+        levels=levels,
+    )
+    assert got[0] == pytest.approx([0.9, 0.7, 0.5, 0.2, 0.05], abs=4 * 0.5 / np.sqrt(4000))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -294,6 +370,42 @@ def test_simulated_variance_is_that_of_a_weighted_sum() -> None:
         w = leaf_weights(make_world("linear", branching=4, depth=depth, seed=0).tree)
         covariance = sd**2 * (correlation * np.ones((count, count)) + (1 - correlation) * np.eye(count))
         assert each.value == pytest.approx(float(w @ covariance @ w), rel=0.05)
+
+
+def within_four_errors(each: Any, wanted: float) -> bool:
+    """Whether a simulated mean lies where a number of another origin says."""
+    return bool(abs(each.value - wanted) < 4 * (each.high - each.low) / 2 / 1.96)
+
+
+def test_simulated_bias_is_that_of_the_leaves_at_every_depth() -> None:
+    """Weights are shares of 1 and nothing is cut off at 0 or 1, so the root is as biased as each leaf."""
+    found = {each.setting: each for each in depth_study(bias=0.1, shrink=0.6).estimates}
+    for depth in (1, 2, 3, 4):
+        assert within_four_errors(found[f"depth {depth}: drivers as biased at every depth"], 0.1)
+        easier = found[f"depth {depth}: bias of a driver x 0.6 a level"]
+        assert within_four_errors(easier, 0.1 * 0.6 ** (depth - 1)), easier
+
+
+def test_simulated_pooling_and_crowd_are_integrals_over_the_error() -> None:
+    """Brier scores as the outcome's own spread and the squared error of a logit-normal forecast, by Gauss-Hermite quadrature."""
+    trials = 5
+    found = {each.setting: each for each in crowd_study(trials=trials).estimates}
+    w = leaf_weights(make_world("linear", branching=3, depth=2, seed=0).tree)
+    leaf = stats.beta(0.6, 0.6)
+    assert within_four_errors(found["truth itself"], 0.25 - float((w**2).sum()) * leaf.var())
+    truth = leaf.rvs((4000, len(w)), random_state=14) @ w
+    points, mass = np.polynomial.hermite_e.hermegauss(31)
+    mass = mass / mass.sum()
+    agent, crowd = 0.5**2 + 0.8**2 / trials, 0.6**2
+    for name, variance in {
+        "one trial": 0.5**2 + 0.8**2,
+        f"{trials} trials, logit mean": agent,
+        "crowd": crowd,
+        "trials and crowd, logit mean": (agent + crowd) / 4,
+    }.items():
+        said = expit(scipy_logit(truth)[:, None] + np.sqrt(variance) * points)
+        off = ((said - truth[:, None]) ** 2 @ mass).mean()
+        assert within_four_errors(found[name], 0.25 - float((w**2).sum()) * leaf.var() + float(off)), name
 
 
 def test_the_bootstrap_of_paper_b_is_the_enumerated_one() -> None:

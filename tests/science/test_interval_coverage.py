@@ -3,6 +3,8 @@
 The same worlds as ``python -m benchmarks.interval_coverage``, seeded; each guard is shown to fail with a planted wrong method.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from workbench.science.scoring.calibration_error import (
 SMALL = ("20 independent", "20 questions of 3 dates", "one cluster of 10 beside 20 single")
 #: 95 % within 92 to 97 %, and three standard errors of the worlds drawn.
 LEAST, MOST = 0.92, 0.97
+IntervalOfMean = Callable[[np.ndarray, np.ndarray], list[float]]
 
 
 def scenario(name: str) -> bench.Scenario:
@@ -64,19 +67,46 @@ def test_a_planted_difference_is_found_and_more_often_in_more_questions() -> Non
     assert found[0] < found[1] and found[1] >= 9
 
 
-def test_order_labels_and_scale_change_no_interval() -> None:
+def moved_by_order(method: IntervalOfMean) -> float:
+    """How far an interval moves when the same events stand in another order, their clusters under other names."""
+    rng = np.random.default_rng(5)
+    losses, clusters, order = rng.random(15) ** 2, rng.integers(0, 9, 15), rng.permutation(15)
+    names = np.array(list("abcdefghi"))[clusters]
+    plain, shuffled = method(losses, clusters), method(losses[order], names[order])
+    return float(np.abs(np.subtract(plain, shuffled)).max())
+
+
+def moved_by_scale(method: IntervalOfMean) -> float:
+    """How far the interval of losses in other units lies from the plain one in these units."""
     rng = np.random.default_rng(5)
     losses, clusters = rng.random(15) ** 2, rng.integers(0, 9, 15)
-    (plain,) = intervals.mean_intervals([losses], clusters)
-    order = rng.permutation(15)
-    (shuffled,) = intervals.mean_intervals([losses[order]], np.array(list("abcdefghi"))[clusters[order]])
-    assert plain is not None and shuffled == pytest.approx(plain)
-    (larger,) = intervals.mean_intervals([100.0 * losses - 3.0], clusters)
-    assert larger == pytest.approx([100.0 * end - 3.0 for end in plain])
+    plain = 100.0 * np.array(method(losses, clusters)) - 3.0
+    return float(np.abs(plain - method(100.0 * losses - 3.0, clusters)).max())
+
+
+def of_mean(losses: np.ndarray, clusters: np.ndarray) -> list[float]:
+    return intervals.mean_intervals([losses], clusters)[0] or []
+
+
+def test_order_labels_and_scale_change_no_interval() -> None:
+    assert moved_by_order(of_mean) < 1e-9 and moved_by_scale(of_mean) < 1e-7
+    rng = np.random.default_rng(5)
+    losses, clusters = rng.random(15) ** 2, rng.integers(0, 9, 15)
     once = intervals.loss_interval(losses, clusters)
     assert intervals.loss_interval(4 * losses, clusters, most=np.inf) == pytest.approx(
         [4 * end for end in once or []]
     )
+
+
+def test_planted_wrong_intervals_fail_the_laws_of_order_and_scale() -> None:
+    def neighbours(losses: np.ndarray, clusters: np.ndarray) -> list[float]:
+        return of_mean(losses, np.arange(len(losses)) // 2)  # rows of a file, whatever they are about
+
+    def shares(losses: np.ndarray, clusters: np.ndarray) -> list[float]:
+        return np.clip(of_mean(losses, clusters), 0.0, 1.0).tolist()  # as if every loss were a Brier score
+
+    assert moved_by_order(neighbours) > 1e-3 and moved_by_scale(neighbours) < 1e-7
+    assert moved_by_scale(shares) > 1e-3 and moved_by_order(shares) < 1e-9
 
 
 def test_shares_are_certain_of_nothing_and_one_cluster_is_no_sample() -> None:

@@ -44,6 +44,12 @@ endpoints:
     policy: filter_rows
     stamp: {field: published, grain: day}
 """
+HOST = "http://127.0.0.1:1"
+#: What a stranger's file may call its service: files, scripts, a password, a cloud machine's own credentials in four spellings.
+NO_SERVICES = (
+    "file:///etc", "javascript:alert(1)", "https://u:p@desk.example", "https://", "https://desk.example?x=1", "https://a:99999",
+    "http://169.254.169.254", "http://2852039166", "http://0xa9fea9fe", "http://[::ffff:169.254.169.254]",
+)  # fmt: skip
 MONTHS = [
     {"month": f"2018-{n:02d}-01", "published": f"2018-{n + 1:02d}-12", "price": float(n * n % 7 + n)}
     for n in range(1, 11)
@@ -311,12 +317,14 @@ async def test_rows_that_are_called_static_are_caught_with_their_line(tmp_path: 
         ("DESK_LOGIN", "FRED_API_KEY", "FRED_API_KEY is the key of fred"),
         ("place: basic", "place: oauth2", "desk.yaml line 6: oauth2 and the path"),
         ("source: desk", "source: own", "desk.yaml: the source is named 'own', not 'desk'"),
+        *((HOST, wrong, "is no https://HOST or http://HOST") for wrong in NO_SERVICES),
+        ("path: desk/prices", "path: desk/../fred/prices", "desk.yaml line 8: write path and call without"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_fit_adds_nothing(tmp_path: Path, old: str, new: str, words: str) -> None:
     assert old in DESK
     path = tmp_path / "desk.yaml"
-    path.write_text(DESK.replace(old, new))
+    path.write_text(DESK.replace(old, f'"{new}"' if old == HOST else new))
     done = run_cli(tmp_path, "source", "add", "desk", str(path), "--yes")
     assert done.returncode == 2 and words in done.stderr and len(done.stderr.strip().splitlines()) == 1
     assert services(tmp_path / "home") == {}

@@ -19,18 +19,28 @@ from workbench.store import Store
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def played(folder: Path, first: int, count: int) -> list[str]:
+def play_all(folder: Path, which: str) -> tuple[list[str], int]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.fakes.two_processes", str(folder), f"{first},{count}"],
+        [sys.executable, "-m", "tests.fakes.two_processes", str(folder), which],
         cwd=ROOT, capture_output=True, text=True, timeout=3000, check=True,
     )  # fmt: skip
     *wrong, number = done.stdout.splitlines()
-    assert int(number) == count
+    return wrong, int(number)
+
+
+def played(folder: Path, first: int, count: int) -> list[str]:
+    wrong, number = play_all(folder, f"{first},{count}")
+    assert number == count
     return wrong
 
 
 def test_some_pairs_leave_the_home_whole(tmp_path: Path) -> None:
     assert played(tmp_path, int(os.environ.get("PAIRS_SEED", "7")), 4) == []
+
+
+def test_a_product_without_its_guard_is_caught(tmp_path: Path) -> None:
+    wrong, _ = play_all(tmp_path, "unguarded")
+    assert any("no record names the folder" in line for line in wrong), wrong
 
 
 @pytest.mark.long

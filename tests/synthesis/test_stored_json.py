@@ -8,7 +8,9 @@ import pytest
 
 from workbench.errors import UsageError
 from workbench.propositions import ScenarioRecord, Tree, TreeFormatError, edit_from_json, edit_to_json
+from workbench.propositions.edits import SetRule
 from workbench.synthesis import evaluate, rule_from_json, tree_from_json
+from workbench.synthesis.whatif.apply_edits import play
 
 #: Written by the code before rules and trees were read by pydantic: every rule, every kind of edit, every mark.
 FIRST = json.loads((Path(__file__).parent / "stored" / "first_format.json").read_text(encoding="utf-8"))
@@ -137,3 +139,17 @@ def test_deep_and_circular_values_are_refused_not_crashed_on() -> None:
             edit_from_json({"kind": "rule", "node": "P1", "rule": bad})
         with pytest.raises(UsageError):
             rule_from_json({"name": "linear", "intercept": 0, "weights": bad})
+
+
+def test_a_rule_that_names_what_is_not_below_its_node_is_refused_in_trees_and_edits() -> None:
+    rows = [
+        {"id": "P0", "statement": "a", "rule": {"name": "logic", "formula": "P1 AND P9"}},
+        {"id": "P1", "statement": "b", "belief": {"p": 0.5}},
+    ]
+    with pytest.raises(TreeFormatError, match="the rule of P0 names P9, which it has not below it"):
+        tree_from_json({"nodes": rows})
+    rows[0]["rule"] = {"name": "logic", "formula": "P1"}
+    tree = tree_from_json({"nodes": rows})
+    stray = SetRule(node="P0", rule={"name": "linear", "intercept": 0.0, "weights": {"P1": 0.5, "P7": 0.5}})
+    with pytest.raises(TreeFormatError, match="names P7"):
+        play(tree, [stray])

@@ -132,20 +132,6 @@ async def _source_answer(broker: Broker, ref: SeriesRef, cutoff: Cutoff) -> Any:
     return answer.data
 
 
-#: Of which embedded series options imply the volatility of the next month, and the series that says so.
-_IMPLIED_BY = {"SP500": "VIX"}
-
-
-async def implied_volatility(text: str, cutoff: Cutoff, broker: Broker) -> History | None:
-    """Return the volatility that options imply of a series, in percent a year, as known at a cutoff; None where there is none."""
-    source = SeriesSource.of(text)
-    name = _IMPLIED_BY.get(source.embedded)
-    try:
-        return None if name is None else await SeriesSource.of(name).history(broker, cutoff)
-    except UsageError:  # none was known yet
-        return None
-
-
 async def read_quantity(
     text: str, day: date, cutoff: Cutoff, broker: Broker, *, extremes: bool
 ) -> tuple[Quantity, History | None]:

@@ -27,6 +27,8 @@ from workbench.science.errors import DomainError
 SEED = 20
 #: Past cutoffs that weights are learned from, and paths that each member draws at one of them.
 _CUTOFFS, _PATHS_THEN = 60, 250
+#: A history with fewer quarters than this is learned from month by month.
+_FEW_QUARTERS = 20
 #: Values of an implied volatility that the member needs.
 _IMPLIED = 60
 
@@ -104,7 +106,7 @@ class Ensemble:
                 member="constant",
             )
         drawn = self._draw(past, days, self.each)
-        fit = self.fit(past, learning_steps(len(days), calendar)) if self.learned else None
+        fit = self.fit(past, len(days)) if self.learned else None
         weights = np.full(len(self.members), 1.0) if fit is None else fit.weights
         present = [name for name in self.members if drawn[name] is not None]
         shares = np.array([weights[self.members.index(name)] for name in present])
@@ -116,8 +118,9 @@ class Ensemble:
             centre = each @ values
             values -= centre
             deviation = np.sqrt(each @ np.square(values))
-            values *= fit.spread
-            values += centre + fit.shift * deviation
+            calibration = fit.on_steps(np.arange(1.0, len(days) + 1))
+            values *= calibration.spread
+            values += centre + calibration.shift * deviation
         return Paths(
             values=past.unscaled(values),
             days=days,
@@ -140,29 +143,37 @@ class Ensemble:
         return np.asarray(np.clip(np.tensordot(paths.weights, above, axes=1), 0.0, 1.0), dtype=np.float64)
 
     def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
-        """Return weights and calibration for a horizon of so many steps, from cutoffs whose outcomes are known."""
-        table = self.past_scores(past, steps)
-        return fit_ensemble(table[:, 0], table[:, 1], float(len(table)))
+        """Return weights, and calibration through so many steps, from cutoffs whose outcomes are known."""
+        return fit_ensemble(self.past_scores(past, steps), past.calendar.quarter)
 
-    def past_scores(self, past: ScaledPast, steps: int) -> FloatArray:
-        """Return what members said at those cutoffs, shape (cutoffs, 2, members): density of what came, and the share of the member below it."""
-        ends = past_cutoffs(past, steps)
-        scores = [self._score(past, count, steps) for count in ends]
-        return np.array(scores, dtype=np.float64).reshape(len(ends), 2, len(self.members))
+    def past_scores(self, past: ScaledPast, steps: int) -> dict[int, FloatArray]:
+        """Return what members said at those cutoffs, by horizon, each of shape (cutoffs, 2, members): density of what came, and the share of the member below it."""
+        cutoffs = past_cutoffs(past, steps)
+        # At one cutoff all horizons are read from the same draws, to the farthest whose outcome is known.
+        reach = {count: horizon for horizon, counts in cutoffs.items() for count in counts}
+        scores = {count: self._score(past, count, horizon) for count, horizon in reach.items()}
+        empty = np.empty((0, 2, len(self.members)))
+        return {
+            horizon: np.stack([scores[count][place] for count in counts]) if counts else empty
+            for place, (horizon, counts) in enumerate(cutoffs.items())
+        }
 
-    def _score(self, past: ScaledPast, count: int, steps: int) -> FloatArray:
-        """Density and rank of what came ``steps`` after the first ``count`` values, by member, shape (2, members)."""
+    def _score(self, past: ScaledPast, count: int, reach: int) -> FloatArray:
+        """Density and rank of what came after the first ``count`` values, by horizon through ``reach`` and by member, shape (horizons, 2, members)."""
         implied = self._implied_until(past.days[:count])
-        said = (count, steps, past.logarithmic, past.calendar, self.members)
-        key = hashlib.sha256(past.x[: count + steps].tobytes())
-        key.update(past.days[: count + steps].tobytes())
+        said = (count, reach, past.logarithmic, past.calendar, self.members)
+        key = hashlib.sha256(past.x[: count + reach].tobytes())
+        key.update(past.days[: count + reach].tobytes())
         key.update(repr(said).encode() + (b"" if implied is None else implied.tobytes()))
         if (name := key.hexdigest()) in self.scores:
             return self.scores[name]
-        result = np.full((2, len(self.members)), np.nan)
-        for column, drawn in enumerate(self.draws_at(past, count, steps).values()):
-            if drawn is not None:
-                result[:, column] = density_and_rank(drawn[:, -1], float(past.x[count + steps - 1]))
+        horizons = [each for each in past.calendar.horizons(reach) if each <= reach]
+        result = np.full((len(horizons), 2, len(self.members)), np.nan)
+        for column, drawn in enumerate(self.draws_at(past, count, reach).values()):
+            for place, horizon in enumerate(horizons):
+                if drawn is not None:
+                    came = float(past.x[count + horizon - 1])
+                    result[place, :, column] = density_and_rank(drawn[:, horizon - 1], came)
         if len(self.scores) >= _MOST_SCORES:
             self.scores.clear()
         self.scores[name] = result
@@ -199,24 +210,32 @@ class Ensemble:
         return self.implied.values[positions[usable]]
 
 
-def past_cutoffs(past: ScaledPast, steps: int) -> list[int]:
-    """Return the numbers of values known at the cutoffs that a horizon of so many steps is learned from."""
-    every = max(steps, 21 if past.daily else 2)
-    first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
-    # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
-    return [count for count in range(every, len(past.x) - steps + 1, every) if count >= first][-_CUTOFFS:]
+def past_cutoffs(past: ScaledPast, steps: int) -> dict[int, list[int]]:
+    """Return, by horizon through so many steps, the numbers of values known at the cutoffs that it is learned from.
 
-
-def learning_steps(steps: int, calendar: Calendar) -> int:
-    """Return the horizon at which members are compared for a forecast of so many steps: whole weeks or months of sessions.
-
-    Holidays make a half year 124 to 128 sessions long. Weights hardly differ between these, and cutoffs that share a horizon
-    share what their members said: a record of 120 cutoffs takes a fourth of the time.
-
-    >>> [learning_steps(steps, Calendar(frequency="session")) for steps in (1, 4, 20, 62, 124, 128)]
-    [1, 5, 20, 63, 126, 126]
+    A quarter apart, or as far as the horizon reaches; of slower series than daily ones, and in a short history, a month apart (two steps at
+    least) for horizons shorter than a quarter: how wide they move from one month to the next is of the last ten years, not of fifteen.
     """
-    if steps <= 3 or calendar.frequency not in ("session", "weekday"):
-        return steps
-    unit = 5 if steps < 32 else 21
-    return max(unit, round(steps / unit) * unit)
+    calendar, count = past.calendar, len(past.x)
+    first = max(2 * FEWEST, 504 if past.daily else 2 * FEWEST)
+    month = max(round(calendar.steps_a_year / 12), 2)
+    short = (count - first) // calendar.quarter < _FEW_QUARTERS
+    apart = month if short or not past.daily else calendar.quarter
+    # Counted from the beginning of the series, so that the next cutoff finds the same ones and need not score them again.
+    return {
+        horizon: [
+            then
+            for then in range(max(apart, horizon), count - horizon + 1, max(apart, horizon))
+            if then >= first
+        ][-_CUTOFFS:]
+        for horizon in calendar.horizons(steps)
+    }
+
+
+def nearest_horizon(steps: int, calendar: Calendar) -> int:
+    """Return the horizon at which past forecasts are most like one of so many steps.
+
+    >>> [nearest_horizon(steps, Calendar(frequency="session")) for steps in (1, 4, 20, 62, 124, 128)]
+    [5, 5, 21, 63, 126, 126]
+    """
+    return min(calendar.horizons(steps), key=lambda horizon: abs(np.log(horizon / steps)))

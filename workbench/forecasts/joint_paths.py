@@ -6,7 +6,7 @@ from datetime import date
 
 import numpy as np
 
-from workbench.forecasts.ensemble import Ensemble, past_cutoffs
+from workbench.forecasts.ensemble import Ensemble, nearest_horizon, past_cutoffs
 from workbench.forecasts.member_weights import density_and_rank
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.series.series_history import Days, History
@@ -88,14 +88,15 @@ def difference_ranks(
 ) -> FloatArray:
     """Return the share of each member's draws below what the first series less the second came to, shape (cutoffs, members).
 
-    At the past cutoffs of this horizon, the two drawn together there as in `joint_paths`. A difference is no series like the two: where
+    At the past cutoffs of the horizon nearest to so many steps, the two drawn together there as in `joint_paths`. A difference is no series like the two: where
     both grow, its steps grow while it may stay near 0, so ranks in draws of it alone say nothing of these paths. (Of a ratio they do: its
     logarithm is the difference of two logarithms.) Nan where a member does not draw for both.
     """
     together = _drawn_together(ensemble)
     _, known = _in_common(histories)
     first, second = (ScaledPast.of(history, calendar) for history in known)
-    ends = past_cutoffs(first, steps)
+    steps = nearest_horizon(steps, calendar)
+    ends = past_cutoffs(first, steps)[steps]
     ranks = np.full((len(ends), len(ensemble.members)), np.nan)
     for row, count in enumerate(ends):
         draws = [_last_draws(together, past, count, steps) for past in (first, second)]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.chance_error import chance_error
-from workbench.forecasts.ensemble import Ensemble, learning_steps
+from workbench.forecasts.ensemble import Ensemble, nearest_horizon
 from workbench.forecasts.joint_paths import difference_ranks, joint_paths
 from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
@@ -177,12 +177,13 @@ def _pooled_ranks(
     reading: Reading,
     together: Sequence[History],
 ) -> FloatArray:
-    steps = learning_steps(len(paths.days), paths.calendar)
+    steps = len(paths.days)
     if reading.combination == "difference":
         ranks = difference_ranks(ensemble, together, steps, paths.calendar)
     else:
         # Scored for the weights already, and remembered.
-        ranks = ensemble.past_scores(ScaledPast.of(paths.known, paths.calendar), steps)[:, 1]
+        scores = ensemble.past_scores(ScaledPast.of(paths.known, paths.calendar), steps)
+        ranks = scores[nearest_horizon(steps, paths.calendar)][:, 1]
     shares = np.where(np.isfinite(ranks), [weights.get(name, 0.0) for name in ensemble.members], 0.0)
     total = shares.sum(axis=1)
     pooled = (shares * np.nan_to_num(ranks)).sum(axis=1)[total > 0] / total[total > 0]

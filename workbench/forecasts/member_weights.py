@@ -1,10 +1,13 @@
 """What past cutoffs say of the members of an ensemble: a weight each, and how wide and how far off they were together."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from workbench.forecasts.series_paths import SAME_HORIZON
 from workbench.science.arrays import FloatArray
 
 #: Separate past windows that equal weights, and a calibration of none, count as much as.
@@ -16,24 +19,47 @@ _ROUNDS = 60
 _DENSITY_WIDTH, _RANK_WIDTH = 0.3, 0.05
 
 
+class PoolCalibration(NamedTuple):
+    """How a pool was off: ``spread`` scales it about its centre, ``shift`` moves it, in deviations; with deviations of both about the true ones.
+
+    Numbers of one horizon, or arrays of steps.
+    """
+
+    spread: float | FloatArray
+    shift: float | FloatArray
+    spread_error: float | FloatArray
+    shift_error: float | FloatArray
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EnsembleFit:
-    """Weights of members (sum 1), and the calibration of their pool: ``spread`` scales it about its centre, ``shift`` moves it, in deviations."""
+    """What was learned of an ensemble: weights of members (sum 1), the same for all steps, and by horizon the calibration of their pool.
+
+    Weights of their own for every horizon would let a claim that ends later be the less likely of two that the earlier one implies.
+
+    Parameters
+    ----------
+    weights : ndarray, shape (members,)
+    horizons : tuple of int
+        In steps, rising.
+    cutoffs : tuple of int
+        At how many the pool was compared with what came, by horizon.
+    calibrations : tuple of PoolCalibration
+    """
 
     weights: FloatArray
-    spread: float = 1.0
-    shift: float = 0.0
-    cutoffs: int = 0
+    horizons: tuple[int, ...]
+    cutoffs: tuple[int, ...]
+    calibrations: tuple[PoolCalibration, ...]
 
-    @property
-    def shift_error(self) -> float:
-        """Deviation of ``shift`` about the true one, from ranks at so many cutoffs."""
-        return float(np.sqrt(self.cutoffs)) / (self.cutoffs + _SHIFT_UNCHANGED)
-
-    @property
-    def spread_error(self) -> float:
-        """The same of ``spread``, as a share of it."""
-        return float(np.sqrt(self.cutoffs / 2)) / (self.cutoffs + _UNCHANGED)
+    def on_steps(self, steps: FloatArray) -> PoolCalibration:
+        """Return the calibration of these steps ahead: that of their horizon, and between two horizons what lies between, by the logarithm."""
+        places = np.log(np.outer(self.horizons, (1.0, SAME_HORIZON))).ravel()
+        parts = (
+            np.interp(np.log(steps), places, np.repeat(each, 2))
+            for each in zip(*self.calibrations, strict=True)
+        )
+        return PoolCalibration(*parts)
 
 
 def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
@@ -59,31 +85,38 @@ def density_and_rank(sample: FloatArray, outcome: float) -> tuple[float, float]:
     return max(density, 1e-300), float(ndtr((outcome - sample) / (_RANK_WIDTH * deviation)).mean())
 
 
-def fit_ensemble(densities: FloatArray, ranks: FloatArray, separate: float) -> EnsembleFit:
+def fit_ensemble(scores: Mapping[int, FloatArray], weighed: int) -> EnsembleFit:
     """Return weights and calibration from what members said at past cutoffs of outcomes known since.
 
     Parameters
     ----------
-    densities, ranks : ndarray, shape (cutoffs, members)
-        Density of each member at the outcome, and the share of it below (its PIT); nan where a member had no forecast.
-    separate : float
-        How many of the cutoffs count as separate, since windows overlap; at most their number.
+    scores : mapping
+        By horizon in steps, rising: density of each member at the outcome, and the share of it below (its PIT), shape (cutoffs, 2, members);
+        nan where a member had no forecast.
+    weighed : int
+        The horizon that weights are learned from: the same one for all forecasts of a series, however far they reach.
 
     Examples
     --------
     >>> better = np.column_stack([np.full(40, 2.0), np.full(40, 1.0)])
-    >>> found = fit_ensemble(better, np.tile([[0.3], [0.7]], (20, 2)), separate=40.0)
-    >>> bool(found.weights[0] > 0.7), found.spread < 1.0
+    >>> found = fit_ensemble({21: np.stack([better, np.tile([[0.3], [0.7]], (20, 2))], axis=1)}, 21)
+    >>> bool(found.weights[0] > 0.7), found.calibrations[0].spread < 1.0
     (True, True)
     """
+    counts = tuple(len(table) for table in scores.values())
+    weights = _mixture_weights(scores[weighed][:, 0])
+    calibrations = tuple(_pool_calibration(weights, table[:, 1]) for table in scores.values())
+    return EnsembleFit(weights=weights, horizons=tuple(scores), cutoffs=counts, calibrations=calibrations)
+
+
+def _mixture_weights(densities: FloatArray) -> FloatArray:
+    """The likeliest weights of a mixture, by expectation and maximisation; the prior adds so many windows to every member."""
     count, members = densities.shape
     weights = np.full(members, 1.0 / members)
     if not count:
-        return EnsembleFit(weights=weights)
+        return weights
     present = np.isfinite(densities)
     filled = np.where(present, densities, 0.0)
-    each = separate / count
-    # The likelihood of a mixture, by expectation and maximisation; the prior adds so many windows to every member.
     for _ in range(_ROUNDS):
         mass = np.where(present, weights, 0.0)
         mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
@@ -92,11 +125,22 @@ def fit_ensemble(densities: FloatArray, ranks: FloatArray, separate: float) -> E
         # A member that was not there is neither blamed nor praised.
         blame += np.where(present, 0.0, weights)
         blame /= np.maximum(blame.sum(axis=1, keepdims=True), 1e-300)
-        weights = (each * blame.sum(axis=0) + _EQUAL / members) / (separate + _EQUAL)
+        weights = (blame.sum(axis=0) + _EQUAL / members) / (count + _EQUAL)
+    return weights
+
+
+def _pool_calibration(weights: FloatArray, ranks: FloatArray) -> PoolCalibration:
+    """Place and width of the pool by its ranks at the cutoffs of a horizon; none where there are none."""
+    count = len(ranks)
+    if not count:
+        return PoolCalibration(1.0, 0.0, 0.0, 0.0)
+    present = np.isfinite(ranks)
     mass = np.where(present, weights, 0.0)
     mass /= np.maximum(mass.sum(axis=1, keepdims=True), 1e-300)
-    pooled = np.sum(mass * np.where(present, ranks, 0.0), axis=1)
-    z = ndtri(np.clip(pooled, 1e-3, 1.0 - 1e-3))
-    shift = float(z.mean()) * separate / (separate + _SHIFT_UNCHANGED)
-    spread = np.sqrt((separate * float((z**2).mean()) + _UNCHANGED) / (separate + _UNCHANGED))
-    return EnsembleFit(weights=weights, spread=float(spread), shift=shift, cutoffs=count)
+    z = ndtri(np.clip(np.sum(mass * np.where(present, ranks, 0.0), axis=1), 1e-3, 1.0 - 1e-3))
+    return PoolCalibration(
+        spread=float(np.sqrt((count * float((z**2).mean()) + _UNCHANGED) / (count + _UNCHANGED))),
+        shift=float(z.mean()) * count / (count + _SHIFT_UNCHANGED),
+        spread_error=float(np.sqrt(count / 2)) / (count + _UNCHANGED),
+        shift_error=float(np.sqrt(count)) / (count + _SHIFT_UNCHANGED),
+    )

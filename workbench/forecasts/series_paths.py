@@ -26,6 +26,9 @@ _A_YEAR: dict[Frequency, float] = {
     "session": 252.0, "weekday": 252.0, "day": 365.25, "week": 52.18, "month": 12.0, "quarter": 4.0, "year": 1.0,
 }  # fmt: skip
 
+#: A forecast of up to this many times a horizon's steps counts as one of that horizon: three months have 61 to 66 sessions.
+SAME_HORIZON = 1.1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calendar:
@@ -83,6 +86,29 @@ class Calendar:
     def steps_a_year(self) -> float:
         """Values that a year has."""
         return _A_YEAR[self.frequency]
+
+    @property
+    def quarter(self) -> int:
+        """Steps in a quarter of a year, two at least: the stretch of time after which a series is looked at anew."""
+        return max(round(self.steps_a_year / 4), 2)
+
+    def horizons(self, steps: int) -> tuple[int, ...]:
+        """Return the horizons at which forecasts are compared with what came: a week, a month, a quarter, and twice as far again and again.
+
+        Through the first one that counts for so many steps (a tenth more than its own), and through the quarter for fewer.
+
+        Examples
+        --------
+        >>> Calendar(frequency="session").horizons(64), Calendar(frequency="session").horizons(128)
+        ((5, 21, 63), (5, 21, 63, 126))
+        >>> Calendar(frequency="month").horizons(9)
+        (1, 3, 6, 12)
+        """
+        within = {max(1, round(self.steps_a_year / parts)) for parts in (52, 12)}
+        horizons = [*sorted(each for each in within if each < self.quarter), self.quarter]
+        while SAME_HORIZON * horizons[-1] < steps:
+            horizons.append(2 * horizons[-1])
+        return tuple(horizons)
 
     def stamps(self, after: date, through: date) -> Days:
         """Return the stamps after a stamp of the series, up to and including a day.

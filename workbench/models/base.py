@@ -138,7 +138,8 @@ class Usage:
 class ModelReply:
     """A model's answer. ``cost_usd`` is None if the price is unknown; 0.0 means free of charge.
 
-    ``context_window`` is how many tokens the model takes, where that is known: agents make room before it is full.
+    ``context_window`` is how many tokens the model takes, where that is known: agents make room before it is full. ``thoughts`` are
+    those that came beside the text: they are kept for the transcript and enter no prompt and no reading.
     """
 
     text: str
@@ -150,6 +151,7 @@ class ModelReply:
     notes: tuple[str, ...] = ()
     finish: Finish = "complete"
     context_window: int | None = None
+    thoughts: str = ""
 
 
 @runtime_checkable
@@ -238,6 +240,7 @@ def reply_to_json(reply: ModelReply) -> dict[str, Any]:
         "notes": list(reply.notes),
         "finish": reply.finish,
         "context_window": reply.context_window,
+        **({"thoughts": reply.thoughts} if reply.thoughts else {}),
     }
 
 
@@ -254,4 +257,5 @@ def reply_from_json(data: dict[str, Any]) -> ModelReply:
         # Replies of before have neither; a cut one said so in a note alone and was read as it stood.
         finish=data.get("finish", "complete"),
         context_window=data.get("context_window"),
+        thoughts=data.get("thoughts", ""),
     )

@@ -79,4 +79,10 @@ def _proposition(
     # null and absent are the same in stored rows; children may be absent (CSV has none), then the parents say them
     data = {key: value for key, value in row.items() if value is not None and key != "parent"}
     data.setdefault("children", listed)
-    return read_strict(Proposition, data, what=f"node {row['id'][:40]}", context=rule_from_json)
+    node = read_strict(Proposition, data, what=f"node {row['id'][:40]}", context=rule_from_json)
+    # here, since every later reader computes with it
+    if node.rule is not None and (unknown := node.rule.unknown_children(node.children)):
+        raise TreeFormatError(
+            f"the rule of {node.id} names {', '.join(unknown)[:200]}, which it has not below it"
+        )
+    return node

@@ -88,6 +88,11 @@ class Rule(ABC):
     def named_children(self) -> tuple[NodeId, ...]:
         """The children that the rule reads; a rule that names no child of its node is refused at its creation."""
 
+    def unknown_children(self, children: Sequence[NodeId]) -> tuple[NodeId, ...]:
+        """Return what the rule reads and its node has not below it: with any, nothing can be computed."""
+        below = set(children)
+        return tuple(child for child in self.named_children() if child not in below)
+
     # -- storing
 
     @classmethod

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from workbench.science.arrays import FloatArray
-from workbench.science.comparing.mean_intervals import share_interval
+from workbench.science.comparing.mean_intervals import class_share_interval
 from workbench.science.errors import DomainError
-from workbench.science.scoring.calibration_error import Bins, ClassInterval, calibration_error, reliability
+from workbench.science.scoring.calibration_error import Bins, calibration_error, reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,7 +117,7 @@ def reliability_plot(
     axes.plot([0, 1], [0, 1], color="0.6", linewidth=1, linestyle="--")
     for name, (p, o, *clusters) in forecasts.items():
         curve = reliability(
-            p, o, bins=bins, how=how, interval=_over_clusters(clusters[0]) if clusters else None
+            p, o, bins=bins, how=how, interval=class_share_interval(clusters[0]) if clusters else None
         )
         error = calibration_error(p, o, bins=bins, how=how)
         # Rounding may put an end of the interval past a share of 0 or 1, and matplotlib refuses negative error bars.
@@ -133,11 +133,6 @@ def reliability_plot(
     axes.set(xlabel="forecast", ylabel="share of Yes", xlim=(0, 1), ylim=(0, 1), title="Reliability")
     axes.legend(loc="upper left", fontsize="small")
     return figure
-
-
-def _over_clusters(clusters: ArrayLike) -> ClassInterval:
-    labels = np.asarray(clusters)
-    return lambda outcomes, inside: share_interval(outcomes, labels[inside])
 
 
 @_verbatim_words

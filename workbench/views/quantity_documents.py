@@ -6,7 +6,7 @@ from typing import Any
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
-from workbench.backtests.series_source import implied_volatility, read_quantity
+from workbench.backtests.series_source import read_quantity
 from workbench.blocking import run_blocking
 from workbench.environment import home_from, proxy_settings
 from workbench.forecasts.ensemble import Ensemble
@@ -34,13 +34,12 @@ def quantity_at(
     async def read() -> Any:
         broker = open_broker(proxy_settings(environ, home_from(environ), reader="person"))
         try:
-            quantity, later = await read_quantity(series, day, instant, broker, extremes=extremes)
-            return quantity, later, await implied_volatility(series, instant, broker)
+            return await read_quantity(series, day, instant, broker, extremes=extremes)
         finally:
             await broker.aclose()
 
-    quantity, later, implied = run_blocking(read())
+    quantity, later = run_blocking(read())
     return {
         "cutoff": cutoff,
-        **quantity_document(quantity, Ensemble(implied=implied), later=later, most=past),
+        **quantity_document(quantity, Ensemble(), later=later, most=past),
     }

@@ -213,9 +213,10 @@ def _mappings_of(value: object) -> list[Mapping[str, Any]]:
 def _reply_document(reply: ModelReply) -> dict[str, Any]:
     whole = str(reply.text)
     text = without_thoughts(whole)
+    inside = whole.removesuffix(text).strip() if text != whole else ""
     return {
         "text": text,
-        "thoughts": whole.removesuffix(text).strip() if text != whole else "",
+        "thoughts": "\n\n".join(part for part in (str(reply.thoughts).strip(), inside) if part),
         "tool_calls": reply_to_json(reply)["tool_calls"],
         "finish": str(reply.finish),
         "notes": [str(note) for note in reply.notes],

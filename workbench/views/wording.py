@@ -235,7 +235,8 @@ def outcome_line(outcome: Outcome, p: float | None) -> str:
 
 def remark_line(remark: Remark) -> str:
     """Return a comment or a note on one line: place, author, day, text."""
-    who = ", ".join(part for part in (remark.author, remark.at_utc[:10]) if part)
+    came = f"came back in package {remark.package[:19]}" if remark.package else ""
+    who = ", ".join(part for part in (remark.author, remark.at_utc[:10], came) if part)
     return f"{remark.node or 'run'} ({who}): {printable(remark.text, keep='')}"
 
 

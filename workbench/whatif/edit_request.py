@@ -418,8 +418,7 @@ def _rule_edits(
         if not rule.numeric:
             raise UsageError(f"a {rule.name} rule has no formula to compute {node} by: give one that has")
         rule.validate(children, tree[node].polarities, _PERSON)
-        stray = [child for child in rule.named_children() if child not in children]
-        if stray:
+        if stray := rule.unknown_children(children):
             raise UsageError(
                 f"the rule of {node} names {', '.join(stray)}; its children are {', '.join(children)}"
             )

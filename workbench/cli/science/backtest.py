@@ -17,6 +17,7 @@ from workbench.backtests.claim_backtest import (
     backtest_rows,
     run_backtest,
 )
+from workbench.backtests.claim_record import past_table
 from workbench.backtests.claim_templates import Span, read_templates
 from workbench.cli.common import JSON_OPTION, command, echo, emit_json, say
 from workbench.cli.science.science_options import parsed_day, write_csv
@@ -25,6 +26,8 @@ from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.output_files import write_output
 from workbench.resources import cores
+from workbench.science.comparing.clusters import event_clusters
+from workbench.science.documents.record_documents import BASE_RATE
 from workbench.science.plots import figure_bytes, reliability_plot
 
 
@@ -92,10 +95,10 @@ def backtest(
         write_csv(csv, COLUMNS, backtest_rows(rows))
     scored = [row.forecast for row in rows if row.forecast is not None]
     if plot is not None and scored:
-        outcome = [each.outcome for each in scored]
-        curves = {plan.forecaster: ([each.p for each in scored], outcome)}
-        curves["base rate"] = ([each.base_rate for each in scored], outcome)
-        figure = reliability_plot(curves, bins=10)
+        table = past_table(scored)
+        clusters = event_clusters(table.events())
+        said = {plan.forecaster: table.forecast, "base rate": table.rivals[BASE_RATE]}
+        figure = reliability_plot({name: (p, table.outcome, clusters) for name, p in said.items()}, bins=10)
         write_output(plot, figure_bytes(figure, plot.suffix.lower().removeprefix(".")))
     if as_json:
         emit_json(document)

@@ -21,16 +21,19 @@ class Remark:
     node: NodeId | None
     text: str
     author: str
+    #: The hash of the package that brought it: author and day are then what its sender wrote.
+    package: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Plain JSON object."""
-        return {
+        """Plain JSON object; ``package`` stands in it where a package brought the remark."""
+        row = {
             "seq": self.seq,
             "node": self.node,
             "text": self.text,
             "author": self.author,
             "at_utc": self.at_utc,
         }
+        return row | ({"package": self.package} if self.package else {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +114,12 @@ class Annotations:
             case ev.ReviewReturned():
                 comments = [
                     Remark(
-                        seq=stored.seq, at_utc=each.at_utc, node=each.node, text=each.text, author=each.author
+                        seq=stored.seq,
+                        at_utc=each.at_utc,
+                        node=each.node,
+                        text=each.text,
+                        author=each.author,
+                        package=event.package,
                     )
                     for each in event.comments
                 ]

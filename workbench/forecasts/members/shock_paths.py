@@ -1,7 +1,8 @@
 """Members that draw past shocks anew, at the volatility expected ahead: filtered historical simulation and its kin.
 
 Barone-Adesi, Giannopoulos and Vosper (1999). Shocks are drawn in stretches, so that what is left of their clustering stays, and
-from the same dates for every member (and for several series that are drawn together).
+from the same dates for every member (and for several series that are drawn together). As in all members, what a path does up to a step
+does not depend on how far it is drawn: random numbers come step by step, and nothing is estimated for the horizon asked about.
 """
 
 from functools import lru_cache
@@ -9,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from workbench.forecasts.members.scaled_past import ScaledPast
+from workbench.forecasts.series_paths import SAME_HORIZON
 from workbench.science.arrays import FloatArray, IntArray
 
 #: Mean length of the stretches in which shocks are drawn.
@@ -23,12 +25,13 @@ def drawn_positions(count: int, paths: int, steps: int, *, seed: int) -> IntArra
 
     The members of one forecast ask for the same, which takes as long as all else that they do.
     """
-    rng = np.random.default_rng(seed)
-    fresh = rng.random((paths, steps)) < 1.0 / _STRETCH
-    fresh[:, 0] = True
-    starts = np.where(fresh, rng.integers(0, count, (paths, steps)), 0)
-    begun = np.maximum.accumulate(np.where(fresh, np.arange(steps), 0), axis=1)
-    drawn = np.asarray((np.take_along_axis(starts, begun, axis=1) + np.arange(steps) - begun) % count)
+    ends, places = np.random.default_rng(seed).spawn(2)
+    fresh = ends.random((steps, paths)) < 1.0 / _STRETCH
+    fresh[0] = True
+    starts = np.where(fresh, places.integers(0, count, (steps, paths)), 0)
+    step = np.arange(steps)[:, None]
+    begun = np.maximum.accumulate(np.where(fresh, step, 0), axis=0)
+    drawn = np.ascontiguousarray(((np.take_along_axis(starts, begun, axis=0) + step - begun) % count).T)
     drawn.setflags(write=False)
     return drawn
 
@@ -47,9 +50,10 @@ def at_volatility(past: ScaledPast, ahead: FloatArray, *, paths: int, seed: int)
 
 
 def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
-    """Return paths whose volatility over the whole horizon is regressed on its own week, month and half year.
+    """Return paths whose volatility to each horizon, from the one before it, is regressed on its own week, month and half year.
 
-    The errors of the regression are drawn too: how far volatility itself may move gives the paths their heavy tails.
+    The errors of the regressions are drawn too, for all horizons of a path from one past day: how far volatility itself may move gives the
+    paths their heavy tails.
     """
     squares = (past.steps - past.steps.mean()) ** 2
     floor = 1e-4 * float(squares.mean()) or 1e-300
@@ -61,22 +65,29 @@ def har_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatAr
         return np.asarray(np.log(np.maximum((sums[stop] - sums[stop - size]) / size, floor)))
 
     design = np.column_stack([np.ones(len(ends)), *(mean_log(size, ends) for size in _HAR[past.daily])])
-    count = len(ends) - steps
     variances, long_run = past.variances
-    if count < 4 * design.shape[1]:
-        return at_volatility(past, past.ahead(variances[-1], long_run, steps), paths=paths, seed=seed)
-    target = mean_log(steps, ends[:count] + steps)
-    rows = design[:count]
-    # Ridge towards equal weights of the three that sum to 0.6, worth ten separate windows of the horizon.
-    prior = np.array([0.4 * float(target.mean()), 0.2, 0.2, 0.2])
-    spread = rows[:, 1:].var(axis=0)
-    # Of a series that always moved alike no volatility tells from another: the prior stands.
-    weight = np.diag([1.0, *np.where(spread > 1e-12, spread, 1.0)]) * 10.0 * steps
-    beta = np.linalg.solve(rows.T @ rows + weight, rows.T @ target + weight @ prior)
-    errors = target - rows @ beta
-    rng = np.random.default_rng(seed + 1)
-    log_variance = design[-1] @ beta + rng.choice(errors, paths)
-    ahead = np.exp(log_variance)[:, None] * np.ones(steps)
+    ahead = np.tile(past.ahead(variances[-1], long_run, steps), (paths, 1))
+    # Drawn before anything depends on a horizon; a day whose errors to a far one are not known lends those of another.
+    days = np.random.default_rng(seed + 1).random(paths)
+    before = 0
+    for horizon in past.calendar.horizons(steps):
+        count, size = len(ends) - horizon, horizon - before
+        if count < 4 * design.shape[1]:
+            break
+        target = mean_log(size, ends[:count] + horizon)
+        rows = design[:count]
+        # Ridge towards equal weights of the three that sum to 0.6, worth ten separate windows of the stretch.
+        prior = np.array([0.4 * float(target.mean()), 0.2, 0.2, 0.2])
+        spread = rows[:, 1:].var(axis=0)
+        # Of a series that always moved alike no volatility tells from another: the prior stands.
+        weight = np.diag([1.0, *np.where(spread > 1e-12, spread, 1.0)]) * 10.0 * size
+        beta = np.linalg.solve(rows.T @ rows + weight, rows.T @ target + weight @ prior)
+        errors = target - rows @ beta
+        drawn = errors[(days * len(ends)).astype(np.int64) % count]
+        ahead[:, int(SAME_HORIZON * before) : int(SAME_HORIZON * horizon)] = np.exp(
+            design[-1] @ beta + drawn
+        )[:, None]
+        before = horizon
     return at_volatility(past, ahead, paths=paths, seed=seed)
 
 
@@ -105,7 +116,7 @@ def walk_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatA
     """Return paths of a walk without drift: past steps as they were, drawn singly."""
     rng = np.random.default_rng(seed)
     centred = past.steps - past.steps.mean()
-    return np.asarray(past.x[-1] + np.cumsum(rng.choice(centred, (paths, steps)), axis=1))
+    return np.asarray(past.x[-1] + np.cumsum(rng.choice(centred, (steps, paths)), axis=0).T)
 
 
 def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
@@ -122,21 +133,23 @@ def analogue_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> Fl
     window = int(10 * past.calendar.steps_a_year)
     level = past.x - _trailing_mean(past.x, window)
     state = np.column_stack([level, trailing, np.log(deviations)])
-    starts = np.arange(min(back, len(past.x) // 4), len(past.x) - steps)
-    if len(starts) < FEW_WINDOWS * steps:
+    quarter = past.calendar.quarter
+    starts = np.arange(min(back, len(past.x) // 4), len(past.x) - quarter)
+    if len(starts) < FEW_WINDOWS * quarter:
         return walk_paths(past, steps, paths=paths, seed=seed)
     spread = state[starts].std(axis=0)
     gaps = (state[starts] - state[-1]) / np.where(spread > 0, spread, 1.0)
     weights = np.exp(-0.5 * np.minimum((gaps**2).mean(axis=1) / 0.5**2, 50.0)) + 0.02
     rng = np.random.default_rng(seed)
     chosen = rng.choice(starts, paths, p=weights / weights.sum())
-    now = max(float(past.ahead(variances[-1], long_run, steps).mean()), 1e-300)
-    ratio = np.sqrt(now / np.maximum(past.ahead(variances[chosen], long_run, steps).mean(axis=1), 1e-300))
-    moves = past.x[chosen[:, None] + np.arange(1, steps + 1)] - past.x[chosen][:, None]
-    return np.asarray(past.x[-1] + moves * ratio[:, None])
+    now = np.maximum(past.ahead(variances[-1], long_run, steps), 1e-300)
+    ratio = np.sqrt(now / np.maximum(past.ahead(variances[chosen], long_run, steps), 1e-300))
+    # A window that reaches the end of the past goes on at its beginning.
+    moves = past.steps[(chosen[:, None] + np.arange(steps)) % len(past.steps)]
+    return np.asarray(past.x[-1] + np.cumsum(moves * ratio, axis=1))
 
 
-#: Separate windows that a past needs before its like states are drawn from.
+#: Separate quarters that a past needs before its like states are drawn from.
 FEW_WINDOWS = 4
 
 

@@ -453,9 +453,10 @@ class LiteLLMModel:
             notes.append("the reply was cut off at the length limit")
         if finish == "refused":
             notes.append(SECRETS.clean(f"refused: {refusal_of(choice.message)}"))
-        if finish == "empty" and thoughts_of(choice.message).strip():
+        thoughts = SECRETS.clean(thoughts_of(choice.message))
+        if finish == "empty" and thoughts.strip():
             # Some servers' parsers take the whole reply for thought.
-            text, finish = SECRETS.clean(thoughts_of(choice.message)), "complete"
+            text, thoughts, finish = thoughts, "", "complete"
             notes.append("the reply stood among the thoughts")
         return ModelReply(
             text=text,
@@ -467,6 +468,7 @@ class LiteLLMModel:
             notes=tuple(notes),
             finish=finish,
             context_window=self.abilities.context,
+            thoughts=thoughts,
         )
 
     def _cost(self, response: Any) -> float | None:

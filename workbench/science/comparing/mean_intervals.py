@@ -5,13 +5,13 @@ difference and of a return are of one kind. What is flipped is chosen so that it
 the Brier score has the ends of its own index. Simulated coverage: ``python -m benchmarks.interval_coverage``.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
 from workbench.science.arrays import FloatArray, codes_of
@@ -159,6 +159,12 @@ def share_interval(
     centre = (mean + spread / 2) / (1 + spread)
     half = float(np.sqrt(spread * mean * (1 - mean) + spread**2 / 4)) / (1 + spread)
     return [max(0.0, centre - half), min(1.0, centre + half)]
+
+
+def class_share_interval(clusters: ArrayLike) -> Callable[[FloatArray, NDArray[np.bool_]], Bounds]:
+    """`share_interval` of a class of forecasts over its own clusters, as `reliability` asks for it."""
+    labels = np.asarray(clusters)
+    return lambda outcomes, inside: share_interval(outcomes, labels[inside])
 
 
 def rank_correlation_interval(

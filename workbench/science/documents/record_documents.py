@@ -8,6 +8,7 @@ import numpy as np
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
 from workbench.science.comparing.clusters import cluster_count, event_clusters
 from workbench.science.comparing.comparison import paired_comparisons
+from workbench.science.comparing.mean_intervals import class_share_interval
 from workbench.science.comparing.paired import PairedVerdict, holm
 from workbench.science.documents.score_documents import Document
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error, reliability
@@ -66,8 +67,8 @@ def record_document(table: PastTable) -> Document:
     -------
     dict
         Brier Index (higher is better) of forecast and rivals; ``against`` has each difference in its points, above 0 where the forecast
-        was better, with a 95 % interval over clusters, null below six; ``skill`` is the verdict against the base rate, ``line`` the
-        sentence for people.
+        was better, with a 95 % interval over clusters, null below six; so have the classes of ``reliability``; ``skill`` is the verdict
+        against the base rate, ``line`` the sentence for people.
 
     Examples
     --------
@@ -105,11 +106,11 @@ def _tests(table: PastTable) -> dict[str, PairedVerdict]:
 
 
 def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at: int) -> Document:
-    o, values = table.outcome, table.values()
-    curve = reliability(values[_OWN], o, bins=_BINS)
+    o, values, clusters = table.outcome, table.values(), event_clusters(table.events())
+    curve = reliability(values[_OWN], o, bins=_BINS, interval=class_share_interval(clusters))
     return {
         "n": len(o),
-        "clusters": cluster_count(event_clusters(table.events())),
+        "clusters": cluster_count(clusters),
         "looked_at": looked_at,
         "first": str(min(table.first_day)),
         "last": str(max(table.first_day)),
@@ -133,16 +134,18 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
         "reliability": [
             {
                 "n": int(curve.count[place]),
-                **{
-                    name: float(getattr(curve, name)[place])
-                    for name in ("forecast", "observed", "low", "high")
-                },
+                **{name: float(getattr(curve, name)[place]) for name in ("forecast", "observed")},
+                **{name: _end_shown(getattr(curve, name)[place]) for name in ("low", "high")},
             }
             for place in range(len(curve.count))
         ],
         "skill": tests[BASE_RATE].verdict,
         "line": skill_line(tests[BASE_RATE], cutoffs=len(np.unique(table.first_day))),
     }
+
+
+def _end_shown(end: float) -> float | None:
+    return float(end) if np.isfinite(end) else None
 
 
 def skill_line(test: PairedVerdict, *, cutoffs: int) -> str:

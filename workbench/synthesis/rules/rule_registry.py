@@ -184,8 +184,7 @@ def checked_value(
     """
     rule.validate(children, polarities, RuleLimits(intercept_max=intercept_max, require_pa=require_pa))
     # For every rule, because the default validate() of another package's rule checks nothing.
-    unknown = [child for child in rule.named_children() if child not in children]
-    if unknown:
+    if unknown := rule.unknown_children(children):
         raise UnknownChild(f"the rule names {', '.join(unknown)}; the children are {', '.join(children)}")
     return check_unit(rule.evaluate(p)) if rule.numeric else None
 

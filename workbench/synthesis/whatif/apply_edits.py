@@ -102,6 +102,10 @@ def _step(tree: Tree, edit: Edit) -> tuple[WhatIf, list[NodeId]]:
         if not tree[node].children:
             raise TreeFormatError(f"{node} has no drivers below it: a rule needs them")
         rule = rule_from_json(edit.rule)
+        if unknown := rule.unknown_children(tree[node].children):
+            raise TreeFormatError(
+                f"the rule of {node} names {', '.join(unknown)[:200]}, which it has not below it"
+            )
         stated = None
         if edit.p is not None and not rule.numeric:
             words = tree[node].belief or Belief(p=edit.p)
