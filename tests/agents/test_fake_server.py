@@ -194,7 +194,7 @@ async def test_what_it_cannot_read_is_an_error_and_kept() -> None:
 
 #: Dialogues of a run; questions about finished work, and the router's, are answered by servers of their own tests.
 _ELSEWHERE = {
-    "judge", "leaks", "recall", "routing", "red_team", "leak_filter", "page_summary",
+    "judge", "leaks", "recall", "routing", "red_team", "question_about_a_run", "leak_filter", "page_summary",
     "context_ranking", "context_searches", "synthesizer_searches", "topics",
     "belief_loop", "merged_belief", "paper_belief", "search_to_the_limit", "research_lead", "research_part",
 }  # fmt: skip
@@ -220,6 +220,7 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "proof": ("conclude", "P1.2"),
         "proof_at_the_step_limit": ("conclude", "P1.2"),
         "proof_with_mishaps": ("conclude", "P1.2"),
+        "proof_told_of_calls": ("conclude", "P1.2"),
         **{f"proof_{framing}": ("conclude", "P1.2") for framing in FRAMINGS},
         "linear": ("linear", "P1"),
         "second_look": ("linear", "P1"),
