@@ -6,15 +6,17 @@ worker (`proxies.fetch.worker`), which starts anew from all pages: nothing of a 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import orjson
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Plan, PolicyContext
+from proxies.asof.policies.base import stamp_of
 from proxies.asof.row_filter import Filtered, RowFilter
-from proxies.asof.rows import ShapeError, any_row, empty_answer, in_order, steps_of
+from proxies.asof.rows import ShapeError, any_row, empty_answer, get, in_order, rewrite, steps_of
+from proxies.asof.stamps import known_from
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused, NotJson, Refused, SchemaDrift
 from proxies.fetch import paging
@@ -28,6 +30,7 @@ from proxies.vendors.codecs import CODECS
 # trusted, and how many it takes to say so
 _MOST_UNDATED = 0.8
 _LEAST_UNDATED = 5
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -211,6 +214,7 @@ def _emptied(job: Job, filtered: Filtered) -> Filtered:
 def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answer:
     """The answer of filtered data: encoded, hashed, with its meta. An agent reads all of it, so late rows must not show."""
     as_of, endpoint, cutoff = job.request.endpoint.as_of, job.request.endpoint, job.cutoff
+    filtered = replace(filtered, data=_as_series(endpoint, filtered.data))
     try:
         body, data_hash = orjson.dumps(filtered.data), content_hash(filtered.data)
     except TypeError as error:
@@ -230,6 +234,37 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "content_hash": data_hash,
     }
     return Answer(data=filtered.data, body=body, meta=meta, dropped=dict(filtered.dropped))
+
+
+def _as_series(endpoint: Endpoint, data: Any) -> Any:
+    """The data of an endpoint that gives a series as {date, value} rows; of several rows of one day the last known one is the last."""
+    fields, stamp = endpoint.series, endpoint.as_of.stamp
+    if fields is None:
+        return data
+    if endpoint.page.cursor and isinstance(data, dict) and get(data, endpoint.page.cursor):
+        raise CutoffRefused(f"{endpoint.path} has more rows than one answer holds: ask for fewer")
+    rows: list[Any] = []
+
+    def collect(row: Any) -> Any:
+        rows.append(row)
+        return row
+
+    try:
+        rewrite(data, endpoint.rows or "[]", collect)
+        if stamp is not None:
+            how = stamp_of(stamp, stamp.grain)
+            rows.sort(key=lambda row: known_from(get(row, stamp.field), how) or _NEVER)
+        return [
+            {
+                "date": datetime.strptime(str(get(row, fields.date)), fields.written).date().isoformat()  # noqa: DTZ007 - a day
+                if fields.written
+                else get(row, fields.date),
+                "value": get(row, fields.value),
+            }
+            for row in rows
+        ]
+    except (ShapeError, ValueError) as error:
+        raise _drifted(endpoint) from error
 
 
 def _with_hint(job: Job, filtered: Filtered) -> Filtered:

@@ -4,7 +4,7 @@ import difflib
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -26,6 +26,7 @@ from proxies.catalogue.schema import (
     Page,
     Param,
     PolicyName,
+    SeriesFields,
     SourceRow,
 )
 from proxies.errors import CatalogueError, UnknownPath
@@ -79,6 +80,8 @@ class Endpoint:
     as_of: AsOf
     answer: str = "json"
     doors: tuple[str, ...] = ()
+    # of a path that ends with /series alone: its answers are {date, value} rows
+    series: SeriesFields | None = None
 
     @property
     def description(self) -> str:
@@ -250,6 +253,23 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
     )
 
 
+def _series_of(endpoint: Endpoint, fields: SeriesFields) -> Endpoint:
+    """The endpoint beside another that gives its rows as a series: the same call under the same policy."""
+    for name in (fields.date, fields.value):
+        if name not in endpoint.fields or endpoint.rows is None:
+            raise CatalogueError(f"{endpoint.path}: the series names {name!r}, which is no field of its rows")
+    size = endpoint.params.get(endpoint.page.size)
+    # a series is asked for whole
+    most = {endpoint.page.size: replace(size, default=size.high)} if size is not None and size.high else {}
+    return replace(
+        endpoint,
+        path=f"{endpoint.path}/series",
+        about=f"{endpoint.about} As a series: rows of date and value.",
+        params={**endpoint.params, **most},
+        series=fields,
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogueText:
     """The text of one catalogue file.
@@ -321,6 +341,8 @@ def load_sources(
         for number, endpoint in enumerate(row.endpoints):
             try:
                 endpoints.append(_endpoint(endpoint, source))
+                if endpoint.series is not None:
+                    endpoints.append(_series_of(endpoints[-1], endpoint.series))
             except CatalogueError as error:
                 raise CatalogueError(
                     f"{item.name}{_line_named(item, 'endpoints', number, 'as_of')}: {error}"

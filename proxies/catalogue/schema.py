@@ -251,6 +251,19 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesFields:
+    """Which fields of an endpoint's rows make a series: the day that a row is about, and its value.
+
+    ``written``: how the day is written, as strptime has it, where not as 2024-01-31.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = _STRICT
+    date: str
+    value: str
+    written: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointRow:
     """One endpoint as the YAML file states it."""
 
@@ -275,6 +288,8 @@ class EndpointRow:
     answer: Literal["json", "csv"] = "json"
     # where the vendor may hold a row, if it moves with what came later: whichever of them answers, the answer is the same
     doors: tuple[str, ...] = ()
+    # claims may be about it: the path with /series gives {date, value} rows
+    series: SeriesFields | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import POLICY_VERSION
 from proxies.asof.readjust import aged
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import CutoffRefused, ProxyError, SourceRejected
+from proxies.errors import CutoffRefused, ProxyError, SourceRejected, SourceUnavailable
 from proxies.fetch.cache import RawAnswer, RawCache, may_serve, raw_name
 from proxies.fetch.single_flight import SingleFlight
 from proxies.fetch.source import Source
@@ -43,6 +43,8 @@ class RawStore:
         ------
         CutoffRefused
             The endpoint's source is not set up.
+        SourceUnavailable
+            The network is switched off, and the cache has nothing that may serve.
         ProxyError
             As `Source.fetch`.
         """
@@ -62,6 +64,10 @@ class RawStore:
         cached = await self._on_disk(self.cache.find, name, now, usable)
         if cached is not None:
             return cached
+        if endpoint.source.hosts and not self._settings.network:
+            raise SourceUnavailable(
+                f"{source.name} was not asked: WORKBENCH_NETWORK=off switches the network off; unset it, or ask an embedded or own source"
+            )
         return await self._fetches.run(name, lambda: self._fetch(name, source, endpoint, dict(params)))
 
     async def _fetch(

@@ -20,7 +20,7 @@ def offered(home: Path, *words: str) -> list[str]:
 
 def test_tab_offers_commands_and_runs(tmp_path: Path) -> None:
     """S3: No shell completion."""
-    assert set(offered(tmp_path, "re")) == {"read", "resume", "refit", "reground"}, (
+    assert set(offered(tmp_path, "re")) == {"read", "resume", "refit", "reground", "review"}, (
         "not the names from before the groups"
     )
     assert offered(tmp_path, "show", "") == [] and not (tmp_path / "home").exists(), "Tab makes no home"

@@ -137,6 +137,7 @@ def test_no_command_prints_past_the_one_door() -> None:
     assert set(past) == {
         'entry.py: sys.stderr.write("workbench: stopped by hand\\n")',
         'entry.py: sys.stdout.write(f"analyst-workbench {__version__}\\n")',
+        'manual_server.py: sys.stdout.write(f"http://{HOST}:{server.server_port}/\\n")',
         'serve.py: sys.stdout.write(url + "\\n")',
         'mcp.py: sys.stdout.write(json.dumps({"url": url, "token": token}) + "\\n")',
         'model_calls.py: console.print(Text(f"{name}\\n", style="bold cyan") + shown, soft_wrap=True)',

@@ -117,6 +117,13 @@ def test_a_run_without_a_probability_is_neither_resolved_nor_signed(store: Store
             refused()
 
 
+def test_an_outcome_of_a_day_that_has_not_come_is_refused(store: Store) -> None:
+    for node in (None, "P1"):
+        with pytest.raises(UsageError, match="an outcome of 2999-01-01 is not known yet"):
+            record_outcome(store, RUN, "yes", on="2999-01-01", node=node)
+    assert load_state(store, RUN).annotations.outcome is None
+
+
 async def test_a_claim_in_words_is_not_resolved_by_the_data(store: Store) -> None:
     assert not await resolve_from_series(store, RUN)
     assert load_state(store, RUN).annotations.outcome is None

@@ -37,6 +37,15 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("counted")
+def test_four_runs_of_one_claim_are_one_cluster(tmp_path: Path) -> None:
+    for p in (0.8, 0.7, 0.6, 0.9):
+        run = planted(tmp_path, "A", p)
+        assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
+    counted = own(tmp_path)["methods"]["own"]["n"]
+    assert (counted["overall"], counted["clusters"]) == (4, 1)
+
+
+@pytest.mark.usefixtures("counted")
 def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     runs = [planted(tmp_path, text, p) for text, p in (("A", 0.8), ("B", 0.6), ("C", 0.3))]
     for run, answer, day in zip(

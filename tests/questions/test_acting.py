@@ -134,6 +134,17 @@ def test_answers_and_comments_are_checked_too() -> None:
     assert check_submission("## A\n\nno number", "metaculus", tasks) == ["comment 1 states no forecast"]
 
 
+def test_a_resolved_question_is_named_as_such() -> None:
+    both = set_of([
+        Question(id="q1", title="Rain?", outcomes={"q1": 1.0}),
+        Question(id="q2", title="Snow?"),
+    ])  # fmt: skip
+    with pytest.raises(QuestionError, match="q1: resolved already, so it is forecast no more"):
+        submission(both, {"q2": 0.2}, "metaculus")
+    text, left_out = submission(both, {"q2": 0.2}, "metaculus", partial=True)
+    assert "Snow?" in text and len(left_out) == 1
+
+
 def test_a_title_is_no_markdown_of_its_own() -> None:
     hostile = set_of([Question(id="q", title="Rain? ![x](http://x) <b>")])
     text, _ = submission(hostile, {"q": 0.5}, "metaculus")

@@ -13,12 +13,13 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import load_catalogue
-from proxies.errors import SourceRejected, UnknownPath
+from proxies.errors import CutoffRefused, SourceRejected, SourceUnavailable, UnknownPath
 from proxies.ledger import Address
 from tests.command_line import run_cli
 from tests.fakes.upstream import Seen, Sent, Upstream
 from tests.proxies.conftest import asker
 from workbench.errors import UsageError
+from workbench.questions.series.series_reference import SeriesRef
 from workbench.sources.own_store import unshared_in
 from workbench.sources.service_check import attack_service, check_service
 from workbench.sources.services import Service, read_service, services, store_service
@@ -145,6 +146,68 @@ async def test_a_client_that_is_refused_is_one_line_without_the_secret(tmp_path:
             await asker(broker, "2018-06-10")("store/orders", shop="berlin")
         await broker.aclose()
     assert "s3cret" not in str(caught.value) and "\n" not in str(caught.value)
+
+
+async def test_a_series_of_the_store_holds_each_month_once_as_it_was_last_known(tmp_path: Path) -> None:
+    pytest.importorskip("authlib")
+    store_service(tmp_path, read_service(EXAMPLES / "store.yaml"))
+    with Upstream(OrdersStore()) as upstream:
+        settings = ProxySettings.from_environment(
+            {"WORKBENCH_UPSTREAM_STORE": upstream.url, "STORE_CLIENT": "me:s3cret-of-store"},
+            catalogue_folder=tmp_path / "catalogue",
+        )
+        broker = open_broker(settings)
+        ref = SeriesRef.of("service:store/orders&shop=berlin")
+        assert ref is not None
+        path, params = ref.call(Cutoff.parse("2018-06-10").instant)
+        seen = await asker(broker, "2018-06-10")(path, **params)
+        none = await asker(broker, "2018-01-10")(path, **params)
+        with pytest.raises(CutoffRefused, match="more rows than one answer holds"):
+            await asker(broker, "2018-06-10")(path, **params, limit=2)
+        await broker.aclose()
+    assert [row["value"] for row in ref.rows(seen.data)] == [101, 102, 103, 104, 5]
+    assert none.data == []
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ("{date: month, value: volume}", "the series names 'volume', which is no field of its rows"),
+        ("{date: month}", "endpoints.0.series.value: Field required"),
+    ],
+)
+def test_a_series_of_fields_that_are_not_there_is_refused(tmp_path: Path, fields: str, words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        service(tmp_path, DESK.replace("  as_of:\n", f"  series: {fields}\n  as_of:\n"))
+
+
+@pytest.mark.long
+def test_a_claim_about_a_services_series_goes_from_its_words_to_its_outcome(tmp_path: Path) -> None:
+    text = DESK.replace("  as_of:\n", "  series: {date: month, value: price}\n  as_of:\n")
+    (tmp_path / "desk.yaml").write_text(text)
+    rows = [
+        {
+            "month": f"{year}-{month:02d}-01",
+            "published": f"{year + month // 12}-{month % 12 + 1:02d}-12",
+            "price": 50.5 + (12 * year + month) * 7 % 13,
+        }
+        for year in range(2010, 2020)
+        for month in range(1, 13)
+    ]
+    with Upstream(lambda seen: Sent({"rows": rows})) as upstream:
+        keys = environ(upstream)
+        assert run_cli(tmp_path, "source", "add", "desk", "desk.yaml", "--yes", **keys).returncode == 0
+        assert "service:desk/prices&symbol=X" in run_cli(tmp_path, "source", "list").stdout
+        claim = "service:desk/prices&symbol=X is above 55 on 2018-12-31"
+        done = run_cli(tmp_path, "analyze", claim, "--cutoff", "2018-06-30", "--json", **keys)
+        assert done.returncode == 0, done.stderr
+        (run,) = json.loads(run_cli(tmp_path, "runs", "--json", **keys).stdout)
+        early = claim.replace("2018", "2010")
+        late = run_cli(tmp_path, "analyze", early, "--cutoff", "2010-01-30", **keys)
+    assert {seen.query["symbol"] for seen in upstream.seen} == {"X"}
+    december = next(row["price"] for row in rows if row["month"] == "2018-12-01")
+    assert (december > 55) is bool(run["outcome"]) and 0 < run["p"] < 1, run
+    assert late.returncode == 2 and "no value of service/desk/prices&symbol=X is visible" in late.stderr
 
 
 # -- EDGAR, and a warehouse ------------------------------------------------------------------------------------------
@@ -288,6 +351,21 @@ async def test_a_service_that_is_shared_with_nobody_is_for_no_language_model(tmp
     assert "desk/prices" in person and "desk/prices" not in model
     with pytest.raises(UnknownPath, match="desk says share: none"):
         model.resolve("desk/prices")
+
+
+async def test_a_network_that_was_switched_off_is_said_by_the_variable_and_nothing_is_sent(
+    tmp_path: Path,
+) -> None:
+    store_service(tmp_path, service(tmp_path, DESK))
+    with Upstream(lambda seen: Sent({"rows": MONTHS})) as upstream:
+        settings = ProxySettings.from_environment(
+            environ(upstream, WORKBENCH_NETWORK="off"), catalogue_folder=tmp_path / "catalogue"
+        )
+        broker = open_broker(settings)
+        with pytest.raises(SourceUnavailable, match="desk was not asked: WORKBENCH_NETWORK=off"):
+            await asker(broker, "2018-06-30")("desk/prices", symbol="X")
+        await broker.aclose()
+    assert upstream.seen == []
 
 
 @pytest.mark.parametrize(("share", "names"), [("", ["desk"]), ("share: packages\n", [])])

@@ -64,7 +64,7 @@ def record_outcome(
 ) -> None:
     """Record how the claim, or a leaf of it, turned out: ``yes``, ``no`` or a share, on a day (ISO date; today in UTC unless named).
 
-    Raises ``UsageError`` for no such outcome or day, and for a run without a probability: there is nothing to score, and an
+    Raises ``UsageError`` for no such outcome or day, a day that has not come, and for a run without a probability: there is nothing to score, and an
     outcome on record before the forecast would make the forecast worthless.
     """
     day = _outcome_day(on)
@@ -137,9 +137,13 @@ async def resolve_when_finished(store: Store, run_id: str) -> None:
 
 
 def _outcome_day(text: str | None) -> str:
+    today = datetime.now(UTC).date()
     if text is None:
-        return datetime.now(UTC).date().isoformat()
+        return today.isoformat()
     try:
-        return date.fromisoformat(text.strip()).isoformat()
+        day = date.fromisoformat(text.strip())
     except ValueError:
         raise UsageError(f"a day is written 2018-12-31, not {text!r:.40}") from None
+    if day > today:
+        raise UsageError(f"an outcome of {day} is not known yet, on {today}: record it once the day has come")
+    return day.isoformat()

@@ -100,7 +100,7 @@ def _add_service(service: Service, *, yes: bool, as_json: bool) -> None:
     if as_json:
         emit_json(preview)
         return
-    echo(f"{service.name}  {', '.join(each.path for each in service.endpoints)}")
+    echo(f"{service.name}  {', '.join([*(each.path for each in service.endpoints), *service.series])}")
 
 
 def service_lines(preview: dict[str, Any]) -> list[str]:
@@ -162,7 +162,7 @@ def list_() -> None:
     for name in services(home):
         service = service_named(home, name)
         assert service is not None
-        echo(f"{name}  a service: {', '.join(each.path for each in service.endpoints)}")
+        echo(f"{name}  a service: {', '.join([*(each.path for each in service.endpoints), *service.series])}")
     emit_lines(list_sources(home), others=bool(services(home)))
 
 

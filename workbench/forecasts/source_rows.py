@@ -113,4 +113,5 @@ ROWS_OF: dict[str, Callable[[Any], Iterable[Pair]]] = {
     "polymarket": _outcome_points,
     "wikipedia": _wikipedia,
     "own": _column_rows,
+    "service": _plain_rows,
 }

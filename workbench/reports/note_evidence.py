@@ -20,7 +20,7 @@ _LONGEST_LINE = 240  # of what a cell printed
 #: Of a statement or a key factor: our own have at most 600, a stranger's may have millions.
 _LONGEST_WORDS = 2_000
 #: A sentence on figures of no weight, to its full stop: one before a blank or at the end of the line.
-_NO_WEIGHT = re.compile(r"(?<![^.\n] )[^.\n]*\bwith weight 0:[^\n]*?\.(?=\s|$) ?")
+_NO_WEIGHT = re.compile(r"(?:(?<=\. )|^)[^.\n]*\bwith weight 0:[^\n]*?\.(?=\s|$) ?", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

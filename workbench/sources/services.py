@@ -23,12 +23,13 @@ _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Service:
-    """A service as its file states it; ``path`` is the file's name, for messages."""
+    """A service as its file states it; ``path`` is the file's name, for messages, ``series`` what claims may be about."""
 
     path: str
     text: str
     info: SourceInfo
     endpoints: tuple[Endpoint, ...]
+    series: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,6 +49,7 @@ class Service:
             "title": self.info.title,
             "hosts": list(self.info.hosts.values()),
             "share": self.info.share or "models",
+            "series": list(self.series),
             "key": None
             if key is None
             else {"variable": key.variable, "set": bool(environ.get(key.variable)), "sent_as": key.place},
@@ -90,8 +92,23 @@ def read_service(path: Path, name: str = "") -> Service:
     except (CatalogueError, InputRefused) as error:
         raise UsageError(str(error)) from None
     info = catalogue.sources()[-1]
-    endpoints = tuple(each for each in catalogue if each.source.name == info.name)
-    return Service(path=path.name, text=text, info=info, endpoints=endpoints)
+    mine = [each for each in catalogue if each.source.name == info.name]
+    return Service(
+        path=path.name,
+        text=text,
+        info=info,
+        # as the file lists them: what gives their series has no line of its own
+        endpoints=tuple(each for each in mine if each.series is None),
+        series=tuple(_words_for_series(each) for each in mine if each.series is not None),
+    )
+
+
+def _words_for_series(endpoint: Endpoint) -> str:
+    """Return how a claim names the series of an endpoint, with the parameters of its example."""
+    params = "".join(
+        f"&{name}={value}" for name, value in endpoint.example.items() if endpoint.params[name].required
+    )
+    return f"service:{endpoint.path.removesuffix('/series')}{params}"
 
 
 def store_service(home: Path, service: Service) -> Path:

@@ -4,6 +4,7 @@ SQLite's write-ahead log needs memory that all its processes share, and the lock
 neither holds between machines, and a database that two of them write is damaged without a word.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -38,7 +39,7 @@ def refuse_network_folder(home: Path) -> None:
         mounts = _MOUNTS.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return
-    kind = network_kind(home.absolute().resolve(), mounts)
+    kind = network_kind(Path(os.path.realpath(home)), mounts)  # unlike resolve(), of a loop of links too
     if kind is not None:
         raise HomeUnusable(
             f"the data folder {home} lies on a network file system ({kind}), where neither the log nor the locks of runs hold between "

@@ -37,7 +37,7 @@ def ask(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """CitedAnswer a question about a run out of its own records, with the cells and rows that the answer rests on.
+    """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
 
     Rules answer why, what weighs most, what would make it 50 %, what if, what a driver rests on; --model answers the rest. Nothing is changed.
     """

@@ -2,7 +2,7 @@
 
 What stands here is the list of sources that a claim may be about. A reference is written ``yahoo:AAPL``, ``fred:UNRATE``,
 ``dbnomics:IMF/WEO/FRA.NGDP_RPCH``, ``fmp:AAPL``, ``kalshi:FED-24JAN-T5.25``, ``polymarket:TOKEN``, ``wikipedia:Inflation`` (how often
-the page was read), ``own:NAME``, ``embedded:WTI``.
+the page was read), ``own:NAME``, ``service:NAME/ENDPOINT&PARAM=VALUE`` (a REST service of the user's), ``embedded:WTI``.
 """
 
 import re
@@ -16,7 +16,7 @@ from workbench.forecasts.source_rows import source_rows
 from workbench.questions.errors import ClaimRefused
 
 Source = Literal[
-    "embedded", "fred", "yfinance", "dbnomics", "fmp", "kalshi", "polymarket", "wikipedia", "own"
+    "embedded", "fred", "yfinance", "dbnomics", "fmp", "kalshi", "polymarket", "wikipedia", "own", "service"
 ]
 
 #: Years of prices that are asked for; the models of paper B look back five, those of the house use all they get.
@@ -37,9 +37,13 @@ _REFERENCES: Mapping[Source, tuple[str, str]] = {
     "polymarket": ("polymarket", r"[0-9]{1,90}"),
     "wikipedia": ("wikipedia", r"[^\s<>|{}\[\]#]{1,200}"),
     "own": ("own", r"[A-Za-z0-9_-]{1,64}(?:/[^\s/<>]{1,100})?"),
+    "service": (
+        "service",
+        r"[A-Za-z0-9_-]{1,64}(?:/[A-Za-z0-9._-]{1,64}){1,2}(?:&\w{1,40}=[^\s&<>/]{1,100}){0,9}",
+    ),
 }
 #: Sources whose ids tell upper case from lower case.
-_CASED: tuple[Source, ...] = ("dbnomics", "wikipedia", "own")
+_CASED: tuple[Source, ...] = ("dbnomics", "wikipedia", "own", "service")
 _WORDS: Mapping[str, Source] = {word: source for source, (word, _) in _REFERENCES.items()} | {
     "yfinance": "yfinance"
 }
@@ -160,6 +164,11 @@ def _own_rows(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
     return f"own/{name}/rows", {"column": column or VALUE}
 
 
+def _service_series(id: str, cutoff: datetime) -> tuple[str, dict[str, Any]]:
+    path, *params = id.split("&")
+    return f"{path}/series", dict(param.split("=", 1) for param in params)
+
+
 _CALLS: Mapping[Source, Callable[[str, datetime], tuple[str, dict[str, Any]]]] = {
     "embedded": lambda id, cutoff: ("embedded/series/observations", {"series_id": id}),
     "fred": lambda id, cutoff: ("fred/series/series/observations", {"series_id": id}),
@@ -170,6 +179,7 @@ _CALLS: Mapping[Source, Callable[[str, datetime], tuple[str, dict[str, Any]]]] =
     "polymarket": _outcome_prices,
     "wikipedia": _page_views,
     "own": _own_rows,
+    "service": _service_series,
 }
 #: A reference of each source, for refusals and manuals.
 EXAMPLES: Mapping[Source, str] = {
@@ -182,6 +192,7 @@ EXAMPLES: Mapping[Source, str] = {
     "polymarket": "polymarket:21742633143463906290569050155826241533067272736897614950488156847949938836455",
     "wikipedia": "wikipedia:Inflation",
     "own": "own:NAME",
+    "service": "service:NAME/ENDPOINT&PARAM=VALUE",
 }
 
 

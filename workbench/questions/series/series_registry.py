@@ -31,6 +31,7 @@ _TRAITS: dict[Source, _Traits] = {
     "polymarket": _Traits(kind="yield", unit="price of a contract of 1", frequency="daily", days="every day"),
     "wikipedia": _Traits(kind="index", unit="views a day", frequency="daily", days="every day"),
     "own": _Traits(),
+    "service": _Traits(),
 }
 #: Symbols of Yahoo and FMP that are no prices of something.
 _VOLATILITIES = re.compile(r"\^(?:VIX\w*|VXN|VXD|RVX|OVX|GVZ|VVIX|MOVE)")

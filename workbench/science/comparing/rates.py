@@ -60,7 +60,7 @@ def rate_over_runs(counts: ArrayLike, totals: ArrayLike, *, level: float = 0.95)
     Examples
     --------
     >>> [round(end, 2) for end in rate_over_runs([1, 0, 2, 0, 0, 1], [10] * 6)]
-    [0.02, 0.21]
+    [0.02, 0.17]
     """
     c, t = np.asarray(counts, dtype=np.float64), np.asarray(totals, dtype=np.float64)
     if c.shape != t.shape or c.ndim != 1 or not t.sum() > 0:

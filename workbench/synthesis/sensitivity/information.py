@@ -157,8 +157,8 @@ def ground_next(rows: Sequence[InformationRow]) -> list[InformationRow]:
 def pooled_sd(groups: Iterable[Sequence[float]]) -> float | None:
     """Standard deviation of a trial about the mean of its own leaf, over all leaves; None where none has two trials.
 
-    >>> pooled_sd([[0.4, 0.6], [0.5]]), pooled_sd([[0.5]])
-    (0.1414213562373095, None)
+    >>> round(pooled_sd([[0.4, 0.6], [0.5]]), 12), pooled_sd([[0.5]])
+    (0.141421356237, None)
     """
     squares, freedom = 0.0, 0
     for values in groups:
