@@ -245,11 +245,11 @@ def stood_by_finding(node: Proposition) -> ReplyFinding | None:
     """Return the doubts about a combination that its model was shown once and kept its numbers against."""
     if node.belief is None or not node.children:
         return None
-    _, found, after = node.belief.report.rpartition(f"{STOOD_BY}\n\n")
+    _, heading, after = node.belief.report.rpartition(f"{STOOD_BY}\n\n")
     doubts = [line[2:].rstrip(".") for line in after.split("\n\n")[0].splitlines() if line.startswith("- ")]
     # All-zero weights have a finding of their own.
     doubts = [doubt for doubt in doubts if "weights are all zero" not in doubt]
-    if not found or not doubts:
+    if not heading or not doubts:
         return None
     return ReplyFinding(
         check="stood by", words=f"its model was asked once and kept its numbers: {'; '.join(doubts)[:300]}"
