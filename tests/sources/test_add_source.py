@@ -15,7 +15,9 @@ from proxies.errors import CutoffRefused, Refused, UnknownPath
 from proxies.ledger import Address, Answer, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import own_folder, own_sources, versions
+from tests.kernels.test_frames import framed
 from workbench.errors import UsageError
+from workbench.mcp.client_data import DataAccess
 from workbench.questions.series.series_reference import SeriesRef
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, store_source
@@ -180,6 +182,26 @@ async def test_agents_and_people_are_told_of_an_own_source_wherever_data_are_lis
     environ = {"WORKBENCH_HOME": str(tmp_path)}
     (listed,) = [row for row in apis("own orders", environ=environ) if row["path"] == "own/orders/rows"]
     assert listed["obstacle"] == "" and "pieces" in listed["description"]
+
+
+async def test_an_mcp_client_is_listed_own_sources_that_models_may_see_and_no_other(tmp_path: Path) -> None:
+    await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d", unit="pieces", share="models")
+    await added(tmp_path, "secret", monthly(tmp_path), date="day", lag="3d", share="none")
+    data = DataAccess(tmp_path, Cutoff.parse("2018-03-01"), environ={})
+    listed = data.documentation([], "own orders") + data.documentation([], "own secret")
+    assert "own/orders/rows" in listed and "own/secret/rows" not in listed
+    assert "pieces" in data.documentation(["own/orders/rows"], "")
+    answer = await data.call("own/orders/rows", {"column": "orders"})
+    assert [row["date"] for row in answer["data"]] == ["2018-01-01"]
+    with pytest.raises(UnknownPath, match="share"):
+        await data.call("own/secret/rows", {"column": "orders"})
+    await data.aclose()
+
+
+async def test_rows_of_an_own_source_are_a_frame_with_dates(tmp_path: Path) -> None:
+    await added(tmp_path, "orders", monthly(tmp_path), date="day", lag="3d")
+    table = framed((await asked(tmp_path, "2018-04-10", {"column": "orders"})).data)
+    assert table["date"].dt.month.tolist() == [1, 2, 3] and table["value"].dtype.kind in "if"
 
 
 async def test_a_frame_of_pythons_is_taken_too(tmp_path: Path) -> None:
