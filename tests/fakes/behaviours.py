@@ -422,7 +422,7 @@ TREES: dict[str, Behaviour] = {
     "a weight too many": stops(weights({"beta_0": 0.05, "P1": 0.3, "P2": 0.3, "P9": 0.3}), "which is no child here"),
     "a weight that is no number": stops(only("linear", lambda turn, good: 'Report.\n\n```json\n{"beta": {"beta_0": 0.0, "P1": NaN, "P2": 0.5}, "p_true": 0.5, "key_factor": "x"}\n```'), "write a finite number"),
     "weights of nothing": Behaviour(tree=True, script=weights({"beta_0": 0, "P1": 0, "P2": 0}, 0.0), root=0.0, findings=["weights"]),
-    "a large constant": Behaviour(tree=True, script=weights({"beta_0": 0.9, "P1": 0.05, "P2": 0.05}, 0.95), root=0.95),
+    "a large constant": Behaviour(tree=True, script=weights({"beta_0": 0.9, "P1": 0.05, "P2": 0.05}, 0.95), root=0.95, findings=["stood by"]),
     "weights as a list": stops(weights([0.05, 0.45, 0.45]), "valid dictionary"),
-    "p far from the weights": Behaviour(tree=True, script=weights({"beta_0": 0.05, "P1": 0.45, "P2": 0.45}, 0.05), root=0.5),
+    "p far from the weights": Behaviour(tree=True, script=weights({"beta_0": 0.05, "P1": 0.45, "P2": 0.45}, 0.05), root=0.5, findings=["stood by"]),
 }  # fmt: skip

@@ -208,6 +208,8 @@ def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[N
                 yield node, repeated
         if (flat := rule_finding(proposition)) is not None:
             yield node, flat
+        if (stood_by := stood_by_finding(proposition)) is not None:
+            yield node, stood_by
 
 
 @lru_cache(maxsize=20_000)
@@ -221,6 +223,8 @@ def _of_one_statement(statement: str, last_day: date, kind: RunKind) -> tuple[Re
 
 
 FLAT = "weights"
+#: What a synthesizer writes above the doubts against which its model stands by its numbers.
+STOOD_BY = "**Kept as the model stands by it.** The computed value is stored."
 
 
 def rule_finding(node: Proposition) -> ReplyFinding | None:
@@ -234,4 +238,19 @@ def rule_finding(node: Proposition) -> ReplyFinding | None:
     return ReplyFinding(
         check=FLAT,
         words=f"its weights are all zero: it is {low:.3g} whatever the drivers below it say",
+    )
+
+
+def stood_by_finding(node: Proposition) -> ReplyFinding | None:
+    """Return the doubts about a combination that its model was shown once and kept its numbers against."""
+    if node.belief is None or not node.children:
+        return None
+    _, heading, after = node.belief.report.rpartition(f"{STOOD_BY}\n\n")
+    doubts = [line[2:].rstrip(".") for line in after.split("\n\n")[0].splitlines() if line.startswith("- ")]
+    # All-zero weights have a finding of their own.
+    doubts = [doubt for doubt in doubts if "weights are all zero" not in doubt]
+    if not heading or not doubts:
+        return None
+    return ReplyFinding(
+        check="stood by", words=f"its model was asked once and kept its numbers: {'; '.join(doubts)[:300]}"
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.findings.statement_checks import rule_finding
+from workbench.agents.findings.statement_checks import STOOD_BY, rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
     Conclusion,
@@ -265,9 +265,7 @@ class RuleSynthesizer(ABC):
         report = stated.report
         if weighed.doubts:
             lines = "\n".join(f"- {doubt}" for doubt in weighed.doubts)
-            report = (
-                f"{report}\n\n**Kept as the model stands by it.** The computed value is stored.\n\n{lines}"
-            )
+            report = f"{report}\n\n{STOOD_BY}\n\n{lines}"
         return stated.rule, Belief(p=weighed.p, key_factor=stated.key_factor, report=report)
 
     def _constant(self, rule: LinearRule) -> str | None:
