@@ -4,9 +4,10 @@ Open models write ``<think>...</think>`` before their answer; where the template
 closing tag arrives. What stands in the thoughts must be neither run nor read.
 """
 
-import ast
 import re
 import warnings
+
+from workbench.syntax_tree import syntax_tree
 
 _CLOSING = re.compile(r"</(?:think|thinking|thought|thoughts|reasoning)>", re.IGNORECASE)
 _OPENING = re.compile(r"\A\s*<(?:think|thinking|thought|thoughts|reasoning)>", re.IGNORECASE)
@@ -77,7 +78,7 @@ def is_python(source: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # "\d" in a string is a warning here and the author's business
-            ast.parse(source)
+            syntax_tree(source)
     # ValueError: a null byte. The last two: source that is nested too deeply for the parser.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False

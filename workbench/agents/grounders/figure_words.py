@@ -6,6 +6,8 @@ A model that takes no pictures reads this in place of the picture, and so does a
 import ast
 import warnings
 
+from workbench.syntax_tree import syntax_tree
+
 _TITLES = {"title": "title", "set_title": "title", "suptitle": "title"}
 _AXES = {"xlabel": "x", "set_xlabel": "x", "ylabel": "y", "set_ylabel": "y"}
 _LINES = {"axhline": "line at y", "axvline": "line at x"}
@@ -31,7 +33,7 @@ def _described(source: str) -> list[str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source)
+            tree = syntax_tree(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a line magic, a null byte
         return []
     parts: list[str] = []

@@ -10,6 +10,7 @@ from functools import cache
 from importlib.resources import files
 
 from sandbox.cell_library import CellLibrary
+from workbench.syntax_tree import syntax_tree
 
 #: Name of the library in a kernel, and the modules that its cells import.
 LIBRARY = "forecaster"
@@ -70,7 +71,7 @@ def _module_text(module: str) -> str:
 def _own_imports(text: str) -> list[str]:
     """Our modules that a file imports, wherever in it."""
     names = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(syntax_tree(text)):
         if isinstance(node, ast.ImportFrom) and node.module:
             names.append(node.module)
         elif isinstance(node, ast.Import):
