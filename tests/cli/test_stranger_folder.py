@@ -92,7 +92,7 @@ def command(clone: Path, request: pytest.FixtureRequest) -> Iterator["subprocess
 
 @pytest.mark.parametrize(
     ("command", "ready"),
-    [(("lab", "--no-browser"), "is running at"), (("serve",), "http://127.0.0.1")],
+    [(("lab", "--no-browser"), "http://127.0.0.1"), (("serve",), "http://127.0.0.1")],
     ids=["lab", "serve"],
     indirect=["command"],
 )
