@@ -56,6 +56,11 @@ class ProofContext:
     last_reply: Callable[[str], ModelReply | None]
     replies: Callable[[], Sequence[RecordedReply]] = tuple
 
+    def tool_answers(self) -> dict[str, Any]:
+        """Return what a grounder's own data calls were answered, by content hash; raises ``StoreCorrupt`` for an altered answer."""
+        rows = self.data_calls("tool")
+        return {str(row.answer.meta.get("content_hash")): row.answer.data for row in rows if row.answer}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordedReply:

@@ -107,8 +107,7 @@ class CarriedEvidence:
         if outcome.differing:
             return outcome
         try:
-            rows = [row for row in proof.data_calls("tool") if row.answer is not None]
-            said = {row.answer.meta.get("content_hash"): row.answer.data for row in rows if row.answer}
+            said = proof.tool_answers()
             what = next(
                 (
                     f"{call.path} says something else"
@@ -118,7 +117,9 @@ class CarriedEvidence:
                 None,
             )
             if what is None and self.settled_from:
-                calls = [(row.path, row.asked, row.answer.data) for row in rows if row.answer]
+                calls = [
+                    (row.path, row.asked, row.answer.data) for row in proof.data_calls("tool") if row.answer
+                ]
                 came = float(recorded_outcome(proof.node.statement, calls, self.settled_from))
                 what = None if came == self.p else f"its rows say {came:g}"
         except (ClaimRefused, StoreCorrupt, KeyError) as error:

@@ -146,11 +146,7 @@ class MarketEvidence:
         if outcome.differing:
             return outcome
         try:
-            by_hash = {
-                row.answer.meta.get("content_hash"): row.answer.data
-                for row in proof.data_calls("tool")
-                if row.answer
-            }
+            by_hash = proof.tool_answers()
             market, prices = (by_hash[name] for name in self.hashes)
             price = read_price(self.ref, market, prices, datetime.fromisoformat(self.cutoff))
             same = (price.p, price.quoted.isoformat(), price.question) == (self.p, self.quoted, self.question)

@@ -113,7 +113,7 @@ class _Pages(http.server.SimpleHTTPRequestHandler):
 
     def do_GET(self) -> None:
         assert isinstance(self.server, http.server.HTTPServer)
-        if not is_own_request({name: value for name, value in self.headers.items()}, self.server.server_port):
+        if not is_own_request(dict(self.headers.items()), self.server.server_port):
             self.send_error(403)
             return
         super().do_GET()
