@@ -14,14 +14,24 @@ _SMALL = {
 } | {word: 10 * value for value, word in enumerate(["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"], start=2)}  # fmt: skip
 _SMALL["parity"] = 1  # of two currencies
 _BIG = {"hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-_SHORT = {"k": 1000, "m": 10**6, "mn": 10**6, "mln": 10**6, "bn": 10**9, "b": 10**9, "tn": 10**12, **_BIG}
+_SHORT = {
+    "k": 1000,
+    "m": 10**6,
+    "mn": 10**6,
+    "mln": 10**6,
+    "bn": 10**9,
+    "b": 10**9,
+    "grand": 1000,
+    "tn": 10**12,
+    **_BIG,
+}
 
 _WORD = "|".join(sorted((*_SMALL, *_BIG), key=len, reverse=True))
 _NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
     rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of its|of their|from|or more|R|W))|$)|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
-    r"(?P<andhalf> and a half)?(?: ?(?P<short>k|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?"
+    r"(?P<andhalf> and a half)?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?"
     r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|[$€£])(?![\w]))?"
     r"(?: ?(?:[$]?/|an? |per )(?:lb|pound|barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )

@@ -147,6 +147,14 @@ def holiday(name: str, year: int) -> date | None:
         "xmas": (12, 25),
         "new year's eve": (12, 31),
         "new years eve": (12, 31),
+        "nye": (12, 31),
+        "boxing day": (12, 26),
+        "st patrick's day": (3, 17),
+        "cinco de mayo": (5, 5),
+        "veterans day": (11, 11),
+        "bastille day": (7, 14),
+        "guy fawkes": (11, 5),
+        "july fourth": (7, 4),
         "new year": (1, 1),
         "new year's": (1, 1),
         "new years": (1, 1),
@@ -167,6 +175,13 @@ def holiday(name: str, year: int) -> date | None:
         return _nth(year, 9, 0, 1)
     if name == "memorial day":
         return weekday_after(date(year, 5, 24), 0)
+    if name == "black friday":
+        return _nth(year, 11, 3, 4) + timedelta(days=1)
+    if name in ("columbus day", "mlk day", "presidents day", "presidents' day"):
+        month, count = {"columbus day": (10, 2), "mlk day": (1, 3)}.get(name, (2, 3))
+        return _nth(year, month, 0, count)
+    if name == "good friday":
+        return _easter(year) - timedelta(days=2)
     if name == "easter":
         return _easter(year)
     if name in ("election day", "the election", "elections", "the midterms", "midterms", "midterm elections"):
@@ -184,7 +199,7 @@ def exchange_holiday(day: date) -> bool:
 
 
 HOLIDAYS = (
-    "christmas eve|christmas|xmas|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
+    "christmas eve|christmas|xmas|nye|boxing day|st patrick's day|cinco de mayo|veterans day|bastille day|guy fawkes|july fourth|black friday|columbus day|mlk day|presidents'? day|good friday|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
     "labor day|memorial day|easter|election day|the election|midterm elections|midterms"
 )
 

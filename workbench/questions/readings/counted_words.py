@@ -44,6 +44,9 @@ def measured_from_now(text: str) -> tuple[str, bool]:
         r"(?:from|th[ae]n|versus|vs\.?|compared (?:to|with)|relative to|of) (?:(?:its|the|their) )?(?:where (?:it|they) (?:is|are|stands?|trades?)|(?:it|they) (?:is|are|does|do|was|were|stands?)|here|current(?: levels?| price| close| value)?|present level|last (?:known )?(?:close|price|value)|spot)(?: (?:right )?(?:now|today|tonight|at present))?"
         r"|(?<!day )(?<!days )(?<!week )(?<!weeks )(?<!month )(?<!months )(?<!year )(?<!years )(?:from|th[ae]n|versus|vs\.?) (?:now|today)(?:'s (?:close|levels?|price))?"
     )
+    level_now = part.word(
+        r"(?<!above )(?<!below )(?:today's|current|present|prevailing) (?:levels?|price|value|quote|close)"
+    )
     # "Lower than it started", "above where it began": its window says when that was.
     part.word(
         r"(?:where|what|th[ae]n(?: where)?|from where) (?:it|they) (?:started|began|opened)(?: at| from)?"
@@ -52,7 +55,7 @@ def measured_from_now(text: str) -> tuple[str, bool]:
     part.word(
         r"(?<=above )(?:today's|current|the current|its current|present) (?:close|levels?|price)|(?<=below )(?:today's|current|the current|its current|present) (?:close|levels?|price)"
     ) if matched is None else None
-    return part.text, matched is not None or part.text != started
+    return part.text, matched is not None or level_now is not None or part.text != started
 
 
 def special_counts(text: str) -> tuple[str, dict[str, int]]:
@@ -91,7 +94,7 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
     number = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
     step = r"(?P<step>day|session|trading day|week|month|quarter|close|meeting|reading|print|release)s?"
     at_least = r"(?:(?:on|in|for) )?(?P<more>at least |more than |a minimum of )?"
-    row = r"(?P<row> (?:in a row|running|straight)| consecutively)?"
+    row = r"(?P<row> (?:in a row|running|straight|on the trot)| consecutively)?"
     part = MaskedText(plain)
 
     def value(text: str | None) -> int:

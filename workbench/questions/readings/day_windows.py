@@ -18,7 +18,7 @@ from workbench.questions.readings.written_dates import Choices, DateMention, wri
 Kind = Literal["on", "by", "during", "since", "next_release", "next_meeting"]
 
 _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
-_UNIT = r"(?P<unit>trading day|business day|session|day|d|week|month|quarter|half year|year|yr|half)s?"
+_UNIT = r"(?P<unit>trading day|business day|session|day|d|week|fortnight|month|quarter|half year|year|yr|half|(?<=\d)(?:mo?|w|y))s?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,9 +93,13 @@ def _durations(plain: str, today: date, take: _Take) -> str:
     def counted(text: str | None) -> int:
         return 1 if text is None else values.get(text) or int(text)
 
+    def later(number: int, unit: str) -> date:
+        if unit == "fortnight":
+            return after(today, 2 * number, "week")
+        return after(today, number, {"yr": "year", "y": "year", "d": "day", "w": "week", "m": "month", "mo": "month", "half year": "half"}.get(unit, unit))  # fmt: skip
+
     def end(match: re.Match[str]) -> date:
-        unit = {"yr": "year", "d": "day", "half year": "half"}.get(match["unit"], match["unit"])
-        return after(today, counted(match["n"]), unit)
+        return later(counted(match["n"]), match["unit"])
 
     plain = re.sub(
         rf"(?<!of )(?<!of the )\b(?:within|inside|(?:(?:at )?(?:any|some) ?(?:point|time) )?(?:in|over|during|for|across|throughout|within)? ?the (?:next|coming|following)|"
@@ -114,11 +118,11 @@ def _durations(plain: str, today: date, take: _Take) -> str:
         plain,
     )
     plain = re.sub(
-        rf"\b{count}[- ]{_UNIT} (?:from (?:now|today)|hence|out|ahead)\b|\bin {count.replace('<n>', '<n2>')}[- ]{_UNIT.replace('<unit>', '<unit2>')}(?:'?s?'? time)?\b(?! (?:high|low|of))",
+        rf"\b{count}(?:[- ]|(?<=\d)){_UNIT} (?:from (?:now|today)|hence|out|ahead)\b|\bin {count.replace('<n>', '<n2>')}[- ]{_UNIT.replace('<unit>', '<unit2>')}(?:'?s?'? time)?\b(?! (?:high|low|of))",
         lambda m: take(
             m,
             kind="on",
-            end=after(today, counted(m["n"] or m["n2"]), {"yr": "year"}.get(m["unit"] or m["unit2"], m["unit"] or m["unit2"])),
+            end=later(counted(m["n"] or m["n2"]), m["unit"] or m["unit2"]),
         ),
         plain,
     )  # fmt: skip

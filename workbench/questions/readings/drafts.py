@@ -15,11 +15,21 @@ from workbench.questions.readings.counted_words import (
     volatility_length,
 )
 from workbench.questions.readings.day_windows import ClaimWindow, events, windows
+from workbench.questions.readings.near_relations import another_claim, near_relations
 from workbench.questions.readings.placements import placed_readings
 from workbench.questions.readings.plain_text import PlainText, words
 from workbench.questions.readings.relations import Relation, mirrored, relations
 from workbench.questions.readings.sentences import completed
-from workbench.questions.readings.series_names import VAGUE, SeriesName, embedded_name, mentions, reachable
+from workbench.questions.readings.series_names import (
+    PER_DOLLAR,
+    VAGUE,
+    SeriesName,
+    embedded_name,
+    hinted,
+    hinted_name,
+    mentions,
+    reachable,
+)
 from workbench.questions.readings.slots import Slot, SlotReading
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.series_reference import SeriesRef
@@ -39,6 +49,10 @@ FILLERS = words(
 )
 _NEVER_FILLER = re.compile(
     r"\b(?:not|n't|no|never|if|unless|because|due|and|or|but|while|whereas|without|except|either|neither|nor|despite|after|when|once)\b"
+)
+#: Who says it is no part of what is said.
+_SPEAKER = re.compile(
+    r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|desk|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
 )
 _FRAME = re.compile(r"^(?:(?:so|hey|hi|ok|well),? )?(?:(?:what(?:'s| is| are) the |the )?(?:odds|chances?|probability|likelihood|prob)(?: of| that)* |how likely (?:is it )?(?:that )?|is it (?:true|likely) that |(?:i|we) (?:think|bet|believe|expect|say)(?: that)? |(?:i'd|i would) bet (?:that )?|(?:my )?(?:base case|view|call|bet|prediction|forecast)(?: is)?(?: that)?:? |do you think (?:that )?|(?:i )?(?:reckon|guess|suspect|wager|am sure)(?: that)? |(?:i'm |i am )?(?:pretty|fairly|quite|very|dead) (?:sure|confident|certain)(?: that)? |my money(?:'s| is) on |(?:it )?(?:looks|seems) (?:like|likely)(?: that)? |(?:a )?(?:good|fair|decent) chance(?: of| that)? |will we see |are we going to see |can we see |there(?:'s| is) )+")  # fmt: skip
 
@@ -62,7 +76,12 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     unsettled: dict[str, int] = {}
     notes: list[str] = [f"{typed!r} is read as {word!r}" for typed, word in text.mended]
     plain = text.plain.rstrip(".?! ")
+    plain = re.sub(r"(?<!of )(?<!half )\ba (?:full )?(?=(?:percentage point|percent|cent|basis point)\b)", lambda match: "1".ljust(len(match[0])), plain)  # fmt: skip
     frame = _FRAME.match(plain)
+    if speaker := _SPEAKER.match(plain):
+        frame = speaker
+        unsettled["words"] = 1
+        notes.append(f"{text.words(*speaker.span())!r} is passed over")
     plain = re.sub(
         r"\b(?:when|as|once|by the time) trading (?:ends|closes|is over)\b",
         lambda match: "R" * len(match[0]),
@@ -99,7 +118,26 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     for (start, stop), _ in referred:
         masked = masked[:start] + "S" * (stop - start) + masked[stop:]
     masked, names, places = _names_written(masked, sources, choices, unsettled, notes)
+    if not names and events_found:
+        # "Above 2 % on the next core CPI release": the release names the series.
+        _, names, places = _names_written(
+            plain[slice(*events_found[0].span)], sources, choices, unsettled, notes
+        )
+        places = tuple(each.span for each in events_found[:1] if names)
+    hints = () if names or referred else hinted(masked)
+    for each in hints:
+        names, places = (each.candidates[0],), ((each.start, each.end),)
+        notes.append(
+            f"no series is named; {text.words(each.start, each.end)!r} is read as {names[0].article}"
+        )
+        masked = masked[: each.start] + "S" * (each.end - each.start) + masked[each.end :]
+        unsettled["name"] = 1
     masked, names, inverse = _joined_pair(masked, names)
+    if names and names[0].embedded == "SPREAD" and {each.embedded for each in names[1:]} <= {"BAA", "AAA"}:
+        names = names[:1]  # "the credit spread between Baa and Aaa bonds"
+    if not inverse and names and names[0].ref in PER_DOLLAR and not re.search("usd|dollar", plain[slice(*places[0])]):  # fmt: skip
+        # "The yen falls": its price in dollars does, and the quotation rises.
+        inverse, unsettled["name"] = True, 1
     if {each.ref for each in names} == {"embedded:WTI", "Brent crude oil"} and re.search(
         r"\b(?:spread|gap|differential|discount|premium)\b", plain
     ):
@@ -121,9 +159,6 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         counts |= {"any": 1}
     unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
-    if not names and events_found:
-        # "Above 2 % on the next core CPI release": the release names the series.
-        _, names, _ = _names_written(plain[slice(*events_found[0].span)], sources, choices, unsettled, notes)
     masked, numbers = amounts(masked)
     if "times" in steps:
         counts = {**counts, "times": int(steps["times"]), "row": int(steps.get("row", 0))}
@@ -133,7 +168,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), span=(0, 0)))
     kind = names[0].kind if names else "price"
     before = masked
-    usual = _USUAL.get(names[0].embedded) if names else None
+    usual = (_USUAL.get(names[0].embedded) or _QUOTED.get(names[0].ref)) if names else None
     masked, stated = relations(masked, numbers, counts, series=len(names), kind=kind, usual=usual)
     if "times" in steps:
         stated = tuple(replace(each, step=step) for each in stated)
@@ -161,7 +196,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     missing: list[Slot] = []
     if not numbers and (gap := _OPEN_TO.search(masked)):
         leftover, missing = (*leftover, text.words(*gap.span(1))), ["level"]
-    if not names:
+    if not names or hints:
         missing.append("series")
     if not stated:
         missing.append("relation")
@@ -183,15 +218,36 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         if len(ends) > 1 and not (len(main) == 2 and main[1].span == (0, 0)):
             leftover = (*leftover, *(text.words(*each.span) for each in rest))
         main = [first]
+    if base is not None and not main and (today - base.end).days > 370 and re.search(r"\bsince\b", plain):
+        base = None  # "its first down year since 2015" says how rare it is
     if not main and base is None:
         missing.append("window")
     notes += [note for each in days for note in each.notes]
-    if leftover and stated and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
+    if leftover and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
         missing.append("level")
+    if recession and leftover and not another_claim(before) and not re.search(r"\b(?:no|not|never|avoids?|escapes?)\b|n't", plain):  # fmt: skip
+        unsettled["words"], leftover, recession = 1, (), False
+        notes.append(f"{', '.join(map(repr, words_left))} is passed over")
     # A number, a day or a series too many is never passed over.
-    passed_over = bool(leftover) and not recession and leftover == words_left and bool(stated) and not hard_words(leftover) and not _ANOTHER.search(masked)  # fmt: skip
-    if passed_over:
+    passed_over = bool(leftover) and not recession and leftover == words_left and bool(stated) and not hard_words(leftover) and not _ANOTHER.search(masked) and not another_claim(before)  # fmt: skip
+    near: tuple[Relation, ...] = ()
+    if (
+        names
+        and not unknown
+        and not recession
+        and "level" not in missing
+        and (
+            leftover or not stated or (_apples_and_pears(names) and stated[0].name == "level" and not numbers)
+        )
+    ):
+        near = near_relations(before, numbers, counts, series=len(names), kind=kind, usual=usual)
+        if near and not passed_over and (leftover or not stated):
+            stated, passed_over, missing = near, True, [each for each in missing if each != "relation"]
+        elif near:
+            stated = (*stated, *near)
+    if passed_over and leftover:
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
+    if passed_over or near:
         unsettled["words"] = 1
     if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
@@ -309,6 +365,9 @@ _REFERENCE = re.compile(
 #: Ranges of the embedded series' levels that a claim may be about; what is far outside is another unit or another series.
 _USUAL = {"SP500": (400, 20000), "NASDAQ": (800, 60000), "VIX": (4, 200), "WTI": (1, 400), "AAA": (0.1, 30), "BAA": (0.1, 30), "SPREAD": (0.01, 4)}  # fmt: skip
 
+#: Where others were quoted, for what a "3 handle" of them is.
+_QUOTED = {"Bitcoin": (1000, 200000), "Dow Jones Industrial Average": (10000, 90000), "gold": (1000, 9000), "Nikkei 225": (10000, 90000), "DAX": (10000, 40000), "FTSE 100": (1000, 20000), "Russell 2000": (1000, 9000), "NASDAQ-100": (1000, 60000)}  # fmt: skip
+
 
 def _usual(amount: Amount | None, names: tuple[SeriesName, ...]) -> bool:
     bounds = _USUAL.get(names[0].embedded)
@@ -371,7 +430,20 @@ def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple
                 masked[: matched.start()] + "S" * (matched.end() - matched.start()) + masked[matched.end() :]
             )
             return masked, (pair,), refs[0] == "US dollar index"
+    other = next((ref for ref, words in _CURRENCIES if re.search(rf"\b(?:{words})\b", masked)), "")
+    if refs == ["US dollar index"] and other:
+        pair = hinted_name(other)
+        return masked, (pair,), pair.ref in _PAIRS
     return masked, names, False
+
+
+def _apples_and_pears(names: Sequence[SeriesName]) -> bool:
+    """Whether the difference of two series means nothing: two prices of two things."""
+    return len(names) == 2 and all(each.kind == "price" for each in names) and {each.ref for each in names} != {"embedded:WTI", "Brent crude oil"}  # fmt: skip
+
+
+#: What the dollar is said to be worth in.
+_CURRENCIES = (("USD/JPY", "yen|jpy"), ("USD/CNY", "yuan|renminbi"), ("USD/TRY", "lira"), ("USD/MXN", "pesos?"), ("USD/INR", "rupees?"), ("USD/CHF", "swiss francs?|francs?"), ("USD/CAD", "canadian dollars?|loonies?"), ("EUR/USD", "euros?"), ("GBP/USD", "pounds?"))  # fmt: skip
 
 
 def _named_otherwise(

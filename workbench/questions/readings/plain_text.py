@@ -39,6 +39,7 @@ KNOWN_WORDS = words(
 )
 #: Shorthand of those who type fast.
 SHORTHAND = {
+    **{f"{word}ies": f"{value}0s" for value, word in enumerate(("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet"), start=2)},
     "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
     "yld": "yield", "ylds": "yields", "sprd": "spread", "sprds": "spreads", "yr": "year", "yrs": "years", "btw": "between", "avg": "average",
     "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
@@ -136,6 +137,14 @@ def spelled(word: str) -> str:
         each in (f"{word}s", f"{word}es") or (word[-1] == "s" and each == word[:-1]) for each in nearest
     ) and not word.startswith("clo"):
         return word
+    # A word of its own in another form is no slip of one of them, and a wrong letter is hit beside the right one.
+    nearest = {
+        each
+        for each in nearest
+        if len(each) != len(word) or sorted(each) == sorted(word) or _beside(word, each)
+    }
+    if re.sub("(?:ed|ing|er|ers|d|r|rs)$", "", word) in KNOWN_WORDS:
+        return word
     # A lost or doubled letter, or two that changed places, is what hands do; another letter is another word more often.
     if len(nearest) > 1:
         nearest = {each for each in nearest if len(each) != len(word) or sorted(each) == sorted(word)}
@@ -160,9 +169,38 @@ _AS_THEY_ARE = words(
     worth word words world would wound sound round pound found bound bond bonds band banks market marked
     mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site
     trend trends treat clean clear class cross press prior power tower lower flower slower dealer leader header
+    bullion calls calling breach breaches breaching faster really yearly warnings warning raising raised failing fails regain regains
+    setting settings sitting stick sticks stuck finds heating heats backs dumps stumbles drains popping melting moving risen easier
+    across arise began begun bands bases basic beans betting candle candles closer closest crossed declined decent deserve detail doubled
+    expert field fields filling finished fitting grade grades ground height hides increased likes lists losses lumber match narrowed
+    nearly newer nifty priced prime produced rains rallied rated reached react released reserved risks saves saying scales settled
+    seventh shape shapes shared sharp sharpe shock shocks sides spare spoke stacks stake stale stars stated tails teach theme these
+    though touched trace traces traits trials vague valued walls weight worse arrow barred chose abort alter dates averaged advanced
+    surged plunged tumbled halved spiked hiked calm carry cheap clean climb coffee crash crown crush curve drift drive flash flirt
+    floor force front fresh funny giant grind guess hedge heavy house light local lucky major maker minor mixed money month moody
+    music noise offer panic party pause phase piece pivot plain plane plate powell power proof pulse quake queen quiet relax rents
+    reset rough route royal rural scare scene score sense shake shape shift shock short shown sight sixth skill sleep small smart smoke
+    solid solve south space spare speed split sport squad stand steam steel steep sting stood store storm story strip stuff style
+    sugar super sweet swift swing taken taste taxes thank thick think third throw tight tired title tough touch tower toxic track tread
+    trick truth turns twist union unity until upper upset urban usage usual valid video virus visit vital voice waste watch water
+    waves welds where which while whole whose woman women worry worst would wound write wrong yields young
     cases causes course courses stays stage range ranges change changes chance chances charge large
     """
 )
+
+
+_ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
+
+
+def _beside(word: str, right: str) -> bool:
+    """Whether the one letter in which two words differ lies beside the right one on a keyboard."""
+    typed, meant = next(pair for pair in zip(word, right, strict=True) if pair[0] != pair[1])
+    places = [
+        (row, line.index(each)) for each in (typed, meant) for row, line in enumerate(_ROWS) if each in line
+    ]
+    return (
+        len(places) == 2 and abs(places[0][0] - places[1][0]) <= 1 and abs(places[0][1] - places[1][1]) <= 1
+    )
 
 
 def _one_slip(word: str) -> set[str]:

@@ -42,7 +42,7 @@ _COMPARE = (("at_least", _AT_LEAST), ("at_most", _AT_MOST), ("above", _ABOVE), (
 _SUFFIX = (("at_least", r"(?<=[RWA]),? or (?:higher|more|above|better|over)(?= W|$)|(?<=A)(?: ?\+(?!\w)| (?:and|or) (?:higher|more|above|better|greater|up|over|wider|tighter|lower(?=Z))\b| plus\b)|(?<=R) (?:and|or) (?:higher|more|above|greater|over)\b"), ("at_most", r"(?<=[RWA]),? or (?:lower|less|below|under)(?= W|$)|(?<=A) (?:and|or) (?:lower|less|below|fewer|under)\b"))  # fmt: skip
 
 _YOY = r"\(?(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|(?:from|than) a year (?:ago|earlier|before)|on the year|on an annual basis|annual(?:ly)?(?: growth)?(?: rate)?(?= |$)(?! average)|per year|a year(?= |$)|12[- ]month(?: rate| change)?)\)?"
-_MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly|month to month)\)?"
+_MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|prior) month|on the month|monthly(?! (?:close|high|low|basis|average|chart))|month to month)\)?"
 _QOQ = r"\(?(?:qoq|q/q|quarter[- ](?:on|over)[- ]quarter)\)?"
 _ANNUALIZED = r"\(?(?:annuali[sz]ed|saar|at an annual rate)\)?"
 

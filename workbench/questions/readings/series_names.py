@@ -86,7 +86,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
         r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
         (_EMBEDDED["SPREAD"],),
     ),
-    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
+    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|2s?/10s?|10s?/2s?|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
     (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"),)),
     (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate", source="fred:BAMLC0A0CM"),)),
     (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"))),
@@ -119,19 +119,49 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:spot )?(?:crude(?: oil)?|oil|barrel of (?:oil|crude)|black gold)(?: spot)?(?: prices?| barrel)?", (_EMBEDDED["WTI"], _other("Brent crude oil", source="yahoo:BZ=F"))),
     (r"(?:henry hub )?nat(?:ural)?[- ]?gas(?: futures)?(?: prices?)?|henry hub", (_other("natural gas", source="yahoo:NG=F"),)),
     (r"(?:a )?gallon of (?:regular )?(?:gas|gasoline)|(?:us |retail |regular )*(?:gasoline|petrol(?: in the (?:states|us))?|gas at the pump|pump prices)(?: prices?)?", (_other("US gasoline price", source="fred:GASREGW"),)),
-    (r"(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold", source="yahoo:GC=F"),)),
+    (r"(?:gold )?bullion|(?:the )?(?:yellow|precious) metal(?: prices?)?|(?:an? )?(?:ounce|oz) of gold|(?:spot )?gold(?: spot)?(?: prices?)?|\bgc\b(?=1? (?:drops|falls|above|below|>|<|avg|average|hits|at|closes|prints|tags|up|down))|xau ?/?(?:usd)?", (_other("gold", source="yahoo:GC=F"),)),
     (r"silver(?: prices?)?|xag ?/?(?:usd)?", (_other("silver", source="yahoo:SI=F"),)),
     (r"copper(?: prices?)?|\bhg\b", (_other("copper", source="yahoo:HG=F"),)),
     (r"(?:chicago )?wheat(?: futures)?(?: prices?)?", (_other("wheat"),)),
     (r"(?:bushel of )?corn(?: futures)?(?: prices?)?", (_other("corn"),)),
     (r"soy ?beans?(?: prices?)?", (_other("soybeans"),)),
     (r"iron ore(?: prices?)?", (_other("iron ore"),)),
+    *((rf"{name}(?: futures)?(?: prices?)?", (_other(name, source=source),)) for name, source in (("platinum", "yahoo:PL=F"), ("palladium", "yahoo:PA=F"), ("coffee", "yahoo:KC=F"), ("cocoa", "yahoo:CC=F"), ("cotton", "yahoo:CT=F"), ("lumber", "yahoo:LBS=F"), ("uranium", ""), ("nickel", ""), ("zinc", ""), ("lithium", ""))),
+    (r"(?:raw )?sugar(?: prices?)?", (_other("sugar", source="yahoo:SB=F"),)),
+    (r"alumini?um(?: prices?)?", (_other("aluminium"),)),
+    (r"heating oil(?: prices?)?", (_other("heating oil", source="yahoo:HO=F"),)),
+    # markets of other countries
+    (r"cac(?: ?40)?(?: index)?", (_other("CAC 40", source="yahoo:^FCHI"),)),
+    (r"ibex(?: ?35)?", (_other("IBEX 35", source="yahoo:^IBEX"),)),
+    (r"ftse mib|milan(?:'s)? (?:index|bourse)", (_other("FTSE MIB"),)),
+    (r"(?:bse )?sensex", (_other("Sensex", source="yahoo:^BSESN"),)),
+    (r"nifty(?: ?50)?", (_other("Nifty 50", source="yahoo:^NSEI"),)),
+    (r"kospi", (_other("KOSPI", source="yahoo:^KS11"),)),
+    (r"asx(?: ?200)?", (_other("ASX 200", source="yahoo:^AXJO"),)),
+    (r"s&p/tsx|\btsx\b(?: composite)?", (_other("TSX", source="yahoo:^GSPTSE"),)),
+    (r"i?bovespa", (_other("Bovespa", source="yahoo:^BVSP"),)),
+    (r"msci (?:em\b|emerging markets)(?: index)?", (_other("MSCI Emerging Markets"),)),
     # money
     (r"bitcoin(?: prices?)?|\bbtc(?: ?/?-?usd)?\b", (_other("Bitcoin", source="yahoo:BTC-USD"),)),
     (r"ethereum|\beth(?: ?/?-?usd)?\b|\bether\b", (_other("Ether", source="yahoo:ETH-USD"),)),
-    (r"eur ?/?-?usd|\beur\b(?= (?:trades?|hits?|above|below|at|breaks?))|(?:one )?euro(?! bonds?)(?! ?-?(?:area|zone|stoxx))(?:[- /](?:us )?dollar)?", (_other("EUR/USD", source="yahoo:EURUSD=X"),)),
+    (r"eur ?/?-?usd|\beur\b(?= (?:trades?|hits?|above|below|at|breaks?))|(?:the )?single currency|(?:one )?euro(?! bonds?)(?! ?-?(?:area|zone|stoxx))(?:[- /](?:us )?dollar)?", (_other("EUR/USD", source="yahoo:EURUSD=X"),)),
     (r"usd ?/?-?jpy|dollar[- /]yen|(?:us )?dollar(?:'s)? (?:against|versus|vs) the yen", (_other("USD/JPY", source="yahoo:USDJPY=X"),)),
     (r"gbp ?/?-?usd|sterling|(?:the )?(?:british )?pound|cable", (_other("GBP/USD", source="yahoo:GBPUSD=X"),)),
+    (r"aud ?/?-?usd|aussie(?: dollar)?|australian dollar", (_other("AUD/USD", source="yahoo:AUDUSD=X"),)),
+    (r"nzd ?/?-?usd|kiwi(?: dollar)?", (_other("NZD/USD", source="yahoo:NZDUSD=X"),)),
+    (r"usd ?/?-?cad|loonie|(?:the )?canadian dollar", (_other("USD/CAD", source="yahoo:USDCAD=X"),)),
+    (r"usd ?/?-?chf|dollar[- /]swiss|swissy", (_other("USD/CHF", source="yahoo:USDCHF=X"),)),
+    (r"eur ?/?-?gbp|euro[- /]sterling", (_other("EUR/GBP", source="yahoo:EURGBP=X"),)),
+    (r"eur ?/?-?chf|euro[- /]swiss", (_other("EUR/CHF", source="yahoo:EURCHF=X"),)),
+    (r"usd ?/?-?mxn|(?:mexican|dollar[- /])peso", (_other("USD/MXN", source="yahoo:USDMXN=X"),)),
+    (r"usd ?/?-?inr|(?:indian |dollar[- /])?rupee", (_other("USD/INR", source="yahoo:USDINR=X"),)),
+    (r"usd ?/?-?brl|brazil(?:ian)?(?:'s)? real", (_other("USD/BRL", source="yahoo:USDBRL=X"),)),
+    (r"usd ?/?-?rub|(?:russian )?rou?ble", (_other("USD/RUB"),)),
+    (r"usd ?/?-?zar|(?:south african )rand", (_other("USD/ZAR", source="yahoo:USDZAR=X"),)),
+    (r"solana|\bsol ?/?usd\b", (_other("Solana", source="yahoo:SOL-USD"),)),
+    (r"doge(?:coin)?", (_other("Dogecoin", source="yahoo:DOGE-USD"),)),
+    (r"\bxrp\b|ripple", (_other("XRP", source="yahoo:XRP-USD"),)),
+    (r"litecoin", (_other("Litecoin", source="yahoo:LTC-USD"),)),
     (r"usd ?/?-?cny|usd ?/?-?cnh|dollar[- /]yuan", (_other("USD/CNY", source="yahoo:USDCNY=X"),)),
     (r"usd ?/?-?try|turkish lira", (_other("USD/TRY", source="yahoo:USDTRY=X"),)),
     (r"(?:broad )?trade[- ]weighted (?:us )?dollar(?: index)?", (_other("trade-weighted US dollar index", source="fred:DTWEXBGS"),)),
@@ -171,6 +201,17 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:america'?s |us |u\.s\. )?(?:unemployment|jobless)(?: rate)?|\bu-?3\b", (_other("US unemployment rate", "rate", monthly=True, source="fred:UNRATE"),)),
     (r"(?:the )?(?:us |american )?(?:economy|employers)(?= (?:is going to |are going to |will |to )?(?:adds?|creates?) )|(?:us )?(?:non-?farm )?payrolls?(?: growth| gains?| employment)?|jobs added|\bnfp\b", (_other("US nonfarm payrolls", "count", monthly=True, growth="change"),)),
     (r"(?:us |u\.s\. )?(?:real )?gdp(?: growth)?(?: rate)?|(?:the )?(?:us |u\.s\. |american )?(?:economy|economic growth)(?= (?:grows?|expands?|shrinks?|contracts?|will (?:grow|expand|shrink|contract)|to (?:grow|shrink)))", (_other("US real GDP", "index", monthly=True, growth="annualized"),)),
+    (r"ism (?:services|non-?manufacturing)(?: pmi| index)?|services pmi", (_other("ISM services PMI", "index", monthly=True),)),
+    (r"jolts(?: job openings)?|job openings", (_other("US job openings", "count", monthly=True),)),
+    (r"durable goods(?: orders)?", (_other("US durable goods orders", "index", monthly=True, growth="mom"),)),
+    (r"(?:us )?building permits", (_other("US building permits", "count", monthly=True),)),
+    (r"(?:us )?trade (?:deficit|gap)", (_other("US trade deficit", "count", monthly=True),)),
+    (r"continuing (?:jobless )?claims", (_other("US continuing jobless claims", "count", source="fred:CCSA"),)),
+    (r"(?:labou?r force )?participation rate", (_other("US labor force participation rate", "rate", monthly=True, source="fred:CIVPART"),)),
+    (r"capacity utili[sz]ation", (_other("US capacity utilization", "rate", monthly=True, source="fred:TCU"),)),
+    (r"personal savings? rate|savings? rate", (_other("US personal saving rate", "rate", monthly=True, source="fred:PSAVERT"),)),
+    (r"philly fed(?: index)?", (_other("Philadelphia Fed manufacturing index", "index", monthly=True),)),
+    (r"empire state(?: (?:index|survey|manufacturing))*", (_other("Empire State manufacturing index", "index", monthly=True),)),
     (r"retail sales,? (?:ex-?|excluding )autos?", (_other("retail sales excluding autos", "index", monthly=True, growth="mom"),)),
     (r"(?:us )?(?:core )?retail sales", (_other("US retail sales", "index", monthly=True, growth="mom"),)),
     (r"(?:us )?housing starts", (_other("US housing starts", "count", monthly=True),)),
@@ -189,9 +230,35 @@ _COMPANIES = words(
     apple:aapl tesla:tsla amazon:amzn google:googl alphabet:goog microsoft:msft facebook:fb meta:meta
     netflix:nflx nvidia:nvda exxon:xom boeing:ba intel:intc ge:ge disney:dis walmart:wmt jpmorgan:jpm
     goldman:gs citigroup:c ford:f gm:gm ibm:ibm at&t:t twitter:twtr uber:uber amd:amd berkshire:brk
+    pfizer:pfe coca-cola:ko pepsico:pep mcdonald's:mcd starbucks:sbux nike:nke costco:cost home_depot:hd oracle:orcl cisco:csco
+    salesforce:crm adobe:adbe paypal:pypl micron:mu qualcomm:qcom broadcom:avgo roku:roku spotify:spot palantir:pltr
+    coinbase:coin morgan_stanley:ms wells_fargo:wfc verizon:vz comcast:cmcsa johnson_&_johnson:jnj procter_&_gamble:pg
+    merck:mrk unitedhealth:unh visa:v mastercard:ma shopify:shop alibaba:baba tsmc:tsm asml:asml eli_lilly:lly
+    gamestop:gme lockheed_martin:lmt american_airlines:aal fedex:fdx halliburton:hal schlumberger:slb blackberry:bb
+    deutsche_bank:db snapchat:snap lyft:lyft moderna:mrna biontech:bntx snowflake:snow airbnb:abnb dell:dell hp:hpq
     caterpillar:cat chevron:cvx bank_of_america:bac goldman_sachs:gs
     """
 )
+#: Tickers that are words, or too short to be told from them.
+_WORDY = {
+    "cost",
+    "spot",
+    "coin",
+    "shop",
+    "snap",
+    "snow",
+    "ms",
+    "ma",
+    "mu",
+    "hd",
+    "ko",
+    "pep",
+    "pg",
+    "bb",
+    "db",
+    "hal",
+    "crm",
+}
 #: Tickers under which Yahoo has a company now; "" for one that it no longer has.
 _LISTED = {"fb": "yahoo:META", "brk": "yahoo:BRK-B", "twtr": ""}
 _TAIL = r"(?:'s)?(?: (?:index|levels?|prices?|shares?|stock(?: price)?|value|quote))?"
@@ -206,13 +273,30 @@ _PATTERNS = [
     *(
         (
             re.compile(
-                rf"(?<![\w.&])\$?(?:{name if len(ticker) == 1 else f'{name}|{ticker}'})s?(?![\w&]){_TAIL}(?!\w)"
+                rf"(?<![\w.&])\$?(?:{name if len(ticker) == 1 or ticker in _WORDY else f'{name}|{ticker}'})s?(?![\w&]){_TAIL}(?!\w)"
             ),
             (_other(ticker.upper(), source=_LISTED.get(ticker, f"yahoo:{ticker.upper()}")),),
         )
         for name, _, ticker in (each.replace("_", " ").partition(":") for each in sorted(_COMPANIES))
     ),
 ]
+
+#: Words that say which series may be meant where nothing in a text names one; only ever offered.
+_HINTS: tuple[tuple[str, str], ...] = (
+    (r"core prices|underlying prices", "embedded:CORE_CPI"), (r"30[- ]ye?a?r fixed|fixed rates?|home loans?", "30-year mortgage rate"), (r"claims", "US initial jobless claims"),
+    (r"fed|fomc|federal reserve|powell|yellen|bernanke|central bank|policymakers|rate (?:hike|cut)s?|rates", "federal funds rate"),
+    (r"yen|jpy", "USD/JPY"), (r"euros?|single currency|eur", "EUR/USD"), (r"pound|quid|gbp", "GBP/USD"), (r"yuan|renminbi|rmb|cny", "USD/CNY"),
+    (r"lira", "USD/TRY"), (r"dollar|greenback|buck", "US dollar index"),
+    (r"treasur(?:y|ies)|bond yields?|long(?:-term)? (?:rates|yields)|yields?|bonds", "10-year Treasury yield"), (r"mortgages?", "30-year mortgage rate"),
+    (r"stocks?|equit(?:y|ies)|shares|bourse|index|market|bulls|bears", "embedded:SP500"), (r"tech", "embedded:NASDAQ"), (r"vol|volatility|fear", "embedded:VIX"),
+    (r"crude|oil|barrels?|opec|petroleum", "embedded:WTI"), (r"gas", "natural gas"), (r"petrol|pump", "US gasoline price"), (r"metal", "gold"), (r"coin|crypto", "Bitcoin"),
+    (r"jobs?|hiring|employment|payrolls|employers", "US nonfarm payrolls"), (r"jobless|layoffs|benefits", "US initial jobless claims"), (r"joblessness", "US unemployment rate"),
+    (r"economy|growth|output", "US real GDP"), (r"inflation|prices|cost of living", "US headline CPI"), (r"sentiment|mood|michigan|mich", "Michigan consumer sentiment"),
+    (r"confidence", "Conference Board consumer confidence"), (r"factor(?:y|ies)|manufactur(?:ing|ers)|ism|purchasing managers", "ISM manufacturing PMI"), (r"wages?|pay|earnings", "US average hourly earnings"),
+    (r"houses?|homes?|housing", "Case-Shiller home prices"), (r"homebuilding|builders", "US housing starts"), (r"junk|high[- ]yield", "US high-yield spread"), (r"credit|spreads?", "embedded:SPREAD"), (r"curve", "10-year minus 2-year Treasury spread"),
+    (r"shoppers|retailers|consumer spending", "US retail sales"),
+)  # fmt: skip
+
 
 #: Names under which nobody can tell a series.
 VAGUE = words(
@@ -245,6 +329,38 @@ def mentions(plain: str) -> tuple[SeriesMention, ...]:
                 named = candidates or (SeriesName(ref=match[0].upper(), article=match[0].upper()),)
                 matched.append(SeriesMention(start=match.start(), end=match.end(), candidates=named))
     return tuple(sorted(matched, key=lambda each: each.start))
+
+
+#: Quoted as so much for a dollar, and talked of by their own names: they rise where the quotation falls.
+PER_DOLLAR = (
+    "USD/JPY",
+    "USD/CNY",
+    "USD/TRY",
+    "USD/CAD",
+    "USD/CHF",
+    "USD/MXN",
+    "USD/INR",
+    "USD/BRL",
+    "USD/RUB",
+    "USD/ZAR",
+)
+
+
+def hinted(plain: str) -> tuple[SeriesMention, ...]:
+    """Return the series that the words of a text hint at, where it names none.
+
+    >>> [each.candidates[0].ref for each in hinted("powell and co raise by december")]
+    ['federal funds rate']
+    """
+    for pattern, ref in _HINTS:
+        if match := re.search(rf"(?<![\w'])(?:{pattern})(?![\w'])", plain):
+            return (SeriesMention(start=match.start(), end=match.end(), candidates=(hinted_name(ref),)),)
+    return ()
+
+
+def hinted_name(ref: str) -> SeriesName:
+    """Return a known name by its reference."""
+    return next(each for _, candidates in _NAMES for each in candidates if each.ref == ref)
 
 
 def reachable(candidates: Sequence[SeriesName], sources: Sequence[str]) -> tuple[SeriesName, ...]:

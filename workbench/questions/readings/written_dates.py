@@ -204,6 +204,11 @@ def _season(match: re.Match[str], today: date, choices: Choices, unsettled: set[
         Period(first=date(year, first, 1), last=months_of(year + (first == 12), (first + 1) % 12 + 1).last)
         for year in range(today.year - 1, today.year + 3)
     )
+    if match["y"]:
+        year = int(match["y"])
+        return Period(
+            first=date(year, first, 1), last=months_of(year + (first == 12), (first + 1) % 12 + 1).last
+        )
     season = next(
         each for each in seasons if each.last >= today and (match["which"] != "next" or each.first > today)
     )
@@ -288,11 +293,14 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"(?:(?<=before )|(?<=by the time )|(?<=until ))(?:the )?(?P<season>winter|summer|spring|autumn) (?:is|runs) (?:out|over)\b", _season_over),
         (r"\bwhen (?P<y>(?:19|20)\d\d) (?:draws to (?:a|its) close|comes to an end|ends|is over)\b", _year_turn),
         (r"\bthis time next (?P<unit>week|month|quarter|year)\b", _a_unit_later),
-        (r"\bthis (?P<unit>week|month|quarter|year) or next\b", _this_and_next),
+        (r"\bthis (?P<unit>week|month|quarter|year) (?:or|and) next\b", _this_and_next),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
-        (r"(?:\b(?P<which>the|this|next|the coming|coming) |(?<=end of )|(?<=end )|(?<=by )|(?<=before ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)|(?:(?<=this )|(?<=in the )|(?<=over the ))(?P<fall>fall)\b", _season),
+        (r"(?:\b(?P<which>the|this|next|the coming|coming) |(?<=end of )|(?<=end )|(?<=by )|(?<=before ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?|(?:(?<=this )|(?<=in the )|(?<=over the )|(?<=by )|(?<=before )|(?<=by the ))(?P<fall>fall)\b", _season),
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
+        (rf"\beom {_M}(?:,? {_YEAR}\b)?", _month),
         (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
+        (r"(?:(?<=ends )|(?<=end )|(?<=finishes )|(?<=finish )|(?<=closes )|(?<=close out )|(?<=into ))(?P<unit>week|month|quarter|year)\b(?!'?s?[- ]end)", _over),
+        (r"\b(?:the )?turn of the (?P<unit>year)\b", _over),
         (r"\bend of (?P<unit>year|month|quarter|week)\b", _end_of_unit),
         (r"\b(?P<y>(?:19|20)\d\d) ?q(?P<q>[1-4])\b", _quarter),
         (r"\b(?P<y>(?:19|20)\d\d) ?h(?P<q>[12])\b", _half),

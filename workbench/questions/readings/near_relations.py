@@ -1,0 +1,331 @@
+"""What a text may be after all whose words the grammar does not all know: put together from its parts, whatever their order.
+
+Nothing from here is ever taken for read: it is offered, with the words that were passed over.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from workbench.questions.readings import motion_words as said
+from workbench.questions.readings.amounts import Amount
+from workbench.questions.readings.relations import QUARTER_POINT, Relation, Way
+
+#: Words that make it another claim, which no reading without them comes near to.
+_ANOTHER_CLAIM = re.compile(
+    r"(?<![\w'])(?:if|unless|because|provided|assuming|should the|were the|in case|given that|whether|either|neither|both|"
+    r"futures?|forwards?|options?|calls|puts|straddles?|implied|skew|dividends?|earnings (?:grow|rise|fall|per)|eps|profits?|revenues?|market cap(?:itali[sz]ation)?|"
+    r"cap(?= (?:above|exceed|over|below|under|of))|inventor(?:y|ies)|stockpiles|demand|supply|ratio|correlation|beta|sharpe|term structure|contango|backwardation|contracts?(?= (?:above|below|at|over|under))|"
+    r"total return|best|worst|around|about|approximately|roughly|circa|near|nearly|or so|or thereabouts|thereabouts|give or take|somewhere around|"
+    r"then|more than half|most of the|tweets?|deliver(?:s|ies|y)?(?= (?:of|more|over|at least|A))|already|stays? there|day after|at its highest|at its lowest|valuation|relative to|adjusted|zz+|"
+    r"(?:gives? (?:up|back)|erases?|wipes? out|pares?) (?:all )?(?:of )?(?:its|their|the)|every day|sets its)(?![\w'])|'s average(?= |$)|S's monthly average"
+)
+_BETWEEN = re.compile(r"A(?: ?(?:-|to|and|or|n|&) ?|-)\$?A")
+
+
+def another_claim(text: str) -> bool:
+    """Whether a masked text says something that a reading without its unknown words would lose."""
+    return _ANOTHER_CLAIM.search(text) is not None
+
+
+def near_relations(
+    text: str,
+    numbers: Sequence[Amount],
+    counts: Mapping[str, int],
+    *,
+    series: int,
+    kind: str,
+    usual: tuple[float, float] | None = None,
+) -> tuple[Relation, ...]:
+    """Return the relations that the words of a text come nearest to, the likeliest first; none where a word makes it another claim.
+
+    Parameters are those of `relations.relations`, with the text as it was before that.
+
+    Examples
+    --------
+    >>> from workbench.questions.readings.amounts import amounts
+    >>> text, numbers = amounts("S shares plummet to 250 W")
+    >>> [(each.name, each.comparison) for each in near_relations(text, numbers, {}, series=1, kind="price")]
+    [('level', 'at_most')]
+    """
+    if another_claim(text) or not _joins(text):  # fmt: skip
+        return ()
+    text = re.sub(r"(?<![\w-])A(?:AA)?(?=[- ]day)", lambda match: "1" * len(match[0]), text)
+    # "One-day", "30-yr fixed": no level.
+    levels = (each for each in numbers if not re.match(r"[- ]?(?:day|session|week|month|quarter|year|yr|times\b|d\b|y\b)", text[each.span[1] :]))  # fmt: skip
+    chosen = tuple(levels)
+    plain = [each for each in chosen if each.unit or each.value not in range(1985, 2040)]
+    # "From its 2018 high": a year is no level beside one.
+    matched = tuple(_near(text, tuple(plain or chosen), counts, series=series, kind=kind, usual=usual))
+    return tuple({repr(each): each for each in matched}.values())
+
+
+def _joins(text: str) -> bool:
+    """Whether "and" and "or" stand inside a range, a comparison or a pair of series."""
+    rest = _BETWEEN.sub("A", text)
+    rest = re.sub(r"(?<![\w'])(?:at|up|down|[a-z]+er) (?:or|and) (?:[a-z]+er|above|below|over|under|up|down)|(?:or|and) (?:more|less|better|worse|above|below|over|under|up|fewer|[a-z]+er)(?![\w'])|up or down|(?:between|of) (?:the )?S+(?: [a-z]+)? and (?:the )?S+", "", rest)  # fmt: skip
+    first, *others = re.split(r"(?<![\w'])(?:and|or|but)(?![\w'])", rest)
+    if re.search(r"S +(?:and|or) +(?:the )?S", rest):
+        return False
+    # Two predicates are two claims.
+    return not (_says_something(first) and any(_says_something(each) for each in others))
+
+
+def _says_something(text: str) -> bool:
+    words = (said.UP, said.DOWN, said.ABOVE, said.BELOW, said.HOLD, said.REACH, said.END)
+    return "A" in text or any(each.search(text) for each in words)
+
+
+def _near(
+    text: str,
+    numbers: tuple[Amount, ...],
+    counts: Mapping[str, int],
+    *,
+    series: int,
+    kind: str,
+    usual: tuple[float, float] | None,
+) -> Iterator[Relation]:
+    way = _way(text)
+    side = _side(text)
+    # "No lower than" is a comparison.
+    negated = said.NEGATION.search(said.AT_MOST.sub("", said.AT_LEAST.sub("", text))) is not None
+    base = Relation(name="", never=negated, way=way, now="now" in counts)
+    leaning = side or {"up": "above", "down": "below"}.get(way, "")
+    if len(numbers) > 1 and (stands := re.search(r"from \$?A+ ", text)) and not re.search(r"between", text):
+        numbers = tuple(each for each in numbers if each.span[0] < stands.start() or each.span[0] >= stands.end())  # fmt: skip
+    # Of several numbers the level is the one that a comparison or "to" stands before.
+    led = [each for each in numbers if _LEADS.search(text[: each.span[0]])]
+    amount = led[0] if led and len(numbers) > 1 else numbers[0] if numbers else None
+    plain = replace(amount, value=abs(amount.value)) if amount else None
+    if counts.get("moves") and way:
+        yield replace(base, name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * counts["moves"], unit="pp", span=(0, 0)))  # fmt: skip
+        return
+    if (row := _in_a_row(text, numbers)) and leaning:
+        times, step = row
+        yield replace(base, name="streak", statistic="steps", comparison="above" if leaning in ("above", "at_least") else "below", times=times, step=step)  # fmt: skip
+        return
+    if "times" in counts and leaning:
+        name = "streak" if counts.get("row") else "count"
+        yield replace(base, name=name, statistic="steps", comparison=leaning, level=amount, times=counts["times"])  # fmt: skip
+        return
+    if counts.get("average") and leaning:
+        yield replace(base, name="average_gap", comparison=leaning, lag=counts["average"])
+        yield replace(base, name="average_cross", comparison=leaning, lag=counts["average"])
+        return
+    if series >= 2:
+        yield from _of_two(text, base, side, plain)
+        return
+    if amount is None or plain is None:
+        yield from _without_number(text, base, way, kind)
+        return
+    if said_digits := re.search(r"(?<![\w'])(double|triple)[- ]digits?(?! (?:mark|level))", text):
+        size = 10.0 if said_digits[1] == "double" else 100.0
+        yield from _moved_by(text, base, way, side, Amount(value=size, unit="%", span=(0, 0)))
+        return
+    if re.search(r"A'?s(?![\w'])", text) and 20 <= amount.value < 1000 and not amount.value % 10:
+        top = replace(amount, value=amount.value + 10)
+        yield replace(base, name="level", comparison="between", level=amount, upper=top)
+        yield replace(base, name="level", comparison="below" if way == "down" else "at_least", level=top if way == "down" else amount, way=way)  # fmt: skip
+        return
+    if len(numbers) > 1 and re.search(
+        r"(?<![\w'])(?:before|ahead of|first|sooner than|rather than)(?![\w'])", text
+    ):
+        yield replace(base, name="first", level=numbers[0], upper=numbers[1])
+        return
+    if said.VOLATILITY.search(text) and amount.unit in ("", "%", "points") and kind == "price" and leaning:
+        yield replace(base, name="volatility", comparison=leaning, level=plain)
+        return
+    if len(numbers) > 1 and re.search(r"(?<![\w'])(?:within|inside) \$?A+ (?:of|from|around) \$?A", text):
+        width, middle = numbers[:2]
+        size = middle.value * width.value / 100 if width.unit == "%" else width.value
+        yield replace(base, name="level", comparison="between", level=replace(middle, value=middle.value - size), upper=replace(middle, value=middle.value + size))  # fmt: skip
+        return
+    if multiple := re.search(r"A+(x|[- ]?fold|[- ]figures?)(?![\w'])", text):
+        if multiple[1].endswith(("figure", "figures")):
+            amount = replace(amount, value=10.0 ** (amount.value - 1), unit="")
+            side = side or "at_least"
+        else:
+            yield replace(base, name="change", comparison="at_least", way="up", level=replace(plain, value=100 * (plain.value - 1), unit="%"))  # fmt: skip
+            return
+    if len(numbers) > 1 and (re.search(r"(?<![\w'])(?:between|range|within|inside|corridor|band)", text) or _BETWEEN.search(re.sub("A+", "A", text))):  # fmt: skip
+        low, high = sorted(numbers[:2], key=lambda each: each.value)
+        within = replace(
+            base, comparison="between", level=replace(low, unit=low.unit or high.unit), upper=high
+        )
+        yield replace(within, name="stay" if said.HOLD.search(text) else "level")
+        yield replace(within, name="level" if said.HOLD.search(text) else "stay")
+        return
+    if kind == "price" and amount.unit == "" and amount.value < 100 and re.search(r"(?<![\w'])(?:percent|%|returns?|percentage)(?![\w'])", text):  # fmt: skip
+        amount = replace(amount, unit="%")
+        plain = replace(amount, value=abs(amount.value))
+        way = way or ("down" if amount.value < 0 else "up")
+    by_how_much = amount.unit == "%" and kind == "price" and not said.MEAN.search(text)
+    if by_how_much or (amount.unit in ("%", "bp", "pp", "points", "money") and said.ONE_STEP.search(text)):
+        yield from _moved_by(text, base, way, side, plain)
+        return
+    yield from _at_level(text, base, side, way, amount, kind=kind, usual=usual)
+
+
+_LEADS = re.compile(
+    r"(?<![\w'])(?:above|below|over|under|past|than|at|to|through|beyond|beneath|of|least|hits?|touch|reach(?:es)?)(?: the| \$)* ?\$?$"
+)
+
+
+def _in_a_row(text: str, numbers: Sequence[Amount]) -> tuple[int, str] | None:
+    """How many steps follow each other the same way, and of what length."""
+    if not re.search(r"(?<![\w'])(?:straight|consecutive(?:ly)?|successive|in a row|running|on the trot|streak|back[- ]to[- ]back)(?![\w'])", text):  # fmt: skip
+        return None
+    rank = next((place for place, word in enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh"), start=2) if re.search(rf"\b{word}\b", text)), 0)  # fmt: skip
+    times = rank or next(
+        (int(each.value) for each in numbers if each.unit == "" and 2 <= each.value <= 20), 0
+    )
+    step = next((word for word, pattern in _STEPS if re.search(pattern, text)), "day")
+    return (times, step) if times else None
+
+
+_STEPS = (("week", r"\bweek"), ("month", r"\bmonth"), ("quarter", r"\bquarter"), ("year", r"\byear"))
+
+
+def _way(text: str) -> Way:
+    """The way of the first word that has one."""
+    up, down = said.UP.search(text), said.DOWN.search(text)
+    if up is None and down is None:
+        return ""
+    return "up" if down is None or (up is not None and up.start() < down.start()) else "down"
+
+
+def _side(text: str) -> str:
+    """The comparison that stands nearest before a number, or the one after it."""
+    for name, pattern in (("at_least", said.AT_LEAST), ("at_most", said.AT_MOST)):
+        if pattern.search(text):
+            return name
+    above, below = said.ABOVE.search(text), said.BELOW.search(text)
+    if above and below:
+        return "above" if above.start() > below.start() else "below"
+    return "above" if above else "below" if below else ""
+
+
+def _of_two(text: str, base: Relation, side: str, amount: Amount | None) -> Iterator[Relation]:
+    beats, trails = said.BEATS.search(text), said.TRAILS.search(text)
+    apart = re.search(r"(?<![\w'])(?:spread|gap|difference|differential|premium|discount)(?![\w'])", text)
+    if (beats or trails) and not apart and amount is not None and amount.unit in ("%", "points", "pp"):
+        above = beats is not None and (trails is None or beats.start() <= trails.start())
+        yield replace(base, name="beats", comparison="above" if above else "below", level=replace(amount, unit="%"))  # fmt: skip
+        return
+    if amount is not None and (apart or amount.unit != "%"):
+        leaning = side or {"up": "at_least", "down": "at_most"}.get(base.way, "")
+        if leaning:
+            yield replace(base, name="level", comparison=leaning, level=amount)
+            return
+    if apart and base.way:
+        yield replace(base, name="compare", comparison="above" if base.way == "up" else "below")
+        return
+    if not (beats or trails) and amount is None and side and not apart:
+        yield replace(base, name="beats", comparison="above" if side in ("above", "at_least") else "below")
+    if beats or trails:
+        above = beats is not None and (trails is None or beats.start() <= trails.start())
+        yield replace(base, name="beats", comparison="above" if above else "below", level=amount)
+
+
+def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[Relation]:
+    zero = Amount(value=0.0, unit="", span=(0, 0))
+    if said.MEAN.search(text):
+        return
+    if re.search(r"double[- ]digits?", text):
+        yield from _moved_by(text, base, way, "", replace(zero, value=10.0, unit="%"))
+        return
+    if re.search(r"single[- ]digits?", text):
+        yield replace(base, name="level", comparison="below", level=replace(zero, value=10.0), way="down")
+        return
+    if said.RECORD_LOW.search(text):
+        yield replace(base, name="new_low", comparison="below")
+    elif said.RECORD_HIGH.search(text):
+        yield replace(base, name="new_high", comparison="above")
+    elif kind == "rate" and (said.UNCHANGED.search(text) or re.search("stands? ", text)) and not way:
+        yield replace(base, name="unchanged", comparison="between")
+    elif kind == "rate" and re.search(r"(?<![\w'])(?:invert|inversion|below zero|negative)", text):
+        yield replace(base, name="touch", comparison="below", level=zero)
+    elif kind != "price" and re.search(
+        r"(?<![\w'])(?:negative|positive|contract|decline|shrink|recession)", text
+    ):
+        down = re.search("positive", text) is None
+        yield replace(base, name="level", comparison="below" if down else "above", level=zero, way="")
+        yield replace(base, name="compare", comparison="below" if down else "above")
+    elif re.search(r"(?<![\w'])correction|bear market", text):
+        fall = 20.0 if "bear" in text else 10.0
+        yield replace(base, name="from_peak", comparison="below", way="down", level=Amount(value=fall, unit="%", span=(0, 0)))  # fmt: skip
+    elif way:
+        yield replace(base, name="compare", comparison="above" if way == "up" else "below")
+
+
+def _moved_by(text: str, base: Relation, way: Way, side: str, amount: Amount) -> Iterator[Relation]:
+    ways: tuple[Way, ...] = (way,) if way else ("up", "down")
+    comparison = side if side in ("above", "at_least", "at_most") else "at_least"
+    if said.ONE_STEP.search(text):
+        for each in ways:
+            yield replace(base, name="any_step", comparison=comparison, way=each, level=amount)
+        return
+    if re.search(r"(?<![\w'])(?:within|inside|no more than|flat)(?![\w'])", text) and not way:
+        yield replace(base, name="move_by", comparison="above", level=amount, way="", never=not base.never)
+    if said.EITHER_WAY.search(text) and not way:
+        yield replace(base, name="move_by", comparison="at_least", level=amount, way="")
+    if said.FROM_PEAK.search(text) and way != "up":
+        yield replace(base, name="from_peak", comparison="below", level=amount, way="down")
+    elif said.FROM_TROUGH.search(text):
+        yield replace(base, name="from_trough", comparison="above", level=amount, way="up")
+    for each in ways:
+        yield replace(base, name="change", comparison=comparison, way=each, level=amount)
+
+
+def _at_level(
+    text: str,
+    base: Relation,
+    side: str,
+    way: Way,
+    amount: Amount,
+    *,
+    kind: str,
+    usual: tuple[float, float] | None,
+) -> Iterator[Relation]:
+    plain = replace(amount, value=abs(amount.value))
+    leaning = side or {"up": "at_least", "down": "at_most"}.get(way, "")
+    growth = next((name for name, words in _GROWTH if re.search(words, text)), "")
+    base = replace(base, growth=growth)
+    if kind != "price" and amount.unit == "%":
+        plain = amount
+    if said.MEAN.search(text) and leaning:
+        yield replace(base, name="mean", comparison=leaning, level=plain, statistic="mean")
+        return
+    small = amount.unit in ("bp", "pp", "points") or (
+        usual is not None and kind == "price" and plain.value < usual[0] / 2 and amount.unit != "%"
+    )
+    by = re.search(r"(?<![\w'])(?:by|another|a further|extra|additional) (?:[a-z]+ ){0,2}\$?A", text)
+    change = replace(base, name="change", comparison="at_least", way=way, level=plain)
+    if way and (by or (small and not side)):
+        yield change
+    if said.EITHER_WAY.search(text) and (by or small):
+        yield replace(base, name="move_by", comparison="at_least", level=plain, way="")
+    if said.HOLD.search(text):
+        held = side or ("at_most" if said.CEILING.search(text) else "at_least")
+        yield replace(base, name="touch" if base.never else "stay", comparison=held, level=plain)
+    if said.HIGHEST.search(text) and side in ("above", "at_least"):
+        yield replace(base, name="maximum", comparison=side, statistic="highest", level=plain)
+    if said.LOWEST.search(text) and side in ("below", "at_most"):
+        yield replace(base, name="minimum", comparison=side, statistic="lowest", level=plain)
+    if said.REACH.search(text) and not said.END.search(text):
+        yield replace(base, name="touch", comparison=leaning or "toward", level=plain)
+    if leaning:
+        yield replace(base, name="level", comparison=leaning, level=plain, way=way or ("up" if leaning in ("above", "at_least") else "down"))  # fmt: skip
+    else:
+        yield replace(base, name="bare", comparison="toward", level=plain, way="")
+    if way and small and not by:
+        yield change
+
+
+_GROWTH = (
+    ("yoy", r"(?<![\w'])(?:yoy|y/y|y-o-y|year[- ](?:on|over)[- ]year|year earlier|annual|annually|12-month)(?![\w'])"),
+    ("mom", r"(?<![\w'])(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|monthly|on the month)(?![\w'])"),
+    ("annualized", r"(?<![\w'])(?:annuali[sz]ed|saar|annual rate)(?![\w'])"),
+)  # fmt: skip
+
+__all__ = ["another_claim", "near_relations"]
