@@ -63,14 +63,14 @@ BELOW = _pattern(
 AT_LEAST = _pattern(
     "",
     """
-    at_least no_less_than no_lower_than at_or_above at_or_over not_below not_less_than not_under a_minimum_of >= or_more or_higher
+    at_least no_less_than no_lower_than at_or_above at_or_over at_or_beyond not_below not_less_than not_under a_minimum_of >= or_more or_higher
     or_above or_better or_over or_greater and_above and_higher or_up plus + or_wider and_up or_stronger or_north or_hotter
     """,
 )
 AT_MOST = _pattern(
     "",
     """
-    at_most no_more_than no_higher_than at_or_below at_or_under not_above not_more_than not_over a_maximum_of <= or_less or_lower
+    at_most no_more_than no_higher_than at_or_below at_or_under at_or_beneath not_above not_more_than not_over a_maximum_of <= or_less or_lower
     or_below or_under or_fewer and_below up_to or_cheaper or_tighter or_weaker or_cooler or_south not_exceeding
     """,
 )

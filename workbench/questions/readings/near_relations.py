@@ -63,7 +63,7 @@ def near_relations(
 def _joins(text: str) -> bool:
     """Whether "and" and "or" stand inside a range, a comparison or a pair of series."""
     rest = _BETWEEN.sub("A", text)
-    rest = re.sub(r"(?<![\w'])(?:at|up|down|[a-z]+er) (?:or|and) (?:[a-z]+er|above|below|over|under|up|down)|(?:or|and) (?:more|less|better|worse|above|below|over|under|up|fewer|[a-z]+er)(?![\w'])|up or down|(?:between|of) (?:the )?S+(?: [a-z]+)? and (?:the )?S+", "", rest)  # fmt: skip
+    rest = re.sub(r"(?<![\w'])(?:at|up|down|[a-z]+er) (?:or|and) (?:[a-z]+er|beneath|beyond|above|below|over|under|up|down)|(?:or|and) (?:more|less|better|worse|above|below|over|under|up|fewer|[a-z]+er)(?![\w'])|up or down|(?:between|of) (?:the )?S+(?: [a-z]+)? and (?:the )?S+", "", rest)  # fmt: skip
     first, *others = re.split(r"(?<![\w'])(?:and|or|but)(?![\w'])", rest)
     if re.search(r"S +(?:and|or) +(?:the )?S", rest):
         return False
@@ -122,7 +122,7 @@ def _near(
         size = 10.0 if said_digits[1] == "double" else 100.0
         yield from _moved_by(text, base, way, side, Amount(value=size, unit="%", span=(0, 0)))
         return
-    if re.search(r"A'?s(?![\w'])", text) and 20 <= amount.value < 1000 and not amount.value % 10:
+    if re.search(r"A'?s(?![\w'])", text) and 10 <= amount.value < 1000 and not amount.value % 10:
         top = replace(amount, value=amount.value + 10)
         yield replace(base, name="level", comparison="between", level=amount, upper=top)
         yield replace(base, name="level", comparison="below" if way == "down" else "at_least", level=top if way == "down" else amount, way=way)  # fmt: skip
@@ -229,8 +229,8 @@ def _of_two(text: str, base: Relation, side: str, amount: Amount | None) -> Iter
 
 def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[Relation]:
     zero = Amount(value=0.0, unit="", span=(0, 0))
-    if said.MEAN.search(text):
-        return
+    if said.MEAN.search(text) or re.search(r"(?<![\w'])(?:accelerat|decelerat|quicken|slow)", text):
+        return  # of an average and of a pace it is not said against what
     if re.search(r"double[- ]digits?", text):
         yield from _moved_by(text, base, way, "", replace(zero, value=10.0, unit="%"))
         return

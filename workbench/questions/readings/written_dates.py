@@ -179,6 +179,11 @@ def _month(match: re.Match[str], today: date, choices: Choices, unsettled: set[s
     return months_of(today.year + 1, month) if over else part
 
 
+def _month_over(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    month = months_of(today.year, MONTHS[match["m"]])
+    return month.last if month.last >= today else months_of(today.year + 1, MONTHS[match["m"]]).last
+
+
 def _year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return months_of(int(match["y"]), 1, 12)
 
@@ -295,8 +300,10 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"\bthis time next (?P<unit>week|month|quarter|year)\b", _a_unit_later),
         (r"\bthis (?P<unit>week|month|quarter|year) (?:or|and) next\b", _this_and_next),
         (r"\b(?:the )?(?:rest|remainder|balance) of (?:the |this )?(?P<unit>week|month|quarter|half|year|(?:19|20)\d\d)\b", _rest),
-        (r"(?:\b(?P<which>the|this|next|the coming|coming) |(?<=end of )|(?<=end )|(?<=by )|(?<=before ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?|(?:(?<=this )|(?<=in the )|(?<=over the )|(?<=by )|(?<=before )|(?<=by the ))(?P<fall>fall)\b", _season),
+        (r"(?:\b(?P<which>the|this|next|the coming|coming) |(?<=end of )|(?<=end )|(?<=by )|(?<=before )|(?<=all ))(?P<season>winter|summer|spring(?! (?:meeting|strip))|autumn)\b(?! strip)(?: (?:of )?(?P<y>20\d\d))?|(?:(?<=this )|(?<=all )|(?<=in the )|(?<=over the )|(?<=by )|(?<=before )|(?<=by the ))(?P<fall>fall)\b", _season),
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
+        (rf"(?:(?<=before )|(?<=by the time )|(?<=until )){_M} (?:(?:is|runs) (?:out|over)|ends)\b", _month_over),
+        (rf"\beo(?=q[1-4])(?:q(?P<q>[1-4])){_OF_YEAR}", _quarter),
         (rf"\beom {_M}(?:,? {_YEAR}\b)?", _month),
         (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
         (r"(?:(?<=ends )|(?<=end )|(?<=finishes )|(?<=finish )|(?<=closes )|(?<=close out )|(?<=into ))(?P<unit>week|month|quarter|year)\b(?!'?s?[- ]end)", _over),
