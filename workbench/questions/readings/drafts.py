@@ -15,7 +15,7 @@ from workbench.questions.readings.counted_words import (
     volatility_length,
 )
 from workbench.questions.readings.day_windows import ClaimWindow, events, windows
-from workbench.questions.readings.near_relations import another_claim, near_relations
+from workbench.questions.readings.near_relations import another_claim, disagrees, near_relations
 from workbench.questions.readings.placements import placed_readings
 from workbench.questions.readings.plain_text import PlainText, words
 from workbench.questions.readings.relations import Relation, mirrored, relations
@@ -222,7 +222,10 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         base = None  # "its first down year since 2015" says how rare it is
     if not main and base is None:
         missing.append("window")
-    notes += [note for each in days for note in each.notes]
+    supposed_days = [note for each in days for note in each.notes]
+    notes += supposed_days
+    if supposed_days or _COUNTED_SESSIONS.search(plain):
+        unsettled["words"] = 1  # which day the middle of a month, a summer or sixty sessions end on is asked
     if leftover and not numbers and all(_HOLE.fullmatch(word.lower()) for word in leftover):
         missing.append("level")
     if recession and leftover and not another_claim(before) and not re.search(r"\b(?:no|not|never|avoids?|escapes?)\b|n't", plain):  # fmt: skip
@@ -247,7 +250,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             stated = (*stated, *near)
     if passed_over and leftover:
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
-    if passed_over or near:
+    if passed_over or near or (stated and names and disagrees(before, stated[0])):
         unsettled["words"] = 1
     if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
@@ -342,6 +345,9 @@ def hard_words(leftover: Sequence[str]) -> bool:
     )
 
 
+_COUNTED_SESSIONS = re.compile(
+    r"\b(?:\d{2,}|[6-9]|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty) (?:trading |business )?(?:days|sessions)\b(?= |$)(?<!calendar days)"
+)
 #: Relations that are never of two series.
 _OF_ONE_SERIES = (
     "unchanged",

@@ -30,7 +30,7 @@ UP = _pattern(
     """,
     """
     rose risen grew grown went_up gone_up higher up upside upward upwards stronger dearer pricier costlier wider steeper bigger
-    larger greener positive green black upturn uptick upswing moonshot bull_market bull bullish hotter richer record better gainer to_the_moon goes_up
+    larger greener positive green black upturn uptick upswing moonshot bull_market bull bullish hotter richer better gainer to_the_moon goes_up
     """,
 )
 DOWN = _pattern(
@@ -70,7 +70,7 @@ AT_LEAST = _pattern(
 AT_MOST = _pattern(
     "",
     """
-    at_most no_more_than no_higher_than at_or_below at_or_under at_or_beneath not_above not_more_than not_over a_maximum_of <= or_less or_lower
+    at_most no_more_than no_higher_than no_greater_than at_or_below at_or_under at_or_beneath not_above not_more_than not_over a_maximum_of <= or_less or_lower
     or_below or_under or_fewer and_below up_to or_cheaper or_tighter or_weaker or_cooler or_south not_exceeding
     """,
 )

@@ -28,6 +28,45 @@ def another_claim(text: str) -> bool:
     return _ANOTHER_CLAIM.search(text) is not None
 
 
+#: What a text says with words of a kind, and the relations that it may be read as then.
+_KINDS = (
+    (said.ONE_STEP, ("any_step", "count", "streak", "touch", "stay", "volatility")),
+    (said.MEAN, ("mean", "average_gap", "average_cross")),
+    (said.RECORD_HIGH, ("new_high", "new_low")),
+    (said.RECORD_LOW, ("new_low",)),
+    (said.FROM_PEAK, ("from_peak", "drawdown")),
+    (said.FROM_TROUGH, ("from_trough",)),
+    (said.HIGHEST, ("maximum", "touch", "new_high", "from_peak", "growth")),
+    (said.LOWEST, ("minimum", "touch", "new_low", "from_trough", "from_peak", "growth")),
+    (said.CEILING, ("stay", "maximum")),
+    (re.compile(r"\b(?:straight|consecutive|in a row|running|streak|twice|times)\b"), ("count", "streak")),
+    (re.compile(r"\b(?:every|each|throughout|always|(?<!at )(?<!-)all(?![- ]time))\b"), ("stay", "count", "streak", "minimum", "maximum", "beats")),
+    (re.compile(r"\b(?:prints|readings|releases|reports|meetings)\b(?! (?:\$|A|above|below|at|over|under|an? |sub))"), ("count", "streak", "stay", "unchanged")),
+    (said.EITHER_WAY, ("move_by", "change")),
+)  # fmt: skip
+
+
+def disagrees(text: str, relation: Relation) -> bool:
+    """Whether the words of a text say a thing that the one relation that the grammar made of it does not; then it is asked.
+
+    >>> disagrees("S up A on a single day W", Relation(name="change", way="up", comparison="at_least"))
+    True
+    """
+    if any(words.search(text) and relation.name not in names for words, names in _KINDS):
+        return True
+    bare = said.AT_MOST.sub("", said.AT_LEAST.sub("", text))
+    if said.NEGATION.search(bare) and not relation.never and relation.name not in ("stay", "unchanged", "touch"):  # fmt: skip
+        return True
+    up, down = said.UP.search(bare) or said.ABOVE.search(bare), said.DOWN.search(bare) or said.BELOW.search(bare)  # fmt: skip
+    rises = (
+        relation.comparison in ("above", "at_least")
+        if relation.name not in ("change", "any_step", "drawdown")
+        else relation.way == "up"
+    )
+    wrong = (up and not down and not rises) or (down and not up and rises)
+    return bool(wrong) and relation.comparison not in ("between", "toward", "") and relation.name not in ("from_peak", "move_by") and not relation.never  # fmt: skip
+
+
 def near_relations(
     text: str,
     numbers: Sequence[Amount],
@@ -328,4 +367,4 @@ _GROWTH = (
     ("annualized", r"(?<![\w'])(?:annuali[sz]ed|saar|annual rate)(?![\w'])"),
 )  # fmt: skip
 
-__all__ = ["another_claim", "near_relations"]
+__all__ = ["another_claim", "disagrees", "near_relations"]

@@ -12,13 +12,14 @@ from workbench.questions.readings.calendar_days import (
     Period,
     after,
     holiday,
+    later_month,
     months_of,
     period_of,
     weekday_after,
 )
 
 #: What a choice between two meanings of a date is called in `Choices`.
-DAY_FIRST, NEXT_WEEKDAY = "day first", "next weekday"
+DAY_FIRST, NEXT_WEEKDAY, SEASON_END = "day first", "next weekday", "season end"
 Choices = Mapping[str, int]
 
 _M = "(?P<m>" + "|".join(MONTHS) + r")\b\.?"
@@ -217,6 +218,11 @@ def _season(match: re.Match[str], today: date, choices: Choices, unsettled: set[
     season = next(
         each for each in seasons if each.last >= today and (match["which"] != "next" or each.first > today)
     )
+    unsettled.add(SEASON_END)
+    if choices.get(SEASON_END):
+        # By the sun a season ends about the 21st of the month after.
+        year, month = later_month(season.last.year, season.last.month, 1)
+        season = Period(first=season.first, last=date(year, month, 22 if month == 9 else 20))
     return season, f"the season is read as {season.first} to {season.last}"
 
 
