@@ -18,7 +18,7 @@ DAYS = SESSIONS.stamps(date(2017, 12, 29), date(2018, 12, 31))
 END = date(2018, 12, 31)
 
 TRANSFORMATIONS = st.sampled_from(["value", "change", "growth", "average_gap", "from_peak"])
-STATISTICS = st.sampled_from(["last", "highest", "lowest", "mean", "total", "steps"])
+STATISTICS = st.sampled_from(["last", "highest", "lowest", "mean", "total", "steps", "streak"])
 COMPARISONS = st.sampled_from(["above", "at_least", "below", "at_most", "between"])
 
 
@@ -75,7 +75,7 @@ def readings(draw: st.DrawFn) -> Reading:
         level=level,
         upper=level + 4 if comparison == "between" else None,
         lag=lag,
-        times=draw(st.integers(1, 5)) if statistic == "steps" else 1,
+        times=draw(st.integers(1, 5)) if statistic in ("steps", "streak") else 1,
         start=DAYS[first].item(),
         end=DAYS[first + draw(st.integers(1, len(DAYS) - first - 1))].item(),
         never=draw(st.booleans()),
@@ -123,7 +123,7 @@ def test_readings_of_the_same_paths_are_coherent(
     base = replace(reading, never=False, comparison="above", upper=None)
     above, higher = chance(base, paths).p, chance(replace(base, level=base.level + step), paths).p
     assert higher <= above + 1e-12
-    if reading.statistic != "steps":
+    if reading.statistic not in ("steps", "streak"):
         below = chance(replace(base, comparison="at_most", level=base.level + step), paths).p
         assert above + below >= 1.0 - 1e-12
         between = chance(replace(base, comparison="between", upper=base.level + step), paths).p
@@ -167,6 +167,28 @@ def test_a_fall_that_has_happened_is_decided_on_its_day() -> None:
     assert (found.p, found.decided and found.decided.day) == (1.0, DAYS[100].item())
     assert chance(replace(fall, never=True), paths).p == 0.0
     assert chance(fall, drawn(History.of(DAYS, values), 90)).decided is None
+
+
+@given(world=worlds(), times=st.integers(1, 5))
+def test_days_in_a_row_are_no_likelier_than_as_many_days(world: tuple[History, int], times: int) -> None:
+    history, count = world
+    paths = drawn(history, min(count, len(DAYS) - 10))
+    rising = Reading(series=("X",), transformation="change", lag=1, statistic="steps", comparison="above", level=0.0, times=times, end=END)  # fmt: skip
+    row = replace(rising, statistic="streak")
+    assert chance(row, paths).p <= chance(rising, paths).p + 1e-12
+    assert chance(replace(row, times=times + 1), paths).p <= chance(row, paths).p + 1e-12
+    if times == 1:
+        assert chance(row, paths).p == pytest.approx(chance(rising, paths).p)
+
+
+def test_the_longest_streak_is_decided_on_its_day() -> None:
+    values = np.full(len(DAYS), 100.0)
+    values[100:104] = [101.0, 102.0, 103.0, 103.0]
+    row = Reading(series=("X",), transformation="change", lag=1, statistic="streak", comparison="above", level=0.0, times=3, start=DAYS[50].item(), end=END)  # fmt: skip
+    decision = decide(row, History.of(DAYS, values), SESSIONS)
+    assert decision is not None and decision.true and decision.day == DAYS[102].item()
+    never = decide(replace(row, times=4), History.of(DAYS, values), SESSIONS)
+    assert never is not None and not never.true
 
 
 def test_a_window_that_ends_after_the_paths_is_refused() -> None:

@@ -108,6 +108,27 @@ def test_growth_is_monotone_and_a_fall_on_the_way_is_likelier_than_one_at_the_en
         assert fall >= p(f"{name} falls at least {each} % from {start} to {case.day}")
 
 
+@given(asked(), st.lists(st.integers(1, 12), min_size=2, max_size=3, unique=True))
+@laws
+def test_a_fall_from_the_peak_a_fall_in_a_day_and_days_in_a_row_are_coherent(
+    case: Asked, sizes: list[int]
+) -> None:
+    p, name, end = case.p, case.name, case.day
+    start = case.rows[NAMES[name]][-1]["date"]
+    sizes = sorted(sizes)
+    peaks = [p(f"{name} closes {each} % or more below its highest close of the window through {end}") for each in sizes]  # fmt: skip
+    days = [p(f"{name} falls by at least {each} % on at least one day through {end}") for each in sizes]
+    rows = [p(f"{name} closes lower on at least {each} consecutive days through {end}") for each in sizes]
+    assert all(each == sorted(each, reverse=True) for each in (peaks, days, rows))
+    for size, peak, day, row in zip(sizes, peaks, days, rows, strict=True):
+        # The last known close is one of the window's, and a fall in a day is one from the close before.
+        assert peak >= p(f"{name} falls {size} % from its {start} close by {end}")
+        assert peak >= day
+        assert row <= p(f"{name} closes lower on at least {size} days through {end}")
+        for text, chance in ((f"{name} never closes {size} % or more below its highest close of the window through {end}", peak), (f"{name} does not fall by at least {size} % on at least one day through {end}", day)):  # fmt: skip
+            assert chance + p(text) == pytest.approx(1.0, abs=1e-12)
+
+
 @given(asked())
 @laws
 def test_one_series_beats_the_other_or_is_beaten_and_a_spread_widens_or_does_not(case: Asked) -> None:

@@ -109,8 +109,8 @@ def test_hardly_a_claim_is_misread(half: str) -> None:
     [
         ("S&P gains between 2 % and 5 % by year end", "The S&P 500 rises by between 2 and 5 % on 2018-12-31"),
         ("S&P 500 falls between 2% and 5% by year end", "The S&P 500 falls by between 2 and 5 % on 2018-12-31"),
-        ("WTI rises 3% or more on any day in July", "WTI crude oil rises by 3 % or more within one of the steps through 2018-07-31"),
-        ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10 % or more below its highest close at least once through 2018-12-31"),
+        ("WTI rises 3% or more on any day in July", "WTI crude oil rises by at least 3 % on at least one day through 2018-07-31"),
+        ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10 % or more below its highest close of the window through 2018-12-31"),
         ("the yield curve (10y-3m) inverts by year end", "fred:T10Y3M closes at or below 0 at least once through 2018-12-31"),
         ("yahoo:MSFT beats the S&P 500 by year end", "yahoo:MSFT outperforms the S&P 500 by 2018-12-31"),
     ],
@@ -394,7 +394,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     ("text", "cutoff", "reason", "fix"),
     [
         ("ISM manufacturing above 55 in December 2018", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
-        ("WTI falls 10% from its peak by the end of 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
+        ("WTI makes a new 52-week high by the end of 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),

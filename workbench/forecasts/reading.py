@@ -23,7 +23,7 @@ from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 
 Transformation = Literal["value", "change", "growth", "average_gap", "from_peak"]
-Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps"]
+Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
 
 #: Relative width within which two numbers are equal, whatever their last bits say.
@@ -47,13 +47,14 @@ class Reading:
         last ``lag`` values, the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0).
     statistic : str
         Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
-        percent, root of the mean squared log change; of the value alone), or ``steps``: on how many of its steps the comparison holds.
+        percent, root of the mean squared log change; of the value alone), ``steps``: on how many of its steps the comparison holds, or
+        ``streak``: on how many that follow each other at most.
     comparison : {"above", "at_least", "below", "at_most", "between"}
         ``above`` and ``below`` leave equality out; ``between`` includes both ends.
     level, upper : float
         In the unit of the transformation; ``upper`` with ``between`` only.
     times : int
-        With ``steps``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
+        With ``steps`` and ``streak``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
     start : date, optional
         The value on it is what changes are measured from; its stamp is the last one on or before it. None is the last known value.
     end : date
@@ -103,7 +104,7 @@ class Reading:
             raise DomainError("the distance to an average needs the number of values averaged")
         if self.statistic == "volatility" and self.transformation != "value":
             raise DomainError("volatility is one of the values themselves")
-        if self.times < 1 or (self.times > 1 and self.statistic != "steps"):
+        if self.times < 1 or (self.times > 1 and self.statistic not in ("steps", "streak")):
             raise DomainError("a number of times, at least one, belongs to the steps of a window")
         if self.start is not None and self.start >= self.end:
             raise DomainError(f"the window from {self.start} to {self.end} is empty")
@@ -266,6 +267,8 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
             return np.asarray(y.mean(axis=1))
         case "total":
             return np.asarray(y.sum(axis=1))
+        case "streak":
+            return np.asarray(_runs(_compares(reading, y)).max(axis=1), dtype=np.float64)
         case _:
             return np.asarray(_compares(reading, y).sum(axis=1), dtype=np.float64)
 
@@ -335,8 +338,17 @@ def _compares(reading: Reading, y: FloatArray) -> np.ndarray:
             return np.asarray((y >= reading.level - nudge) & (y <= (reading.upper or 0.0) + nudge))
 
 
+def _runs(holds: np.ndarray) -> np.ndarray:
+    """For every step how many in a row hold up to it, shape (paths, steps)."""
+    count = np.cumsum(holds, axis=1)
+    before = np.maximum.accumulate(np.where(holds, 0, count), axis=1)
+    return np.asarray(count - before)
+
+
 def _meets(reading: Reading, numbers: FloatArray) -> np.ndarray:
-    return numbers >= reading.times if reading.statistic == "steps" else _compares(reading, numbers)
+    return (
+        numbers >= reading.times if reading.statistic in ("steps", "streak") else _compares(reading, numbers)
+    )
 
 
 def _reachable(
@@ -356,6 +368,10 @@ def _reachable(
         case "steps":
             low = np.cumsum(_compares(reading, y)).astype(np.float64)
             high = low + left
+        case "streak":
+            now = _runs(_compares(reading, y)[None, :])[0].astype(np.float64)
+            low = np.maximum.accumulate(now)
+            high = np.maximum(low, now + left)
         case "volatility":
             # No step to come may move the value at all.
             squares = np.cumsum(np.diff(values) ** 2)
@@ -371,7 +387,7 @@ def _reachable(
 
 def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.ndarray, np.ndarray]:
     """Whether every number, and whether any number, between the bounds meets the comparison."""
-    if reading.statistic == "steps":
+    if reading.statistic in ("steps", "streak"):
         return low >= reading.times, high >= reading.times
     ends = _compares(reading, low), _compares(reading, high)
     if reading.comparison != "between":

@@ -20,6 +20,9 @@ lowest       lowest value of the window above (below) ``level``              uni
 count        at least ``times`` values of the window above (below) ``level`` units; None: the one before
 points       change from ``start`` to ``end`` above (below) ``level``        units of the series, signed
 move         growth from ``start`` to ``end`` is at least ``level`` in size  percent
+step         some value of the window is ``level`` off the one before it     percent, signed
+peak         some value is ``level`` below the highest of the window so far  percent, negative
+streak       ``times`` values in a row each above (below) the one before     unused
 ===========  ==============================================================  =======================
 
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
@@ -51,12 +54,15 @@ Pattern = Literal[
     "count",
     "points",
     "move",
+    "step",
+    "peak",
+    "streak",
 ]
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
 #: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
-BY_READING = ("mean", "highest", "lowest", "count", "points", "move")
+BY_READING = ("mean", "highest", "lowest", "count", "points", "move", "step", "peak", "streak")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -259,6 +265,26 @@ def _move_sentence(claim: Claim) -> str:
     return f"{claim.about.article} {verb} by {size} {number(amount(claim))} % either way {_span(claim, 'by')}"
 
 
+def _step_sentence(claim: Claim) -> str:
+    level = amount(claim)
+    verb = "rise" if level > 0 else "fall"
+    step = "in at least one month" if claim.about.monthly else "on at least one day"
+    size = "more than" if claim.strict else "at least"
+    word = f"does not {verb}" if claim.never else f"{verb}s"
+    return f"{claim.about.article} {word} by {size} {number(abs(level))} % {step} {_span(claim)}"
+
+
+def _peak_sentence(claim: Claim) -> str:
+    word = "never closes" if claim.never else "closes"
+    return f"{claim.about.article} {word} {number(-amount(claim))} % or more below its highest close of the window {_span(claim)}"
+
+
+def _streak_sentence(claim: Claim) -> str:
+    way = "higher" if claim.side == "above" else "lower"
+    steps = f"in at least {claim.times} consecutive months" if claim.about.monthly else f"on at least {claim.times} consecutive days"  # fmt: skip
+    return f"{claim.about.article} {_verb(claim)} {way} {steps} {_span(claim)}"
+
+
 _SENTENCES = {
     "compare": _compare,
     "level": _level,
@@ -275,4 +301,7 @@ _SENTENCES = {
     "count": _count_sentence,
     "points": _points_sentence,
     "move": _move_sentence,
+    "step": _step_sentence,
+    "peak": _peak_sentence,
+    "streak": _streak_sentence,
 }

@@ -415,6 +415,28 @@ def _move_claim(match: _Match) -> Claim:
     )
 
 
+def _step_claim(match: _Match) -> Claim:
+    up = re.fullmatch(_UP, match["verb"]) is not None
+    return _series(
+        match,
+        "step",
+        start=_day_of_match(match, "start"),
+        level=_value(match) * (1 if up else -1),
+        side="above" if up else "below",
+        strict=match["size"] == "more than",
+        never=bool(match["neg"]),
+    )
+
+
+def _peak_claim(match: _Match) -> Claim:
+    return _series(match, "peak", start=_day_of_match(match, "start"), level=-_value(match), side="below", strict=False, never=bool(match["neg"]))  # fmt: skip
+
+
+def _streak_claim(match: _Match) -> Claim:
+    side: Side = "below" if match["word"] == "lower" else "above"
+    return _series(match, "streak", start=_day_of_match(match, "start"), side=side, times=int(match["times"]))
+
+
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
 _PATTERNS = [
     _rule(
@@ -458,6 +480,15 @@ _PATTERNS = [
     _rule(
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by at least (?P<level>\d[\d,]*(?:\.\d+)?) points {_SPAN}",
         _points_claim,
+    ),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by (?P<size>at least|more than) {_P} (?:on at least one day|in at least one month) {_SPAN}",
+        _step_claim,
+    ),
+    _rule(rf"{_S} {_NOT}closes? {_P} or more below its highest close of the window {_SPAN}", _peak_claim),
+    _rule(
+        rf"{_S} {_V}(?P<word>higher|lower) (?:on|in) at least (?P<times>\d+) consecutive (?:days|months) {_SPAN}",
+        _streak_claim,
     ),
     _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
     _rule(

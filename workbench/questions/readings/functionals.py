@@ -74,6 +74,13 @@ def _functional(reading: SlotReading) -> Reading | None:
     if relation == "stay" and comparison in OPPOSITE:
         away: Comparison = OPPOSITE[comparison]  # type: ignore[assignment]
         return replace(plain, comparison=away, statistic="lowest" if rising else "highest", never=not reading.never)  # fmt: skip
+    if relation == "any_step" and reading.unit == "%" and level:
+        way: Statistic = "highest" if level > 0 else "lowest"
+        return replace(plain, statistic=way, transformation="growth", lag=1)
+    if relation == "from_peak" and reading.unit == "%" and level:
+        return replace(plain, statistic="lowest", comparison="at_most", transformation="from_peak", level=-abs(level))  # fmt: skip
+    if relation == "streak" and not reading.step and reading.level is None:
+        return replace(plain, statistic="streak", times=reading.times, transformation="change", lag=1)
     if relation in ("drawdown", "rise_once"):
         return replace(plain, statistic=reached, transformation="growth" if reading.unit == "%" else "change")
     return None

@@ -48,7 +48,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     if not all(keys) or reading.end is None:
         return None
     toward = reading.relation == "touch" and reading.comparison == "toward"
-    if reading.never and not toward and reading.relation != "move_by":
+    if reading.never and not toward and reading.relation not in ("move_by", "any_step", "from_peak"):
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
         return None
@@ -81,6 +81,23 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
             return replace(claim, pattern="count", start=start, times=reading.times, level=level)
         case "change" if reading.comparison in WORDS and level and len(keys) == 1:
             return replace(claim, pattern="points", start=start, strict=_change_strict(reading))
+        case "any_step" if (
+            reading.unit == "%"
+            and level
+            and len(keys) == 1
+            and not reading.step
+            and reading.comparison in WORDS
+        ):
+            up = level > 0
+            if (reading.comparison in ("above", "at_least")) != up:
+                return None
+            return replace(claim, pattern="step", start=start, never=reading.never)
+        case "from_peak" if reading.unit == "%" and level and len(keys) == 1 and daily:
+            return replace(claim, pattern="peak", start=start, level=-abs(level), side="below", strict=False, never=reading.never)  # fmt: skip
+        case "streak" if (
+            not reading.step and level is None and len(keys) == 1 and reading.comparison in ("above", "below")
+        ):
+            return replace(claim, pattern="streak", start=start, times=reading.times)
         case "move_by" if reading.unit == "%" and len(keys) == 1:
             return replace(claim, pattern="move", start=start, side="above", strict=reading.comparison == "above", never=reading.never)  # fmt: skip
         case "growth_mom" if (

@@ -62,6 +62,16 @@ def claim_reading(claim: Claim) -> Reading:
         case "move":
             within = replace(value, comparison="between", level=-amount(claim), upper=amount(claim))
             return replace(within, transformation="growth", never=not claim.never)
+        case "step":
+            size = amount(claim)
+            way: Statistic = "highest" if size > 0 else "lowest"
+            return replace(
+                value, statistic=way, transformation="growth", lag=1, level=size, never=claim.never
+            )
+        case "peak":
+            return replace(value, statistic="lowest", comparison="at_most", transformation="from_peak", level=amount(claim), never=claim.never)  # fmt: skip
+        case "streak":
+            return replace(value, statistic="streak", times=claim.times, transformation="change", lag=1)
         case "volatility":
             return replace(value, statistic="volatility", level=amount(claim))
     extreme: Statistic = "highest" if claim.side == "above" else "lowest"
@@ -76,4 +86,4 @@ def state_of(claim: Claim) -> State:
         return "average"
     if claim.about.kind in ("volatility", "yield"):
         return "level"
-    return "volatility" if claim.pattern in ("volatility", "touch", "drawdown") else "move"
+    return "volatility" if claim.pattern in ("volatility", "touch", "drawdown", "step", "peak") else "move"
