@@ -250,7 +250,13 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             stated = (*stated, *near)
     if passed_over and leftover:
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
-    if passed_over or near or (stated and names and disagrees(before, stated[0])):
+    contradicted = bool(stated) and bool(names) and not near and disagrees(before, stated[0])
+    if contradicted and not unknown:
+        stated = (
+            *stated,
+            *near_relations(before, numbers, counts, series=len(names), kind=kind, usual=usual),
+        )
+    if passed_over or near or contradicted:
         unsettled["words"] = 1
     if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
@@ -428,6 +434,8 @@ _PAIRS = {"EUR/USD", "GBP/USD"}
 def _joined_pair(masked: str, names: tuple[SeriesName, ...]) -> tuple[str, tuple[SeriesName, ...], bool]:
     """Join "the dollar" and "against the euro" to the pair that is quoted, and say whether it goes the other way."""
     refs = [each.ref for each in names]
+    if len(names) == 2 and refs[1] in ("US dollar index", "trade-weighted US dollar index") and (refs[0] in _PAIRS or refs[0] in PER_DOLLAR):  # fmt: skip
+        return re.sub(r"(?:against|versus|vs\.?|to|with) (?=S+$|S+ )", lambda match: "S" * len(match[0]), masked), names[:1], False  # fmt: skip
     if len(names) == 2 and "US dollar index" in refs:
         pair = next(each for each in names if each.ref != "US dollar index")
         matched = re.search(r"(?:against|versus|vs\.?) (?:the )?(?=S)", masked)

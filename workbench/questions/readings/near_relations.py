@@ -17,7 +17,7 @@ _ANOTHER_CLAIM = re.compile(
     r"futures?|forwards?|options?|calls|puts|straddles?|implied|skew|dividends?|earnings (?:grow|rise|fall|per)|eps|profits?|revenues?|market cap(?:itali[sz]ation)?|"
     r"cap(?= (?:above|exceed|over|below|under|of))|inventor(?:y|ies)|stockpiles|demand|supply|ratio|correlation|beta|sharpe|term structure|contango|backwardation|contracts?(?= (?:above|below|at|over|under))|"
     r"total return|best|worst|around|about|approximately|roughly|circa|near|nearly|or so|or thereabouts|thereabouts|give or take|somewhere around|"
-    r"then|more than half|most of the|tweets?|deliver(?:s|ies|y)?(?= (?:of|more|over|at least|A))|already|stays? there|day after|at its highest|at its lowest|valuation|relative to|adjusted|zz+|"
+    r"then|more than half|most of the|tweets?|deliver(?:s|ies|y)?(?= (?:of|more|over|at least|A))|already|stays? there|day after|at its highest|at its lowest|valuation|relative to|adjusted|zz+|A+ more (?:days|sessions|weeks|months)|run of|joins?|clubs?|(?:days?|weeks?|months?) after|(?:banks?|energy|oil|airlines?|value|growth|european|chinese|japanese|asian|emerging(?:[- ]markets?)?|mid-?caps?|utilit(?:y|ies)|defen[cs]e|semiconductor|chip|auto|retail|pharma|biotech|health|mining|financials?|global|world|foreign|uk|german|meme|dividend) S+|"
     r"(?:gives? (?:up|back)|erases?|wipes? out|pares?) (?:all )?(?:of )?(?:its|their|the)|every day|sets its)(?![\w'])|'s average(?= |$)|S's monthly average"
 )
 _BETWEEN = re.compile(r"A(?: ?(?:-|to|and|or|n|&) ?|-)\$?A")
@@ -43,6 +43,7 @@ _KINDS = (
     (re.compile(r"\b(?:every|each|throughout|always|(?<!at )(?<!-)all(?![- ]time))\b"), ("stay", "count", "streak", "minimum", "maximum", "beats")),
     (re.compile(r"\b(?:prints|readings|releases|reports|meetings)\b(?! (?:\$|A|above|below|at|over|under|an? |sub))"), ("count", "streak", "stay", "unchanged")),
     (said.EITHER_WAY, ("move_by", "change")),
+    (re.compile(r"\b(?:goes|turns|go|turn) (?:negative|positive)"), ("touch", "level", "growth")),
 )  # fmt: skip
 
 
@@ -95,7 +96,9 @@ def near_relations(
     chosen = tuple(levels)
     plain = [each for each in chosen if each.unit or each.value not in range(1985, 2040)]
     # "From its 2018 high": a year is no level beside one.
-    matched = tuple(_near(text, tuple(plain or chosen), counts, series=series, kind=kind, usual=usual))
+    matched = tuple(
+        _near(text, tuple(plain or chosen), numbers, counts, series=series, kind=kind, usual=usual)
+    )
     return tuple({repr(each): each for each in matched}.values())
 
 
@@ -118,6 +121,7 @@ def _says_something(text: str) -> bool:
 def _near(
     text: str,
     numbers: tuple[Amount, ...],
+    counted: Sequence[Amount],
     counts: Mapping[str, int],
     *,
     series: int,
@@ -139,7 +143,7 @@ def _near(
     if counts.get("moves") and way:
         yield replace(base, name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * counts["moves"], unit="pp", span=(0, 0)))  # fmt: skip
         return
-    if (row := _in_a_row(text, numbers)) and leaning:
+    if (row := _in_a_row(text, counted)) and leaning:
         times, step = row
         yield replace(base, name="streak", statistic="steps", comparison="above" if leaning in ("above", "at_least") else "below", times=times, step=step)  # fmt: skip
         return
@@ -159,6 +163,9 @@ def _near(
         return
     if said_digits := re.search(r"(?<![\w'])(double|triple)[- ]digits?(?! (?:mark|level))", text):
         size = 10.0 if said_digits[1] == "double" else 100.0
+        if kind != "price":
+            yield replace(base, name="level", comparison="at_least", level=Amount(value=size, unit="", span=(0, 0)), way="up")  # fmt: skip
+            return
         yield from _moved_by(text, base, way, side, Amount(value=size, unit="%", span=(0, 0)))
         return
     if re.search(r"A'?s(?![\w'])", text) and 10 <= amount.value < 1000 and not amount.value % 10:
@@ -271,6 +278,11 @@ def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[
     if said.MEAN.search(text) or re.search(r"(?<![\w'])(?:accelerat|decelerat|quicken|slow)", text):
         return  # of an average and of a pace it is not said against what
     if re.search(r"double[- ]digits?", text):
+        if kind != "price":
+            yield replace(
+                base, name="level", comparison="at_least", level=replace(zero, value=10.0), way="up"
+            )
+            return
         yield from _moved_by(text, base, way, "", replace(zero, value=10.0, unit="%"))
         return
     if re.search(r"single[- ]digits?", text):
@@ -282,6 +294,13 @@ def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[
         yield replace(base, name="new_high", comparison="above")
     elif kind == "rate" and (said.UNCHANGED.search(text) or re.search("stands? ", text)) and not way:
         yield replace(base, name="unchanged", comparison="between")
+    elif kind == "rate" and re.search(r"(?<![\w'])invert", text) and said.HOLD.search(text):
+        yield replace(base, name="stay", comparison="below", level=zero)
+    elif re.search(r"(?<![\w'])half of (?:what|its|the|today|current|R)|in half", text):
+        yield from _moved_by(text, base, "down", "", replace(zero, value=50.0, unit="%"))
+    elif kind == "price" and re.search(r"(?<![\w'])(?:goes|turns|go|turn) negative", text):
+        yield replace(base, name="compare", comparison="below")
+        yield replace(base, name="touch", comparison="below", level=zero)
     elif kind == "rate" and re.search(r"(?<![\w'])(?:invert|inversion|below zero|negative)", text):
         yield replace(base, name="touch", comparison="below", level=zero)
     elif kind != "price" and re.search(
@@ -335,6 +354,11 @@ def _at_level(
     if said.MEAN.search(text) and leaning:
         yield replace(base, name="mean", comparison=leaning, level=plain, statistic="mean")
         return
+    if kind == "rate" and amount.unit == "" and not side and amount.value in (25, 50, 75, 100):
+        for each in (way,) if way else ("up", "down"):
+            yield replace(
+                base, name="change", comparison="at_least", way=each, level=replace(plain, unit="bp")
+            )
     small = amount.unit in ("bp", "pp", "points") or (
         usual is not None and kind == "price" and plain.value < usual[0] / 2 and amount.unit != "%"
     )

@@ -39,8 +39,8 @@ KNOWN_WORDS = words(
 )
 #: Shorthand of those who type fast.
 SHORTHAND = {
-    **{f"{word}ies": f"{value}0s" for value, word in enumerate(("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet"), start=2)},
-    "teens": "10s", "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
+    **{f"{word}ies": f"{value}0-{value + 1}0" for value, word in enumerate(("twent", "thirt", "fort", "fift", "sixt", "sevent", "eight", "ninet"), start=2)},
+    "teens": "10-20", "nxt": "next", "b4": "before", "thru": "through", "qtr": "quarter", "qtrs": "quarters", "wk": "week", "wks": "weeks", "mtg": "meeting",
     "yld": "yield", "ylds": "yields", "sprd": "spread", "sprds": "spreads", "yr": "year", "yrs": "years", "btw": "between", "avg": "average",
     "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
     "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", "bip": "bp", "b/w": "between", "bips": "bp", "abv": "above", "blw": "below", "yer": "year",

@@ -86,7 +86,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
         r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
         (_EMBEDDED["SPREAD"],),
     ),
-    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|2s?/10s?|10s?/2s?|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
+    (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|2s?[/-]10s?(?: spread| curve)?|10s?/2s?|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
     (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"),)),
     (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate", source="fred:BAMLC0A0CM"),)),
     (r"(?:the )?(?<!ted )spread", (_EMBEDDED["SPREAD"], _other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"))),

@@ -185,6 +185,12 @@ def _month_over(match: re.Match[str], today: date, choices: Choices, unsettled: 
     return month.last if month.last >= today else months_of(today.year + 1, MONTHS[match["m"]]).last
 
 
+def _middle_of_year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    if match["y"]:
+        return date(_written_year(match["y"], today), 6, 30)
+    return date(today.year + (today > date(today.year, 6, 30)), 6, 30)
+
+
 def _year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     return months_of(int(match["y"]), 1, 12)
 
@@ -310,6 +316,7 @@ _FORMS: tuple[tuple[re.Pattern[str], _Meaning], ...] = tuple(
         (r"\b(?:the )?(?P<unit>year|month|quarter|week)(?:'s)?[- ]?end\b", _end_of_unit),
         (rf"(?:(?<=before )|(?<=by the time )|(?<=until )){_M} (?:(?:is|runs) (?:out|over)|ends)\b", _month_over),
         (rf"\beo(?=q[1-4])(?:q(?P<q>[1-4])){_OF_YEAR}", _quarter),
+        (rf"\bmid-?year(?: (?:of )?{_YEAR})?\b", _middle_of_year),
         (rf"\beom {_M}(?:,? {_YEAR}\b)?", _month),
         (r"\beo(?P<unit>[ymqw])\b", _end_of_unit),
         (r"(?:(?<=ends )|(?<=end )|(?<=finishes )|(?<=finish )|(?<=closes )|(?<=close out )|(?<=into ))(?P<unit>week|month|quarter|year)\b(?!'?s?[- ]end)", _over),
