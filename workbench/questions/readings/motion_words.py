@@ -104,7 +104,7 @@ HIGHEST = _pattern("", "highest high highs peak peaks maximum max top_tick")
 LOWEST = _pattern("", "lowest low lows trough troughs minimum min bottom")
 FROM_PEAK = re.compile(r"(?<![\w'])(?:(?:from|off|below|under|since) (?:[a-z0-9'-]+ ){0,4}?(?:peaks?|highs?|top|ath)|drawdown|peak[- ]to[- ]trough|correction|bear market|pullback|pull-back|retraces?|sell-?off)(?![\w'])")  # fmt: skip
 FROM_TROUGH = re.compile(r"(?<![\w'])(?:from|off|above|since) (?:[a-z0-9'-]+ ){0,4}?(?:lows?|troughs?|bottom)(?![\w'])")  # fmt: skip
-ONE_STEP = re.compile(r"(?<![\w'])(?:one|single|1+|any|a|any one|any single|at least one)[- ]?(?:day|session|daily)(?: [a-z]+)?(?![\w'])|A (?:up|down|green|red)?[ -]?(?:day|session)|(?<![\w'])(?:daily|intraday|in a day|overnight|(?:on|in) (?:any|some|one|a single) (?:given |trading )*(?:day|session|date))(?![\w'])")  # fmt: skip
+ONE_STEP = re.compile(r"(?<![\w'])(?:one|single|1+|any|a|any one|any single|at least one)[- ]?(?:day|session|daily)(?: [a-z]+)?(?![\w'])|A (?:up|down|green|red)?[ -]?(?:day|session)|(?<![\w'])(?:daily|intraday (?:drop|fall|decline|loss|gain|rise|rally|move|jump|swing)|in a day|overnight|(?:on|in) (?:any|some|one|a single) (?:given |trading )*(?:day|session|date))(?![\w'])")  # fmt: skip
 BEATS = _pattern(
     "beat outperform outpace outgain outrun outshine outstrip exceed top lead trounce eclipse surpass best outdo crush thrash win",
     "ahead_of better_than more_than faster_than higher_than greater_than bigger_than over_and_above",

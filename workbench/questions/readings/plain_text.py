@@ -169,7 +169,7 @@ _AS_THEY_ARE = words(
     worth word words world would wound sound round pound found bound bond bonds band banks market marked
     mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site
     trend trends treat clean clear class cross press prior power tower lower flower slower dealer leader header
-    bullion calls calling breach breaches breaching faster really yearly warnings warning raising raised failing fails regain regains
+    ether bullion calls calling breach breaches breaching faster really yearly warnings warning raising raised failing fails regain regains
     setting settings sitting stick sticks stuck finds heating heats backs dumps stumbles drains popping melting moving risen easier
     across arise began begun bands bases basic beans betting candle candles closer closest crossed declined decent deserve detail doubled
     expert field fields filling finished fitting grade grades ground height hides increased likes lists losses lumber match narrowed

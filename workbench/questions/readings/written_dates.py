@@ -192,7 +192,10 @@ def _middle_of_year(match: re.Match[str], today: date, choices: Choices, unsettl
 
 
 def _year(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
-    return months_of(int(match["y"]), 1, 12)
+    year = int(match["y"])
+    if match.string[: match.start()].endswith("than ") and abs(year - today.year) > 5:
+        return None  # "no lower than 2000" is a level
+    return months_of(year, 1, 12)
 
 
 def _this_or_next(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
