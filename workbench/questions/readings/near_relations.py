@@ -16,7 +16,7 @@ _ANOTHER_CLAIM = re.compile(
     r"(?<![\w'])(?:if|unless|because|provided|assuming|should the|were the|in case|given that|whether|either|neither|both|"
     r"futures?|forwards?|options?|calls|puts|straddles?|implied|skew|dividends?|earnings (?:grow|rise|fall|per)|eps|profits?|revenues?|market cap(?:itali[sz]ation)?|"
     r"cap(?= (?:above|exceed|over|below|under|of))|inventor(?:y|ies)|stockpiles|demand|supply|ratio|correlation|beta|sharpe|term structure|contango|backwardation|contracts?(?= (?:above|below|at|over|under))|"
-    r"total return|best|worst|around|about|approximately|roughly|circa|near|nearly|or so|or thereabouts|thereabouts|give or take|somewhere around|"
+    r"out of (?:the |its |a )?A|outside|total return|best|worst|around|about|approximately|roughly|circa|near|nearly|or so|or thereabouts|thereabouts|give or take|somewhere around|"
     r"then|more than half|most of the|tweets?|deliver(?:s|ies|y)?(?= (?:of|more|over|at least|A))|already|stays? there|day after|at its highest|at its lowest|valuation|relative to|adjusted|zz+|A+ more (?:days|sessions|weeks|months)|run of|joins?|clubs?|(?:days?|weeks?|months?) after|(?:banks?|energy|oil|airlines?|value|growth|european|chinese|japanese|asian|emerging(?:[- ]markets?)?|mid-?caps?|utilit(?:y|ies)|defen[cs]e|semiconductor|chip|auto|retail|pharma|biotech|health|mining|financials?|global|world|foreign|uk|german|meme|dividend) S+|"
     r"(?:gives? (?:up|back)|erases?|wipes? out|pares?) (?:all )?(?:of )?(?:its|their|the)|every day|sets its)(?![\w'])|'s average(?= |$)|S's monthly average"
 )
@@ -47,6 +47,12 @@ _KINDS = (
 )  # fmt: skip
 
 
+#: "Below the forties", "out of its range": not between.
+_OUT_OF = re.compile(
+    r"(?<![\w'])(?:out of|outside|beyond|leaves?|exits?|escapes?|(?:above|below|over|under|beneath) (?:the )?\$?A+ ?-)"
+)
+
+
 def disagrees(text: str, relation: Relation) -> bool:
     """Whether the words of a text say a thing that the one relation that the grammar made of it does not; then it is asked.
 
@@ -54,6 +60,8 @@ def disagrees(text: str, relation: Relation) -> bool:
     True
     """
     if any(words.search(text) and relation.name not in names for words, names in _KINDS):
+        return True
+    if relation.comparison == "between" and _OUT_OF.search(text):
         return True
     bare = said.AT_MOST.sub("", said.AT_LEAST.sub("", text))
     if said.NEGATION.search(bare) and not relation.never and relation.name not in ("stay", "unchanged", "touch"):  # fmt: skip
@@ -195,6 +203,12 @@ def _near(
             return
     if len(numbers) > 1 and (re.search(r"(?<![\w'])(?:between|range|within|inside|corridor|band)", text) or _BETWEEN.search(re.sub("A+", "A", text))):  # fmt: skip
         low, high = sorted(numbers[:2], key=lambda each: each.value)
+        if side and re.search(
+            r"(?<![\w'])(?:above|below|over|under|beneath|beyond) (?:the )?\$?A+ ?- ?\$?A", text
+        ):
+            beyond = high if side in ("above", "at_least") else low
+            yield replace(base, name="level", comparison=side, level=beyond, way=way)
+            return
         within = replace(
             base, comparison="between", level=replace(low, unit=low.unit or high.unit), upper=high
         )
