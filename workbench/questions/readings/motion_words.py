@@ -79,8 +79,8 @@ REACH = _pattern(
     "broke saw seen got made through at_some_point at_some_stage sometime at_any_point at_any_time anytime at_least_once once ever intraday",
 )
 END = _pattern(
-    "close end finish settle conclude wrap+up",
-    "year-end at_the_close on_the_close exits exit leaves",
+    "close end finish settle conclude wrap+up exit leave",
+    "year-end at_the_close on_the_close",
 )
 HOLD = _pattern(
     "stay remain hold keep hover persist linger sit stick confine pin anchor cap range hug camp defend stuck",
@@ -111,8 +111,8 @@ BEATS = _pattern(
 )
 TRAILS = _pattern("underperform lag trail lose+to", "behind worse_than less_than slower_than lower_than")
 UNCHANGED = _pattern(
-    "pause skip refrain",
-    "nothing unchanged no_move no_hike no_cut on_hold pat no_change steady flat standing_still where_it_is where_they_are hold holds keeps leaves alone sits_tight",
+    "pause skip refrain hold keep leave",
+    "nothing unchanged no_move no_hike no_cut on_hold pat no_change steady flat standing_still where_it_is where_they_are alone sits_tight",
 )
 EITHER_WAY = re.compile(r"(?<![\w'])(?:either (?:way|direction)|up or down|both ways|one way or (?:the other|another)|in any direction|moves?|swings?|swing|move)(?![\w'])")  # fmt: skip
 

@@ -49,7 +49,7 @@ _KINDS = (
 
 #: "Below the forties", "out of its range": not between.
 _OUT_OF = re.compile(
-    r"(?<![\w'])(?:out of|outside|beyond|leaves?|exits?|escapes?|(?:above|below|over|under|beneath) (?:the )?\$?A+ ?-)"
+    r"(?<![\w'])(?:out of|outside|beyond|leave[s]?|exits?|escapes?|(?:above|below|over|under|beneath) (?:the )?\$?A+ ?-)"
 )
 
 
@@ -72,8 +72,8 @@ def disagrees(text: str, relation: Relation) -> bool:
         if relation.name not in ("change", "any_step", "drawdown")
         else relation.way == "up"
     )
-    wrong = (up and not down and not rises) or (down and not up and rises)
-    return bool(wrong) and relation.comparison not in ("between", "toward", "") and relation.name not in ("from_peak", "move_by") and not relation.never  # fmt: skip
+    contrary = (up and not down and not rises) or (down and not up and rises)
+    return bool(contrary) and relation.comparison not in ("between", "toward", "") and relation.name not in ("from_peak", "move_by") and not relation.never  # fmt: skip
 
 
 def near_relations(
@@ -105,7 +105,7 @@ def near_relations(
     plain = [each for each in chosen if each.unit or each.value not in range(1985, 2040)]
     # "From its 2018 high": a year is no level beside one.
     matched = tuple(
-        _near(text, tuple(plain or chosen), numbers, counts, series=series, kind=kind, usual=usual)
+        _put_together(text, tuple(plain or chosen), numbers, counts, series=series, kind=kind, usual=usual)
     )
     return tuple({repr(each): each for each in matched}.values())
 
@@ -126,7 +126,7 @@ def _says_something(text: str) -> bool:
     return "A" in text or any(each.search(text) for each in words)
 
 
-def _near(
+def _put_together(
     text: str,
     numbers: tuple[Amount, ...],
     counted: Sequence[Amount],
@@ -136,7 +136,7 @@ def _near(
     kind: str,
     usual: tuple[float, float] | None,
 ) -> Iterator[Relation]:
-    way = _way(text)
+    way = _first_way(text)
     side = _side(text)
     # "No lower than" is a comparison.
     negated = said.NEGATION.search(said.AT_MOST.sub("", said.AT_LEAST.sub("", text))) is not None
@@ -246,7 +246,7 @@ def _in_a_row(text: str, numbers: Sequence[Amount]) -> tuple[int, str] | None:
 _STEPS = (("week", r"\bweek"), ("month", r"\bmonth"), ("quarter", r"\bquarter"), ("year", r"\byear"))
 
 
-def _way(text: str) -> Way:
+def _first_way(text: str) -> Way:
     """The way of the first word that has one."""
     up, down = said.UP.search(text), said.DOWN.search(text)
     if up is None and down is None:

@@ -141,7 +141,7 @@ def spelled(word: str) -> str:
     nearest = {
         each
         for each in nearest
-        if len(each) != len(word) or sorted(each) == sorted(word) or _beside(word, each)
+        if len(each) != len(word) or sorted(each) == sorted(word) or _one_key_away(word, each)
     }
     if re.sub("(?:ed|ing|er|ers|d|r|rs)$", "", word) in KNOWN_WORDS:
         return word
@@ -170,9 +170,9 @@ _AS_THEY_ARE = words(
     mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site
     trend trends treat clean clear class cross press prior power tower lower flower slower dealer leader header
     ether bullion calls calling breach breaches breaching faster really yearly warnings warning raising raised failing fails regain regains
-    setting settings sitting stick sticks stuck finds heating heats backs dumps stumbles drains popping melting moving risen easier
+    setting settings stick sticks stuck finds heating heats backs dumps stumbles drains popping melting moving risen easier
     across arise began begun bands bases basic beans betting candle candles closer closest crossed declined decent deserve detail doubled
-    expert field fields filling finished fitting grade grades ground height hides increased likes lists losses lumber match narrowed
+    expert field fields filling finished fitting grade grades height hides increased likes lists losses lumber match narrowed
     nearly newer nifty priced prime produced rains rallied rated reached react released reserved risks saves saying scales settled
     seventh shape shapes shared sharp sharpe shock shocks sides spare spoke stacks stake stale stars stated tails teach theme these
     though touched trace traces traits trials vague valued walls weight worse arrow barred chose abort alter dates averaged advanced
@@ -192,7 +192,7 @@ _AS_THEY_ARE = words(
 _ROWS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
-def _beside(word: str, right: str) -> bool:
+def _one_key_away(word: str, right: str) -> bool:
     """Whether the one letter in which two words differ lies beside the right one on a keyboard."""
     typed, meant = next(pair for pair in zip(word, right, strict=True) if pair[0] != pair[1])
     places = [
