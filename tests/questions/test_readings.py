@@ -302,6 +302,10 @@ def test_a_claim_in_other_words_is_offered_and_not_taken(text: str, statement: s
     assert statement in [each.statement for each in found.others]
 
 
+def test_a_second_series_is_not_dropped() -> None:
+    assert read("average of VIX and VXN below 15 in July", JUNE).best is None
+
+
 @pytest.mark.parametrize(
     "text", ["WTI below the forties on 2018-12-31", "WTI falls out of the sixties by year end", "WTI stays out of the fifties in 2018"]
 )  # fmt: skip

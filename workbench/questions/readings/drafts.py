@@ -256,7 +256,9 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             *stated,
             *near_relations(before, numbers, counts, series=len(names), kind=kind, usual=usual),
         )
-    if passed_over or near or contradicted:
+    # The average of two series is not that of the first.
+    of_two = len(names) > 1 and bool(stated) and stated[0].name in _NEVER_OF_TWO
+    if passed_over or near or contradicted or of_two:
         unsettled["words"] = 1
     if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
         if base is not None and not main and "window" not in missing:
@@ -363,6 +365,19 @@ _OF_ONE_SERIES = (
     "from_trough",
     "average_gap",
     "average_cross",
+)
+#: Relations whose sentence names one series alone.
+_NEVER_OF_TWO = (
+    "mean",
+    "maximum",
+    "minimum",
+    "volatility",
+    "count",
+    "streak",
+    "any_step",
+    "touch",
+    "stay",
+    "first",
 )
 #: Stands where a level should.
 _HOLE = re.compile(

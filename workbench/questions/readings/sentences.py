@@ -87,6 +87,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
             and len(keys) == 1
             and not reading.step
             and reading.comparison in WORDS
+            and (daily or names[0].embedded)
         ):
             up = level > 0
             if (reading.comparison in ("above", "at_least")) != up:
@@ -95,7 +96,11 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
         case "from_peak" if reading.unit == "%" and level and len(keys) == 1 and daily:
             return replace(claim, pattern="peak", start=start, level=-abs(level), side="below", strict=False, never=reading.never)  # fmt: skip
         case "streak" if (
-            not reading.step and level is None and len(keys) == 1 and reading.comparison in ("above", "below")
+            not reading.step
+            and level is None
+            and len(keys) == 1
+            and reading.comparison in ("above", "below")
+            and (daily or names[0].embedded)  # a month is no day, whatever the sentence of a reference says
         ):
             return replace(claim, pattern="streak", start=start, times=reading.times)
         case "move_by" if reading.unit == "%" and len(keys) == 1:
