@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import random
+from collections import Counter
 from dataclasses import fields, replace
 from typing import Any
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
 from tests.fakes.honest_reports import REPORTS
+from tests.fakes.score_reports import findings_of, own_reports, score
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
@@ -140,6 +143,61 @@ def test_at_most_one_in_twenty_of_the_reports_written_by_hand_is_flagged() -> No
         if found := conclusion_findings(conclusion, record, RunKind()):
             flagged[report] = found
     assert len(flagged) <= len(REPORTS) // 20, flagged
+
+
+def test_at_most_one_in_twenty_of_the_reports_of_others_is_flagged() -> None:
+    """Longer reports over several cells, each written before the checks had seen it."""
+    rows = list(own_reports())
+    flagged = [found for row in rows if (found := findings_of(row)[0])]
+    assert len(rows) >= 70 and len(flagged) <= len(rows) / 20, flagged
+    assert f"{len(flagged)} of {len(rows)} reports sent back" in score(rows)
+
+
+def test_a_made_up_figure_in_those_reports_is_found() -> None:
+    """The more digits a figure has, the less can it be there by chance: of four all are found, of three every second one."""
+    rng = random.Random(30)
+    put_in: Counter[int] = Counter()
+    found: Counter[int] = Counter()
+    for row in own_reports():
+        prose, _, block = row["reply"].partition("\n\n```json\n")
+        for digits in (3, 4):
+            spelling = f"{rng.uniform(20, 99):.{digits - 2}f}"
+            reply = f"{prose} The mean of the sample was {spelling}.\n\n```json\n{block}"
+            found[digits] += any(spelling in item.words for item in findings_of({**row, "reply": reply})[0])
+            put_in[digits] += 1
+    assert found[4] >= 0.95 * put_in[4] and found[3] >= 0.5 * put_in[3], (found, put_in)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "Of 614 windows 9.3 % ended above it, that is 57 of them, and 90.7 % did not.",
+        "The level is 86.85 below the last close, or 3.1 %.",
+        "In 9.3 % of the cases, about one in eleven, it held. The 30-year bond and the S&P 500 say little.",
+        "I take 40 % for the chance of a hike, 60 % of that for the rest.",
+        "From memory, the crisis of 2008 cost 38.49 %.",
+        "With 185 days left, half a year, little moves. A 95 % band is wide.",
+        "Cell 23 simulates 5,000 paths over 126 days.",
+    ],
+)
+def test_what_follows_or_is_judged_may_be_quoted(report: str) -> None:
+    notebook = replace(SHOWED, sources={"cell-1": "simulate(paths=5_000, days=126)"}, cutoff="2018-06-30")
+    assert found(report, {}, notebook, RunKind()) == ()
+
+
+@pytest.mark.parametrize(
+    "report", ["It held in 88 of 131 windows.", "The mean was 48.73.", "In 71 % of the windows it fell."]
+)
+def test_what_is_made_up_is_found(report: str) -> None:
+    (only,) = found(report, {}, SHOWED, RunKind())
+    assert only.check == "quoted numbers"
+
+
+def test_a_parameter_counts_as_shown_and_a_comment_does_not() -> None:
+    said = "It held in 71.4 % of 2,345 windows."
+    typed = replace(SHOWED, sources={"cell-1": "run(2345)  # 71.4 %"})
+    (only,) = found(said, {}, typed, RunKind())
+    assert "71.4" in only.words and "2,345" not in only.words
 
 
 @pytest.mark.parametrize("slip", ["base_rate", "bounds", "p", "number"])

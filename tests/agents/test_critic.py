@@ -16,7 +16,7 @@ from workbench.agents.analyzers.critic import findings
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.base import MAX_CONTEXT, AgentSettings, Brief, ClaimContext, Grounding
 from workbench.agents.errors import BadSetting, MalformedReply
-from workbench.agents.findings.quoted_numbers import unprinted
+from workbench.agents.findings.report_numbers import unprinted
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.replies.analysis_reply import Expansion, parse_analysis
 from workbench.agents.replies.reply_text import PLACEHOLDERS, refuse_placeholder
@@ -431,8 +431,8 @@ async def test_bounds_that_contradict_p_are_asked_back_once_and_stay_visible() -
 
 async def test_a_number_counts_by_what_it_is() -> None:
     """A share is printed as one or as a percentage, a count as it is."""
-    _, ask, marks = await accounting(accounted(n=6), accounted(n=6))
-    assert len(ask.calls) == 4 and "n 6" in marks[0], "6.14 hundred is no count of 6"
+    _, ask, marks = await accounting(accounted(n=61), accounted(n=61))
+    assert len(ask.calls) == 4 and "n 61" in marks[0], "61.4 tens are no count of 61"
     _, ask, marks = await accounting(accounted(base_rate=0.0093), accounted(base_rate=0.0093))
     assert len(ask.calls) == 4 and "base rate 0.0093" in marks[0]
 

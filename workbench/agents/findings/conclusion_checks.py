@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from proxies.asof.mentions import mentions
 from workbench.agents.findings.check_table import FindingCheck, ReplyFinding, RunKind
-from workbench.agents.findings.quoted_numbers import sources, unprinted
+from workbench.agents.findings.quoted_numbers import sources
+from workbench.agents.findings.report_numbers import follows, takes, unprinted
 
 if TYPE_CHECKING:
     from workbench.agents.replies.stage_replies import Conclusion
@@ -28,11 +30,13 @@ _NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookRecord:
-    """What a leaf's notebook showed: outputs by cell, the data calls of its cells, and the proposition it is about."""
+    """What a leaf's notebook showed: outputs and sources by cell, the data calls of its cells, the proposition and its cutoff."""
 
     proposition: str
     printed: Mapping[str, str]
     data_calls: int
+    sources: Mapping[str, str] = field(default_factory=dict)
+    cutoff: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +64,17 @@ def _quotes_unprinted(said: Concluded) -> tuple[str, str] | None:
     notebook = said.notebook
     if notebook is None:
         return None
-    # Neither a report nor its accounting is a source for the other; p alone needs none, for the claim and against it.
-    p = said.conclusion.p
-    known = [*notebook.printed.values(), notebook.proposition, f"{p:g} {round(1 - p, 9):g}"]
-    absent = unprinted(said.prose, known, notebook.proposition)
+    # Neither a report nor its counted figures are a source for the other; what is judged needs none.
+    numbers = said.conclusion.numbers
+    judged = (said.conclusion.p, numbers.inside_view, numbers.low, numbers.high)
+    absent = unprinted(
+        said.prose,
+        notebook.printed.values(),
+        notebook.proposition,
+        sources=notebook.sources.values(),
+        cutoff=notebook.cutoff,
+        stated=[value for value in judged if value is not None],
+    )
     if not absent:
         return None
     return (
@@ -76,10 +87,25 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
     if said.notebook is None:
         return None
     # The outside view is counted. The inside view and the band are a judgement, as p is: the notebook names them, nobody is sent back.
+    notebook = said.notebook
+
+    def elsewhere(name: str, value: float) -> bool:
+        """A count below 20 is made by eye; else a parameter of a cell, or what the report shows to follow from outputs, will do."""
+        if name == "n" and (value < 20 or takes(value, notebook.sources.values())):
+            return True
+        return follows(
+            value,
+            said.prose,
+            notebook.printed.values(),
+            notebook.proposition,
+            sources=notebook.sources.values(),
+            cutoff=notebook.cutoff,
+        )
+
     absent = {
         name: value
-        for name, value in from_no_cell(said.conclusion, said.notebook.printed).items()
-        if name in ("base rate", "n")
+        for name, value in from_no_cell(said.conclusion, notebook.printed).items()
+        if name in ("base rate", "n") and not elsewhere(name, value)
     }
     if not absent:
         return None
@@ -109,7 +135,8 @@ def _far_from_base_rate(said: Concluded) -> tuple[str, str] | None:
     if moves and sum(moves) * away < 0:
         return f"{stated}, and the adjustments point the other way", mend
     beyond = numbers.inside_view is None or abs(_logit(p) - _logit(numbers.inside_view)) > FAR
-    if beyond and numbers.adjustments.strip(" .-").lower() in ("", "none", "no", "nothing", "n/a"):
+    silent = numbers.adjustments.strip(" .-").lower() in ("", "none", "no", "nothing", "n/a")
+    if beyond and silent and not _REASONED.search(said.prose):
         return f"{stated}, and no adjustment leads there", mend
     return None
 
@@ -119,9 +146,11 @@ def _certain(said: Concluded) -> tuple[str, str] | None:
     if 0 < p < 1:
         return None
     words = f"{said.prose} {said.conclusion.key_factor} {said.conclusion.numbers.adjustments}"
-    days = _ISO_DAY.findall(words)
+    days = {item.day for item in mentions(words) if len(words[item.start : item.end]) > 4}
     shown = None if notebook is None else " ".join(notebook.printed.values())
-    if any(shown is None or day in shown for day in days):
+    if any(shown is None or day.isoformat() in shown for day in days):
+        return None
+    if shown and days & {item.day for item in mentions(shown)}:
         return None
     return (
         f"p is exactly {p:g}, and the report names no row that settles it",
@@ -134,13 +163,13 @@ def _prose_and_number(said: Concluded) -> tuple[str, str] | None:
     stated = [*_stated_probabilities(said.prose)]
     if not stated or any(abs(value - p) <= _SAME + 1e-9 for value, _ in stated):
         return None
-    for value, final in stated:
-        if final:
-            return (
-                f"the report arrives at {value:g}, and p_true says {p:g}",
-                "Mend whichever is wrong, so that both say the same",
-            )
-    return None
+    last = [value for value, final in stated if final][-1:]
+    if not last:
+        return None
+    return (
+        f"the report arrives at {last[0]:g}, and p_true says {p:g}",
+        "Mend whichever is wrong, so that both say the same",
+    )
 
 
 def _no_data(said: Concluded) -> tuple[str, str] | None:
@@ -177,8 +206,15 @@ def conclusion_findings(
 
 # --- reading the prose -------------------------------------------------------------------------------------------
 
-_ISO_DAY = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_SIGNED = re.compile(r"(?<![\w.])([+\-−]\s?\d+(?:\.\d+)?)\s*(%|pp\b|points?\b|percentage points?\b)?")
+#: A writer who gives a reason for going elsewhere may do so in his prose.
+_REASONED = re.compile(
+    r"\b(?:adjust\w*|rais\w+|lower\w*|mov(?:e|es|ed|ing)|shad\w+|discount\w*|cut|trim\w*|add(?:s|ed)?|subtract\w*|below|above|higher|less|despite|although|but|however|yet|because"
+    r"|since|already|left|remain\w*|instead|unlike|whereas|no longer|outdated|does not apply|irrelevant)\b",
+    re.IGNORECASE,
+)
+_SIGNED = re.compile(
+    r"(?<![\w.])(\+\s?\d+(?:\.\d+)?|[\-−]\d+(?:\.\d+)?)\s*(%|pp\b|points?\b|percentage points?\b)?"
+)
 _VALUE = r"(?P<value>\d+(?:\.\d+)?)[ \u00a0]?(?P<percent>%|per ?cent\b)?"
 _HEDGE = r"(?:only |just |about |around |roughly |approximately |some |near |close to |at |of |~|≈|to |be |is |as |equal )*"
 _FINAL = (
@@ -194,6 +230,14 @@ _OWN = re.compile(
     rf"{_VALUE.replace('value', 'value3').replace('percent', 'percent3')}",
     re.IGNORECASE,
 )
+_WEAK = re.compile(r"\b(?:take|give|say|believe|estimate|assign|put|judge)\b", re.IGNORECASE)
+_ENDS = re.compile(r"\W*(?:$|[.,;:!)]|(?:and|because|as|since|that it|for it|here|overall|in all|now)\b)")
+#: A sentence that is nothing but the number.
+_BARE = re.compile(
+    rf"\W*(?:so|net|hence|thus|result|on balance|overall|in sum|in all|bottom line|finally|answer|(?:my|the) (?:final )?(?:number|figure|judgement|view|estimate|answer|call|probability)(?: is)?"
+    rf"|I (?:say|go(?: to)?|take|choose|end at|put it at))?\W*{_HEDGE}{_VALUE}\W*(?:it is|in all)?\W*",
+    re.IGNORECASE,
+)
 _ANY = re.compile(rf"(?<![\w.,/-]){_VALUE}(?![\w/]|[.,]\d)")
 _NEGATED = re.compile(
     r"\b(not|no|false|fails?|against|untrue|does not|won't|otherwise|wrong|miss(es)?)\b", re.IGNORECASE
@@ -201,9 +245,21 @@ _NEGATED = re.compile(
 _OTHER = re.compile(
     r"\b(base rate|comparable|windows?|cases?|history|historical|past|market|crowd|priced?|implied|prior|share of|"
     r"band|bounds?|interval|between|inside view|outside view|started?|starting|first|before|earlier|naive|model|between|raise|lower|"
-    r"add|subtract|points?)\b",
+    r"add|subtract|points?|if|given|conditional\w*|unless|each|per|assuming|suppos\w+|standard|deviations?|mean|average|weight\w*|correlation|volatility"
+    r"|half|part|step|stage|component|of these|launch|reading|formula|normal|simulation|tail|record|says?|implies)\b",
     re.IGNORECASE,
 )
+_COUNT = {name: number for number, name in enumerate(
+    ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen", "twenty"]
+)} | {"a": 1, "an": 1, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90, "hundred": 100}  # fmt: skip
+_PART = {"half": 2, "halves": 2, "third": 3, "quarter": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "twentieth": 20}  # fmt: skip
+_OF_TO = re.compile(
+    r"\b(\d+(?:\.\d+)?|[a-z]+)(?: chances?| times?)?[ -]?(in|out of|of|to|:|/|against|-to-)[ -]?(\d+(?:\.\d+)?|[a-z]+)\b",
+    re.IGNORECASE,
+)
+_FRACTION = re.compile(r"\b([a-z]+)[ -](half|halves|thirds?|quarters?|fifths?|sixths?|sevenths?|eighths?|ninths?|tenths?|twentieths?)\b", re.IGNORECASE)  # fmt: skip
+_SPELLED = re.compile(r"\b([a-z]+)(?:[ -]([a-z]+))?[ -]per ?cent\b", re.IGNORECASE)
+_EVEN = re.compile(r"\b(?:coin|toss|even (?:odds|money|chance)|fifty-fifty)\b", re.IGNORECASE)
 
 
 def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
@@ -212,7 +268,8 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
     Any share agrees with p where it does; only a sentence in the writer's own name, or a bare "Probability: 12 %", can
     disagree. A sentence that speaks of the opposite is taken for one minus its number too.
     """
-    for sentence in _sentences(prose):
+    sentences = _sentences(prose)
+    for sentence in sentences:
         negated = _NEGATED.search(sentence) is not None
         for match in _ANY.finditer(sentence):
             value = _as_share(match["value"], match["percent"])
@@ -220,12 +277,44 @@ def _stated_probabilities(prose: str) -> Iterator[tuple[float, bool]]:
                 yield value, False
                 if negated:
                     yield round(1 - value, 12), False
+        yield from ((value, False) for value in _in_words(sentence))
         own = None if _OTHER.search(sentence) else _OWN.search(sentence)
+        if own is not None and _WEAK.search(own[0]) and not _ENDS.match(sentence, own.end()):
+            continue  # "I take 40 % for the chance of a hike" is a part of the argument
         if own is not None:
             number = own["value"] or own["value2"] or own["value3"]
             value = _as_share(number, own["percent"] or own["percent2"] or own["percent3"])
             if value is not None and not negated:
                 yield value, True
+    if sentences and (bare := _BARE.fullmatch(sentences[-1])):
+        value = _as_share(bare["value"], bare["percent"])
+        if value is not None:
+            yield value, True
+
+
+def _in_words(sentence: str) -> Iterator[float]:
+    """Shares that a sentence gives as counts, odds, fractions or words: "one in eight", "4:1", "two thirds", "twelve per cent"."""
+    for first, how, second in _OF_TO.findall(sentence):
+        part, whole = (
+            _COUNT.get(word.lower()) if word.isalpha() else float(word) for word in (first, second)
+        )
+        if part is None or not whole:
+            continue
+        if how.lower() in ("to", ":", "/", "against", "-to-"):
+            yield from (part / (part + whole), whole / (part + whole))
+        if part <= whole:
+            yield from (part / whole, 1 - part / whole)
+    for first, part in _FRACTION.findall(sentence):
+        count, size = (
+            _COUNT.get(first.lower(), 1),
+            _PART[part.lower().removesuffix("s") if part.lower() != "halves" else "half"],
+        )
+        yield from (count / size, 1 - count / size)
+    for tens, ones in _SPELLED.findall(sentence):
+        number = sum(_COUNT.get(word.lower(), 0) for word in (tens, ones) if word)
+        yield number / 100
+    if _EVEN.search(sentence):
+        yield 0.5
 
 
 def _sentences(prose: str) -> list[str]:

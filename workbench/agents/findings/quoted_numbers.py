@@ -1,4 +1,4 @@
-"""Numbers that a report quotes: which output printed them, and those that no output holds, so that none is made up."""
+"""Numbers that a report quotes or accounts with: where they stand, and which output printed them."""
 
 from __future__ import annotations
 
@@ -8,47 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
 
+from workbench.agents.findings.report_numbers import values_of
+
 # Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
 _NUMBER = re.compile(
     r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
 )
 _DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(19|20|21)\d\d\b")
-_CODE = re.compile(r"```.*?```", re.DOTALL)
 _OF = re.compile(r"(?<![\w.,])(\d+) ?(?:of|/|out of|in|from) ?(\d+)(?![\w]|[.,]\d)")
 #: Most numbers of a line of which shares and differences are made.
 _COUNTS = 4
-#: So many are named in a complaint.
-_NAMED = 6
+#: Most counts of a cell that are combined, and most rows of an output that a reader counts himself.
+_COUNTS_OF_A_CELL, _BY_EYE = 40, 30
 #: A quoted number may be a printed one as it is, as a percentage, or a percentage as a share.
 _SCALES = (1.0, 100.0, 0.01)
-
-
-def unprinted(report: str, printed: Iterable[str], level: str = "") -> list[str]:
-    """Return the numbers of a report that stand in none of the texts, as the report spells them; the first few.
-
-    Counts below 20, 50, 100 and years are left out: they are words of the argument. A number counts as printed if a printed one rounds to
-    it, as it is, as a percentage, or without its sign; or if it follows from printed ones as people count: the share or
-    the difference of two counts of a line, the distance of a printed number from one of ``level`` (the proposition), or that distance in per cent.
-
-    >>> unprinted("In 61.3% of 38 windows it rose, by 4.71 on average.", ["share 0.6129 of 38"])
-    ['4.71']
-    """
-    known = [value for text in printed for value in _values(text)]
-    marks = _values(level)
-    known += [
-        distance
-        for mark in marks
-        for value in known
-        if value
-        for distance in (mark - value, 100.0 * (mark - value) / value)
-    ]
-    known += [mark / 1000.0 for mark in marks]  # "below 200" of a line at 200,000
-    missing: dict[str, None] = {}
-    for value, spelling in _numbers(_CODE.sub(" ", report)):
-        if _is_word(value, spelling) or any(_rounds_to(other, value, spelling) for other in known):
-            continue
-        missing.setdefault(spelling)
-    return list(missing)[:_NAMED]
 
 
 def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
@@ -85,11 +58,63 @@ def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[st
     {'base rate': 'cell-2', 'n': 'cell-2', 'low': None}
     """
     cells, texts = list(outputs), list(outputs.values())
-    places = {
-        name: printed_by(repr(value), texts, (1.0,) if isinstance(value, int) else (1.0, 0.01))
-        for name, value in figures.items()
-    }
-    return {name: None if place is None else cells[place] for name, place in places.items()}
+    found: dict[str, str | None] = {}
+    for name, value in figures.items():
+        place = printed_by(repr(value), texts, (1.0,) if isinstance(value, int) else (1.0, 0.01))
+        if place is None and name in ("n", "base rate"):
+            place = next(
+                (at for at, text in enumerate(texts) if _says(text, name, value, figures.get("n"))), None
+            )
+        found[name] = None if place is None else cells[place]
+    return found
+
+
+def _says(text: str, name: str, value: float, whole: float | None) -> bool:
+    """Whether an output's counts make a figure that it does not print as such."""
+    if name == "n":
+        return value in _counted(text)
+    return any(_rounds_to(share, value, repr(value), (1.0,)) for share in _shares(text, whole))
+
+
+@lru_cache(maxsize=256)
+def _counted(text: str) -> frozenset[float]:
+    """How many cases an output shows: its rows or numbers where they can be counted by eye, and sums of the counts that it prints."""
+    values = _counts(text)
+    rows = [line for line in text.splitlines() if line.strip()]
+    most = max([len(rows), *(len(values_of(row)) for row in rows)], default=0)
+    by_eye = range(2, most + 1) if most <= _BY_EYE else ()
+    sums = {first + second for first, second in permutations(values, 2)} | (
+        {sum(values)} if values else set()
+    )
+    return frozenset(float(count) for count in (*by_eye, *sums) if count)
+
+
+def _shares(text: str, whole: float | None) -> Iterator[float]:
+    """Shares that the counts of an output make: of ``whole`` where it is known, else of one another; and complements of printed ones."""
+    values = _counts(text)
+    wholes = [*values, *_counted(text)] if whole is None else [whole]
+    for all_ in wholes:
+        parts = [*values, *(range(int(all_) + 1) if 0 < all_ <= _BY_EYE and all_ in _counted(text) else ())]
+        for part in parts:
+            if 0 <= part <= all_ and all_:
+                # also as Laplace counts: one case more on either side
+                yield from (part / all_, 1 - part / all_, (part + 1) / (all_ + 2))
+    for value in values_of(text):
+        if 0 < value < 1:
+            yield 1 - value
+        elif 1 < value <= 100:
+            yield 1 - value / 100
+        if value > 1:
+            # odds, and odds after a margin
+            yield 1 / value
+            yield from (1 / (value * margin) for margin in values_of(text) if 1 < margin < 1.5)
+
+
+def _counts(text: str) -> list[float]:
+    """The whole numbers of an output, as far as they can be combined."""
+    return [value for value in dict.fromkeys(values_of(text)) if value >= 0 and value == int(value)][
+        :_COUNTS_OF_A_CELL
+    ]
 
 
 @lru_cache(maxsize=256)  # a report quotes dozens of numbers, each looked for in the same outputs

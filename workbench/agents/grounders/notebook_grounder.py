@@ -189,6 +189,7 @@ class _Proof:
         self.steps = 0
         self.failed_cells = 0
         self.printed: dict[str, str] = {}  # by cell
+        self.sources: dict[str, str] = {}  # by cell
         self.data_calls = 0
         self.numbers: dict[str, int] = {}  # of code cells, by their ids
         self.addressed: list[str] = []
@@ -354,6 +355,7 @@ class _Proof:
     async def _execute(self, source: str, shown: _Shown, *, fixes: str | None = None) -> CellResult:
         result = await self.log.execute(source, fixes=fixes)
         self.printed[result.cell_id] = result.text(_ALL)
+        self.sources[result.cell_id] = source
         self.numbers[result.cell_id] = self.log.code_cells
         self.data_calls += result.api_calls
         if result.replaced:
@@ -419,7 +421,11 @@ class _Proof:
     def findings(self, conclusion: Conclusion) -> tuple[ReplyFinding, ...]:
         """What is wrong with a conclusion; recorded with the leaf where the model stands by it."""
         record = NotebookRecord(
-            proposition=self.proposition, printed=self.printed, data_calls=self.data_calls
+            proposition=self.proposition,
+            printed=self.printed,
+            data_calls=self.data_calls,
+            sources=self.sources,
+            cutoff=self.task.cutoff.text,
         )
         return conclusion_findings(conclusion, record, RunKind(live=self.task.cutoff.live))
 
