@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import lru_cache
-from itertools import combinations, permutations
+from itertools import combinations, islice, permutations
 
 from proxies.asof.mentions import mentions
 
@@ -109,6 +109,8 @@ _SPELLED = {
 _WORD = re.compile(r"[a-z]+")
 #: So many are named in a complaint.
 _NAMED = 6
+#: Numbers of a report that are looked up, and characters of it in which days are read.
+_READ, _LONGEST = 400, 20_000
 #: Numbers of outputs beyond these are looked up as they are, not combined.
 _COMBINED = 120
 _SHARES = (1.0, 100.0, 0.01)
@@ -237,7 +239,7 @@ def unheld(
 ) -> tuple[list[QuotedNumber], list[QuotedNumber]]:
     """Return the numbers of a report that nothing holds up, and those of more than a word that something does."""
     report = _CODE.sub(" ", report)
-    numbers = list(quoted_numbers(report))
+    numbers = list(islice(quoted_numbers(report), _READ))
     outputs = [value for text in printed for value in values_of(text)]
     marks = list(_levels(level))
     literals = [value for text in sources for value in _parameters(text)]
@@ -348,8 +350,8 @@ def _lines_say(text: str) -> tuple[float, ...]:
         if 2 <= len(several) <= 400:
             ordered = sorted(several)
             found += [
-                sum(several), sum(several) / len(several), ordered[-1] - ordered[0], ordered[(len(values) - 1) // 2],
-                (ordered[(len(values) - 1) // 2] + ordered[len(values) // 2]) / 2, float(len(several)),
+                sum(several), sum(several) / len(several), ordered[-1] - ordered[0], ordered[(len(several) - 1) // 2],
+                (ordered[(len(several) - 1) // 2] + ordered[len(several) // 2]) / 2, float(len(several)),
             ]  # fmt: skip
     if len(whole) <= 8:
         counts = [value for value in whole if value >= 0 and value == int(value)]
@@ -399,7 +401,7 @@ def _between(stated: Sequence[float], outputs: Sequence[float]) -> list[float]:
 
 def _spans(report: str, level: str, cutoff: str, printed: Sequence[str]) -> Iterator[float]:
     """The days, weeks, months and shares of a year between days that are named, and trading days among them."""
-    texts = [level, cutoff, *(text[-2000:] for text in printed), report]
+    texts = [level, cutoff, *(text[-2000:] for text in printed), report[:_LONGEST]]
     days: dict[date, None] = {}
     for text in texts:
         for item in mentions(text):
