@@ -26,6 +26,7 @@ from workbench.agents.findings.conclusion_checks import (
     conclusion_findings,
     from_no_cell,
 )
+from workbench.agents.findings.repeatable_cells import RepeatableCells
 from workbench.agents.grounders.documentation import DocumentationTool
 from workbench.agents.grounders.figure_words import caption
 from workbench.agents.grounders.proof_log import ProofLog, ProofLogMismatch
@@ -191,6 +192,7 @@ class _Proof:
         self.printed: dict[str, str] = {}  # by cell
         self.sources: dict[str, str] = {}  # by cell
         self.data_calls = 0
+        self.repeatable = RepeatableCells()
         self.numbers: dict[str, int] = {}  # of code cells, by their ids
         self.addressed: list[str] = []
         self.recounted = False
@@ -345,6 +347,12 @@ class _Proof:
                     f" The last error was {fault}. The source that works:\n\n```python\n{source}\n```"
                 )
         shown.add(label, source, result, self.settings.output_chars)
+        varies = self.repeatable.look(source)
+        if varies is not None and self.printed[result.cell_id].strip():
+            shown.notes.append(
+                f"The output of cell {number} will differ each time it is run, because it shows {varies[0]}; a proof is run again, and"
+                f" what does not repeat proves nothing. {varies[1]}."
+            )
         if marks := quote(self.printed[result.cell_id], self.settings.output_chars).marks:
             self.addressed.append(f"the output of cell {number} {' and '.join(marks)}")
             shown.notes.append(
