@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
 
-from workbench.agents.findings.report_numbers import values_of
+from workbench.agents.findings.report_numbers import number_spelled, values_of
 
 # Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
 _NUMBER = re.compile(
@@ -32,7 +32,7 @@ def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
     """
     masked = _DATE.sub(lambda match: " " * len(match[0]), text)
     for match in _NUMBER.finditer(masked):
-        if not _is_word(_number_of(match[0]), match[0]):
+        if not _is_word(number_spelled(match[0]), match[0]):
             yield match.start(), match.end(), match[0]
 
 
@@ -42,7 +42,7 @@ def printed_by(spelling: str, outputs: Sequence[str], scales: Sequence[float] = 
     >>> printed_by("61.3", ["38 windows", "share 0.6129"])
     1
     """
-    quoted = _number_of(spelling)
+    quoted = number_spelled(spelling)
     for place, text in enumerate(outputs):
         if any(_rounds_to(value, quoted, spelling, scales) for value in _values(text)):
             return place
@@ -58,28 +58,29 @@ def sources(figures: Mapping[str, float], outputs: Mapping[str, str]) -> dict[st
     {'base rate': 'cell-2', 'n': 'cell-2', 'low': None}
     """
     cells, texts = list(outputs), list(outputs.values())
-    found: dict[str, str | None] = {}
+    cells_behind: dict[str, str | None] = {}
     for name, value in figures.items():
         place = printed_by(repr(value), texts, (1.0,) if isinstance(value, int) else (1.0, 0.01))
         if place is None and name in ("n", "base rate"):
             place = next(
-                (at for at, text in enumerate(texts) if _says(text, name, value, figures.get("n"))), None
+                (number for number, text in enumerate(texts) if _says(text, name, value, figures.get("n"))),
+                None,
             )
-        found[name] = None if place is None else cells[place]
-    return found
+        cells_behind[name] = None if place is None else cells[place]
+    return cells_behind
 
 
 def _says(text: str, name: str, value: float, whole: float | None) -> bool:
     """Whether an output's counts make a figure that it does not print as such."""
     if name == "n":
         return value in _counted(text)
-    return any(_rounds_to(share, value, repr(value), (1.0,)) for share in _shares(text, whole))
+    return any(_rounds_to(share, value, repr(value), (1.0,)) for share in _shares_made(text, whole))
 
 
 @lru_cache(maxsize=256)
 def _counted(text: str) -> frozenset[float]:
     """How many cases an output shows: its rows or numbers where they can be counted by eye, and sums of the counts that it prints."""
-    values = _counts(text)
+    values = _whole_numbers(text)
     rows = [line for line in text.splitlines() if line.strip()]
     most = max([len(rows), *(len(values_of(row)) for row in rows)], default=0)
     by_eye = range(2, most + 1) if most <= _BY_EYE else ()
@@ -89,9 +90,9 @@ def _counted(text: str) -> frozenset[float]:
     return frozenset(float(count) for count in (*by_eye, *sums) if count)
 
 
-def _shares(text: str, whole: float | None) -> Iterator[float]:
+def _shares_made(text: str, whole: float | None) -> Iterator[float]:
     """Shares that the counts of an output make: of ``whole`` where it is known, else of one another; and complements of printed ones."""
-    values = _counts(text)
+    values = _whole_numbers(text)
     wholes = [*values, *_counted(text)] if whole is None else [whole]
     for all_ in wholes:
         parts = [*values, *(range(int(all_) + 1) if 0 < all_ <= _BY_EYE and all_ in _counted(text) else ())]
@@ -110,7 +111,7 @@ def _shares(text: str, whole: float | None) -> Iterator[float]:
             yield from (1 / (value * margin) for margin in values_of(text) if 1 < margin < 1.5)
 
 
-def _counts(text: str) -> list[float]:
+def _whole_numbers(text: str) -> list[float]:
     """The whole numbers of an output, as far as they can be combined."""
     return [value for value in dict.fromkeys(values_of(text)) if value >= 0 and value == int(value)][
         :_COUNTS_OF_A_CELL
@@ -137,13 +138,9 @@ def _from_counts(line: str) -> Iterator[float]:
             yield from (part / whole, 1.0 - part / whole, whole - part)
 
 
-def _number_of(spelling: str) -> float:
-    return float(spelling.replace(",", "").replace("−", "-"))
-
-
 def _numbers(text: str) -> Iterable[tuple[float, str]]:
     for match in _NUMBER.finditer(_DATE.sub(" ", text)):
-        value = _number_of(match[0])
+        value = number_spelled(match[0])
         if math.isfinite(value):
             yield value, match[0]
 

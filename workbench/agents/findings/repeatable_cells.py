@@ -149,8 +149,8 @@ class RepeatableCells:
             name = self._dotted(node.func)
             if name.rpartition(".")[2] in _SHOWS:
                 parts = [*node.args, *(item.value for item in node.keywords)]
-                if found := next((kind for part in parts if (kind := self._kind(part))), None):
-                    return found
+                if shown := next((kind for part in parts if (kind := self._kind(part))), None):
+                    return shown
             if name.endswith("os.fork"):
                 return MACHINE
         return None
@@ -170,12 +170,16 @@ class RepeatableCells:
                 isinstance(item, ast.Constant) and item.value in ("now", "today") for item in value.args
             ):
                 return None if _is_day(value) else CLOCK
-            if any(name.endswith(start) for start in _STARTS) and _COMMANDS.search(" ".join(_texts(value))):
+            if any(name.endswith(start) for start in _STARTS) and _COMMANDS.search(
+                " ".join(_constants(value))
+            ):
                 return MACHINE
             if isinstance(value.func, ast.Attribute) and self._kind(value.func.value) == CLOCK:
                 if value.func.attr in _DAY_ALONE:
                     return None
-                if value.func.attr == "strftime" and not re.search(r"%[HMSfIpsTXc]", " ".join(_texts(value))):
+                if value.func.attr == "strftime" and not re.search(
+                    r"%[HMSfIpsTXc]", " ".join(_constants(value))
+                ):
                     return None
         if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Sub):
             both = self._kind(value.left), self._kind(value.right)
@@ -217,7 +221,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.expr]:
             yield from _expressions(child)
 
 
-def _texts(node: ast.AST) -> Iterator[str]:
+def _constants(node: ast.AST) -> Iterator[str]:
     for item in ast.walk(node):
         if isinstance(item, ast.Constant) and isinstance(item.value, str):
             yield item.value

@@ -96,7 +96,7 @@ _TIME = re.compile(
 _COMPOUND = re.compile(r"[-‑](?!percent|per-cent|pct|point)[A-Za-z]{2,}|-(?=and-)")
 _LARGE = re.compile(r"\b(?:thousand|million|billion|trillion|bn|mn)\b|000\b", re.IGNORECASE)
 _BASIS = re.compile(r"[ -]?(?:bps?\b|basis[ -]points?)", re.IGNORECASE)
-_SHOWN_STEP = re.compile(r"(?<!\bn )(?<!\bN )(?<!\b[nN])=|[×*≈→^√Φ]|\b(?:i\.e\.|that is|that's|which is|makes?|making|hence|so|thus|times|equals?|gives?|impl(?:y|ies|ied)|leav\w+|mid-?point|average|averag(?:es|ing)|together)\b")  # fmt: skip
+_SHOWN_STEP = re.compile(r"(?<!\bn )(?<!\bN )(?<!\b[nN])=|[×*≈→^√Φ]|\b(?:i\.e\.|that is|that's|which is|makes?|making|hence|so|thus|times|equals?|gives?|impl(?:y|ies|ied)|leav\w+|mid-?point|averag(?:es|ing)|together)\b")  # fmt: skip
 _CALENDAR = {24, 26, 28, 30, 31, 36, 40, 45, 48, 52, 60, 80, 90, 100, 120, 125, 126, 130, 150, 180, 182, 183, 200, 250, 252, 260, 270, 360, 364, 365, 366, 500, 504, 730}  # fmt: skip
 _CONFIDENCES = {25, 50, 66, 68, 75, 80, 90, 95, 98, 99, 97.5, 2.5, 99.9, 99.5}
 _SPELLED = {
@@ -275,10 +275,10 @@ def unheld(
             left.append(number)
     aside += [number for number in left if not _is_evidence(number)]
     for _ in range(3):  # a step may rest on the one before it, or on what is supposed
-        found = [number for number in left if _shown_here(number, [*held, *aside], marks, stated)]
-        held += found
-        left = [number for number in left if number not in found]
-        if not found:
+        newly = [number for number in left if _shown_here(number, [*held, *aside], marks, stated)]
+        held += newly
+        left = [number for number in left if number not in newly]
+        if not newly:
             break
     return [number for number in left if _is_evidence(number)], held
 
@@ -288,7 +288,7 @@ def quoted_numbers(report: str) -> Iterator[QuotedNumber]:
     masked = _DATE.sub(lambda match: " " * len(match[0]), report)
     cuts = [0, *(match.end() for match in _SENTENCE.finditer(masked)), len(masked)]
     for match in _NUMBER.finditer(masked):
-        value = _number_of(match[0])
+        value = number_spelled(match[0])
         if not math.isfinite(value) or _is_word(value, match[0]):
             continue
         place = bisect_left(cuts, match.start() + 1) - 1
@@ -310,7 +310,9 @@ def quoted_numbers(report: str) -> Iterator[QuotedNumber]:
 def values_of(text: str) -> tuple[float, ...]:
     """Return every number that a text holds, without its dates."""
     masked = _DATE.sub(" ", text.replace("/", " ").replace("±", " "))
-    return tuple(value for match in _PRINTED.finditer(masked) if math.isfinite(value := _number_of(match[0])))
+    return tuple(
+        value for match in _PRINTED.finditer(masked) if math.isfinite(value := number_spelled(match[0]))
+    )
 
 
 def _parameters(source: str) -> Iterator[float]:
@@ -334,12 +336,12 @@ def _lines_say(text: str) -> tuple[float, ...]:
     """What a line, or a short output, says beyond its numbers: sums, means, shares, differences and changes."""
     lines = text.splitlines()
     groups = [values_of(line) for line in lines[:400]]
-    found: list[float] = []
+    steps_made: list[float] = []
     for values in groups:
         if 2 <= len(values) <= 4:
-            found += _pairs(values)
+            steps_made += _pairs(values)
         for start, stop in combinations(range(len(values[:16]) + 1), 2):
-            found += [sum(values[start:stop]), sum(values[start:stop]) / (stop - start)]
+            steps_made += [sum(values[start:stop]), sum(values[start:stop]) / (stop - start)]
     whole = values_of(text)
     columns = [
         [values[place] for values in groups if len(values) == width]
@@ -349,24 +351,24 @@ def _lines_say(text: str) -> tuple[float, ...]:
     for several in (*groups, whole, *map(tuple, columns)):
         if 2 <= len(several) <= 400:
             ordered = sorted(several)
-            found += [
+            steps_made += [
                 sum(several), sum(several) / len(several), ordered[-1] - ordered[0], ordered[(len(several) - 1) // 2],
                 (ordered[(len(several) - 1) // 2] + ordered[len(several) // 2]) / 2, float(len(several)),
             ]  # fmt: skip
     if len(whole) <= 8:
         counts = [value for value in whole if value >= 0 and value == int(value)]
-        found += [
+        steps_made += [
             step
             for part, all_ in permutations(counts, 2)
             if part <= all_ and all_
             for step in (part / all_, 1 - part / all_, all_ - part, part + all_)
         ]
-    return tuple(found)
+    return tuple(steps_made)
 
 
 def _levels(claim: str) -> Iterator[float]:
     """Numbers of a claim, and as they are where a series counts in thousands or millions: "9 trillion" is 9,000 billion."""
-    for value, _ in _plain(claim):
+    for value, _ in _numbers_said(claim):
         yield value
         if _LARGE.search(claim):
             yield from (value * 1e3, value * 1e6)
@@ -383,14 +385,14 @@ def _from_marks(marks: Sequence[float], values: Sequence[float]) -> Iterator[flo
 
 
 def _pairs(values: Sequence[float]) -> list[float]:
-    found: list[float] = []
+    steps_made: list[float] = []
     for first, second in permutations(values[:_COMBINED], 2):
-        found += [first - second, first + second]
+        steps_made += [first - second, first + second]
         if second:
-            found += [first / second, (first - second) / second]
+            steps_made += [first / second, (first - second) / second]
         if abs(first) <= 1 or abs(second) <= 1:
-            found.append(first * second)
-    return found
+            steps_made.append(first * second)
+    return steps_made
 
 
 def _between(stated: Sequence[float], outputs: Sequence[float]) -> list[float]:
@@ -477,7 +479,7 @@ def _shown_here(
 
 def _small(sentence: str) -> Iterator[float]:
     """Counts below twenty and counting words of a sentence, as one may reckon with them."""
-    for value, spelling in _plain(sentence):
+    for value, spelling in _numbers_said(sentence):
         if _is_word(value, spelling):
             yield abs(value)
     for word in _WORD.findall(sentence.lower()):
@@ -522,15 +524,16 @@ def _is_evidence(number: QuotedNumber) -> bool:
     return counted is not None or ("." in number.spelling and _EVIDENCE.search(sentence) is not None)
 
 
-def _plain(text: str) -> Iterator[tuple[float, str]]:
+def _numbers_said(text: str) -> Iterator[tuple[float, str]]:
     masked = _DATE.sub(" ", text)
     for match in _NUMBER.finditer(masked):
-        value = _number_of(match[0])
+        value = number_spelled(match[0])
         if math.isfinite(value) and not _NAME.search(masked[: match.start()][-30:]):
             yield value, match[0]
 
 
-def _number_of(spelling: str) -> float:
+def number_spelled(spelling: str) -> float:
+    """Return what a number is that is spelled with thousands and signs as people write them."""
     return float(spelling.replace(",", "").replace("−", "-"))
 
 
