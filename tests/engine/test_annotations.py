@@ -70,10 +70,10 @@ def test_what_is_no_comment_and_no_note_is_refused(store: Store) -> None:
 
 @given(text=st.text(max_size=80))
 def test_a_text_that_is_taken_steers_no_terminal(text: str) -> None:
-    from workbench.annotations.entries import _checked_text
+    from workbench.annotations.entries import checked_text
 
     try:
-        plain = _checked_text(text, "a note")
+        plain = checked_text(text, "a note")
     except UsageError:
         return
     assert plain and plain.replace("\n", " ").isprintable()

@@ -9,6 +9,7 @@ from typing import Any
 
 from workbench.annotations import entries as annotating
 from workbench.annotations.entries import add_comment, add_note
+from workbench.annotations.estimates import give_estimate
 from workbench.annotations.outcomes import record_outcome, resolve_from_series
 from workbench.api.current_home import names_of, resumed
 from workbench.api.python_terms import methods_in_python_terms
@@ -280,10 +281,18 @@ class Analysis:
                 raise UsageError("the embedded data do not decide this claim (yet): name the outcome")
             return Analysis(view(store, self.run_id))
 
-    def comment(self, node: str, text: str, *, author: str = "") -> "Analysis":
-        """Pin a comment to a proposition and return the run with it; raises ``UsageError`` for an empty one."""
+    def comment(self, node: str, text: str, *, author: str = "", reply_to: str = "") -> "Analysis":
+        """Pin a comment to a proposition, or answer the comment of a name, and return the run with it; raises ``UsageError`` for an empty one."""
         with closing(self._home_store()) as store:
-            add_comment(store, self.run_id, node, text, author=author)
+            add_comment(store, self.run_id, node, text, author=author, reply_to=reply_to)
+            return Analysis(view(store, self.run_id))
+
+    def estimate(self, node: str, p: float | None, *, author: str, why: str = "") -> "Analysis":
+        """Keep what somebody holds a proposition to be beside the model's answer, or with None take it back, and return the run with it."""
+        with closing(self._home_store()) as store:
+            give_estimate(
+                store, self.run_id, node, None if p is None else f"{p:.12g}", author=author, why=why
+            )
             return Analysis(view(store, self.run_id))
 
     def note(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from workbench.annotations.estimates import people_scores
 from workbench.audit.home_scores import own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -77,6 +78,7 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
         "calibration": _calibration(rows),
         "overrides": overrides(rows, states),
         "surprises": surprises(rows, states),
+        "people": people_scores([states[row["run_id"]] for row in rows], live=rows[0]["made"] == "live"),
     }
 
 

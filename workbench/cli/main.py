@@ -60,7 +60,7 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "transcript": ("workbench.cli.answers.model_calls:print_transcript", "Print every model call of a run or driver: what was sent, thoughts and reply, tokens, price, time."),
         "audit": ("workbench.cli.answers.evidence:audit", "Check what a run claims from its own records: cutoff, hashes, recomputed values, coherence, isolation, cost."),
         "verify": ("workbench.cli.answers.evidence:verify", "Compare proofs with their journals, their data with the ledger, and their outputs with a re-run, offline."),
-        "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, notes, tags, sign-offs, and how the claim turned out."),
+        "annotate": ("workbench.cli.answers:annotate_group", "What people say of a run: comments, estimates, notes, tags, sign-offs, and how the claim turned out."),
         "critique": ("workbench.cli.answers:critique_group", "What other models and the records say of a finished run."),
     },
     "Share": {

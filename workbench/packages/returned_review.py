@@ -1,4 +1,4 @@
-"""A review that comes back: comments and sign-offs out of a package, taken into the home in which the run was made.
+"""A review that comes back: comments, estimates and sign-offs out of a package, taken into the home in which the run was made.
 
 A reviewer imports a package, comments, signs off and exports it again. The run itself is here; only what was said of it is taken,
 and only over a log that begins as the one here does. The sign-offs are checked where they were made, in the package's own log.
@@ -27,6 +27,8 @@ class ReturnedReview:
 
     run_id: str
     comments: tuple[ev.ReturnedComment, ...]
+    settled: tuple[ev.ReturnedSettling, ...]
+    estimates: tuple[ev.ReturnedEstimate, ...]
     sign_offs: tuple[ev.ReturnedSignOff, ...]
 
     def to_json(self) -> dict[str, Any]:
@@ -34,12 +36,14 @@ class ReturnedReview:
         return {
             "run_id": self.run_id,
             "comments": [each.model_dump(mode="json") for each in self.comments],
+            "settled": [each.model_dump(mode="json") for each in self.settled],
+            "estimates": [each.model_dump(mode="json") for each in self.estimates],
             "sign_offs": [each.model_dump(mode="json") for each in self.sign_offs],
         }
 
 
 def take_review(store: Store, path: Path, *, run_id: str | None = None) -> ReturnedReview:
-    """Take the comments and sign-offs of a package into the run that is here already, and return what was new.
+    """Take the comments, estimates and sign-offs of a package into the run that is here already, and return what was new.
 
     Notes, tags, outcomes and scenarios of the reviewer stay in the package: they are the reviewer's own. With a ``run_id`` a
     package of any other run is refused.
@@ -87,19 +91,47 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
     said = package.state.annotations
     known = {(each.node, each.author, each.at_utc, each.text) for each in standing.comments}
     comments = tuple(
-        ev.ReturnedComment(node=each.node or "P0", text=each.text, author=each.author, at_utc=each.at_utc)
+        ev.ReturnedComment(
+            node=each.node or "P0",
+            text=each.text,
+            author=each.author,
+            at_utc=each.at_utc,
+            reply_to=each.reply_to,
+        )
         for each in said.comments
         if (each.node, each.author, each.at_utc, each.text) not in known
     )
+    settled = tuple(
+        ev.ReturnedSettling(comment=each.comment, open=each.open, author=each.author, at_utc=each.at_utc)
+        for each in said.settlings
+        if each not in standing.settlings
+    )
+    given = {(each.node, each.author, each.at_utc) for each in standing.estimates}
+    estimates = tuple(
+        ev.ReturnedEstimate(node=each.node, p=each.p, why=each.why, author=each.author, at_utc=each.at_utc)
+        for each in said.estimates
+        if (each.node, each.author, each.at_utc) not in given
+    )
     attested = {row["attested"] for row in sign_off_rows(store, load_state(store, run_id))}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
-    if not comments and not sign_offs:
-        raise UsageError(f"there is no comment and no sign-off in it that run {run_id} does not have here")
+    if not (comments or settled or estimates or sign_offs):
+        raise UsageError(
+            f"there is no comment and no sign-off in it, and no estimate, that run {run_id} does not have here"
+        )
     store.append(
         run_id,
-        ev.ReviewReturned(package=package.digest, shared=shared, comments=comments, sign_offs=sign_offs),
+        ev.ReviewReturned(
+            package=package.digest,
+            shared=shared,
+            comments=comments,
+            settled=settled,
+            estimates=estimates,
+            sign_offs=sign_offs,
+        ),
     )
-    return ReturnedReview(run_id=run_id, comments=comments, sign_offs=sign_offs)
+    return ReturnedReview(
+        run_id=run_id, comments=comments, settled=settled, estimates=estimates, sign_offs=sign_offs
+    )
 
 
 def _sign_offs(said: Annotations) -> list[ev.ReturnedSignOff]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.annotations.entries import CHECKLIST, sign_off_rows
+from workbench.annotations.estimates import estimate_rows
 from workbench.audit.data_read import leaves_without_data
 from workbench.audit.run_audit import audit_run
 from workbench.audit.run_findings import finding_lines, run_findings
@@ -25,16 +26,19 @@ from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_e
 from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.templates import brief
+from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
 from workbench.views.run_view import RunView, view_of
 from workbench.views.transcript import call_heading, call_parts, transcript
 from workbench.views.wording import (
     edit_words,
     equation_with_values,
+    estimate_lines,
     outcome_line,
     remark_line,
     rule_remarks,
     sign_off_line,
+    thread_lines,
 )
 from workbench.whatif.band import Band, no_band_reason, past_windows, run_band
 from workbench.whatif.run_sensitivity import leaf_trials
@@ -141,6 +145,7 @@ class Note:
     evidence_left_out: list[NodeId]
     checks: list[tuple[str, str, str]]
     comments: list[str]
+    estimates: list[str]
     notes: list[str]
     tags: list[str]
     sign_offs: list[str]
@@ -226,7 +231,8 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         ],
         evidence_left_out=shown_leaves[MOST_EVIDENCE:],
         checks=[(check["name"], _FINE[check["verdict"]], check["found"]) for check in audit["checks"]],
-        comments=[remark_line(each) for each in said.comments],
+        comments=thread_lines(said.threads()),
+        estimates=[printable(line, keep="") for row in estimate_rows(state) for line in estimate_lines(row)],
         notes=[remark_line(each) for each in said.notes],
         tags=list(said.tags),
         sign_offs=[sign_off_line(row) for row in signed],

@@ -89,6 +89,7 @@ def note_markdown(note: Note) -> str:
         ("Sign-off", note.sign_offs),
         ("Checklist", [f"{'done' if done else 'OPEN'}: {text}" for text, done in note.checklist]),
         ("Comments", note.comments),
+        ("Estimates", note.estimates),
         ("Notes", note.notes),
     )
     if any(entries for _, entries in review):

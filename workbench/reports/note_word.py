@@ -382,6 +382,7 @@ def _review(document: "Document", note: Note) -> None:
         ("Sign-off", note.sign_offs),
         ("Checklist", checklist),
         ("Comments", note.comments),
+        ("Estimates", note.estimates),
         ("Notes", note.notes),
     )
     if any(lines for _, lines in parts):

@@ -26,10 +26,14 @@ from workbench.store.leaf_events import (
 )
 from workbench.store.people_events import (
     CommentAdded,
+    CommentSettled,
+    EstimateGiven,
     LeaksAudited,
     NoteAdded,
     OutcomeRecorded,
     ReturnedComment,
+    ReturnedEstimate,
+    ReturnedSettling,
     ReturnedSignOff,
     ReviewReturned,
     ReviewSigned,
@@ -88,8 +92,10 @@ __all__ = [
     "CallAsked",
     "CallUnbilled",
     "CommentAdded",
+    "CommentSettled",
     "ContextGathered",
     "CutText",
+    "EstimateGiven",
     "Event",
     "EvidenceRecord",
     "FindingRecord",
@@ -123,6 +129,8 @@ __all__ = [
     "QuestionsImported",
     "ReasoningJudged",
     "ReturnedComment",
+    "ReturnedEstimate",
+    "ReturnedSettling",
     "ReturnedSignOff",
     "ReviewReturned",
     "ReviewSigned",
@@ -197,6 +205,8 @@ Event = Annotated[
     | ScenarioRecorded
     | RunImported
     | CommentAdded
+    | CommentSettled
+    | EstimateGiven
     | NoteAdded
     | OutcomeRecorded
     | ReviewSigned
@@ -210,10 +220,19 @@ Event = Annotated[
 LeafEvent = LeafStarted | LeafGrounded | LeafVerified | LeafFailed | LeafWaiting
 
 #: What people say of a run. No agent is shown any of it, and no request depends on it.
-Annotation = CommentAdded | NoteAdded | OutcomeRecorded | ReviewSigned | ReviewReturned | LeaksAudited
+Annotation = (
+    CommentAdded
+    | CommentSettled
+    | EstimateGiven
+    | NoteAdded
+    | OutcomeRecorded
+    | ReviewSigned
+    | ReviewReturned
+    | LeaksAudited
+)
 
 #: Version of the shapes above; older events are brought up to it by ``store.migrations``, newer ones are refused.
-VERSION = 6
+VERSION = 7
 
 _MODELS = {model.model_fields["kind"].default: model for model in get_args(get_args(Event)[0])}
 

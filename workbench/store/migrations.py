@@ -90,7 +90,7 @@ def _name_notebook_evidence(event: dict[str, Any]) -> dict[str, Any]:
 
 def _as_it_is(event: dict[str, Any]) -> dict[str, Any]:
     """Version 3 added ``journal_head`` of ``leaf.grounded``, version 4 ``dead`` of ``leaf.pooled``: defaults for an older event. Version 5 added ``leaks.audited``,
-    version 6 ``looked_up`` of ``node.synthesized``.
+    version 6 ``looked_up`` of ``node.synthesized``, version 7 ``reply_to`` of comments, ``comment.settled`` and ``estimate.given``.
     """
     return event
 
@@ -102,6 +102,7 @@ UPCASTS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {
     3: _as_it_is,
     4: _as_it_is,
     5: _as_it_is,
+    6: _as_it_is,
 }
 
 

@@ -7,6 +7,10 @@ from pydantic import BaseModel, Field
 from workbench.store.event_base import SHAPE, Day, EventBase, Hash, JournalHead, Probability, Shown
 
 NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$", max_length=400)]
+#: A comment's name, made of what it says, so that it is the same in every home.
+CommentName = Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
+#: Nobody's estimate is certainty: its log-odds would weigh more than everybody else's.
+OpenProbability = Annotated[float, Field(gt=0.0, lt=1.0)]
 Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$")]
 
 
@@ -17,6 +21,26 @@ class CommentAdded(EventBase):
     node: str
     text: Shown
     author: Shown = ""
+    reply_to: CommentName | None = None
+
+
+class CommentSettled(EventBase):
+    """A comment is done with, or with ``open`` taken up again; the newest word on it counts."""
+
+    kind: Literal["comment.settled"] = "comment.settled"
+    comment: CommentName
+    open: bool = False
+    author: Shown = ""
+
+
+class EstimateGiven(EventBase):
+    """What a person holds a proposition to be, beside the model's answer, which stays; without ``p`` the author takes it back."""
+
+    kind: Literal["estimate.given"] = "estimate.given"
+    node: str
+    p: OpenProbability | None
+    why: Shown = ""
+    author: Annotated[Shown, Field(min_length=1)]
 
 
 class NoteAdded(EventBase):
@@ -68,6 +92,30 @@ class ReturnedComment(BaseModel):
     text: Shown
     author: Shown = ""
     at_utc: Instant
+    reply_to: CommentName | None = None
+
+
+class ReturnedSettling(BaseModel):
+    """That a comment was done with, or taken up again, in another home."""
+
+    model_config = SHAPE
+
+    comment: CommentName
+    open: bool
+    author: Shown = ""
+    at_utc: Instant
+
+
+class ReturnedEstimate(BaseModel):
+    """An estimate as it was given in another home."""
+
+    model_config = SHAPE
+
+    node: NodeName
+    p: OpenProbability | None
+    why: Shown = ""
+    author: Annotated[Shown, Field(min_length=1)]
+    at_utc: Instant
 
 
 class ReturnedSignOff(BaseModel):
@@ -86,7 +134,7 @@ class ReturnedSignOff(BaseModel):
 
 
 class ReviewReturned(EventBase):
-    """A review came back: comments and sign-offs that were made over this run in another home, out of its package.
+    """A review came back: comments, estimates and sign-offs that were made over this run in another home, out of its package.
 
     ``shared`` counts the events of this log that the reviewer had too; what came after them, no sign-off in here covers.
     The log that was signed is the reviewer's: that each sign-off held over it was checked when the package was read.
@@ -96,6 +144,8 @@ class ReviewReturned(EventBase):
     package: Hash
     shared: int = Field(ge=1)
     comments: tuple[ReturnedComment, ...] = ()
+    settled: tuple[ReturnedSettling, ...] = ()
+    estimates: tuple[ReturnedEstimate, ...] = ()
     sign_offs: tuple[ReturnedSignOff, ...] = ()
 
 

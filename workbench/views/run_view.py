@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.entries import sign_off_rows
+from workbench.annotations.estimates import estimate_rows
 from workbench.audit.data_read import leaves_without_data
 from workbench.audit.run_findings import run_findings
 from workbench.backtests.kept_records import kept_record
@@ -208,6 +209,7 @@ class RunView:
             "since": self.since,
             "notes": [each.to_json() for each in said.notes],
             "comments": [each.to_json() for each in said.comments],
+            **({"estimates": estimates} if (estimates := estimate_rows(self.state)) else {}),
             "sign_offs": self.sign_offs,
             **({"not_installed": absent} if (absent := self.state.not_installed()) else {}),
         }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change
@@ -28,7 +29,7 @@ from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
 
 if TYPE_CHECKING:
-    from workbench.engine.record.people import Outcome, Remark
+    from workbench.engine.record.people import Outcome, Remark, Thread
     from workbench.views.run_view import RunView
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
@@ -216,7 +217,8 @@ def annotation_lines(view: RunView) -> list[str]:
     lines = [outcome_line(said.outcome, view.tree.root.p)] if said.outcome is not None else []
     lines += [f"tags: {', '.join(said.tags)}"] if said.tags else []
     lines += [f"note on {remark_line(each)}" for each in said.notes]
-    lines += [f"comment on {remark_line(each)}" for each in said.comments]
+    lines += [f"comment on {line}" for line in thread_lines(said.threads())]
+    lines += [line for row in estimate_rows(view.state) for line in estimate_lines(row)]
     lines += [sign_off_line(row) for row in view.sign_offs]
     # a line end in a name or a tag would begin a line that passes for ours
     return [printable(line, keep="") for line in lines]
@@ -231,6 +233,40 @@ def outcome_line(outcome: Outcome, p: float | None) -> str:
     times = "once" if outcome.revised == 1 else f"{outcome.revised} times"
     revised = f", revised {times}" if outcome.revised else ""
     return f"outcome: {outcome_words(outcome.p)} on {outcome.day}, says {said}{revised}{score}"
+
+
+def thread_lines(threads: Sequence[Thread]) -> list[str]:
+    """Return comments one a line, each with its name and whether it is done with, followed by its replies."""
+    lines = []
+    for thread in threads:
+        done = thread.settled
+        by = f" by {done.author}" if done is not None and done.author else ""
+        state = "" if done is None else f" [resolved{by}, {done.at_utc[:10]}]"
+        lines.append(f"{remark_line(thread.comment)} [{thread.comment.name[:8]}]{state}")
+        lines += [f"{remark_line(each)} (reply to {thread.comment.name[:8]})" for each in thread.replies]
+    return lines
+
+
+def estimate_lines(row: Mapping[str, Any]) -> list[str]:
+    """Return what people hold one proposition to be, one a line: a row of ``estimate_rows``."""
+    model = "no answer yet" if row["model"] is None else percent(row["model"])
+    lines = []
+    for each in row["estimates"]:
+        came = f", came back in package {each['package'][:19]}" if "package" in each else ""
+        late = ", after the outcome: not scored" if each["too_late"] else ""
+        why = f": {each['why']}" if each["why"] else ""
+        lines.append(
+            f"estimate of {row['node']} by {each['author']} ({each['at_utc'][:10]}{came}{late}) {percent(each['p'])}{why}"
+        )
+    if len(row["estimates"]) > 1:
+        lines.append(
+            f"estimates of {row['node']} pooled in log-odds: {percent(row['pooled'])} of {len(row['estimates'])} people; the model: {model}"
+        )
+    else:
+        lines[0] = lines[0].replace(
+            f"estimate of {row['node']}", f"estimate of {row['node']} (the model: {model})", 1
+        )
+    return lines
 
 
 def remark_line(remark: Remark) -> str:

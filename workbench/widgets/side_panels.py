@@ -20,6 +20,7 @@ from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import panels
 from workbench.widgets.annotation_forms import DownloadForm, NotesForm, ReviewPane
 from workbench.widgets.approval_form import ApprovalPane
+from workbench.widgets.asking_pane import AskingPane
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Keeper, SharedEdits
 from workbench.widgets.edits.edit_session import WhatIfSession
@@ -27,6 +28,7 @@ from workbench.widgets.edits.node_actions import RefittingForm, RegroundingForm
 from workbench.widgets.edits.node_form import AssumptionForm, EditingForm
 from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
+from workbench.widgets.estimates_pane import EstimatesPane
 from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import on_page
@@ -101,6 +103,8 @@ class SurroundingPanes:
         self.refitting = RefittingForm(self._show_refits)
         self.notes = NotesForm(self.by, lambda: reread(False))
         self.review = ReviewPane(self.author, lambda: reread(False), select)
+        self.estimates = EstimatesPane(self.author, lambda: reread(False), select)
+        self.asking = AskingPane(run=run, select=select, paid=lambda: reread(False))
         self.approving = ApprovalPane(
             scenarios.home, scenarios.run_id, lambda: str(self.author.value).strip(), look
         )
@@ -120,7 +124,10 @@ class SurroundingPanes:
         evidence = [self.detail, self.regrounding, self.refitting, self.model_calls, self.proof]
         #: The panes of each tab, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
-            "answer": [pane("Where the series may go", [self.fan], "wb-series")],
+            "answer": [
+                pane("Ask about it", [self.asking], "wb-ask"),
+                pane("Where the series may go", [self.fan], "wb-series"),
+            ],
             "evidence": [pane("Evidence", evidence, "wb-evidence")],
             "what-if": [
                 pane(
@@ -133,6 +140,7 @@ class SurroundingPanes:
             ],
             "review": [
                 pane("Comments and sign-off", [self.review], "wb-review"),
+                pane("What people hold it to be", [self.estimates], "wb-estimates"),
                 pane("Notes and tags", [self.notes], "wb-notes"),
                 pane("Take it with you", [self.taking], "wb-taking"),
                 pane("Time and money", [self.spent], "wb-spent"),
@@ -220,6 +228,7 @@ class SurroundingPanes:
         self.refitting.show(run, node)
         self.notes.show(run, node)
         self.review.show(run, node)
+        self.estimates.show(run, node)
         # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
         # every message.
         if self._shown != (node, dark):

@@ -6,7 +6,8 @@ from workbench.cli.lazy import lazy_group
 
 # fmt: off
 ANNOTATE = {
-    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver: for a review; shown by `show`, the page and the note, covered by a sign-off."),
+    "comment": ("workbench.cli.answers.annotate:comment", "Pin a comment to a driver, answer one, or say that it is done with; shown by `show`, the page and the note, covered by a sign-off."),
+    "estimate": ("workbench.cli.answers.annotate:estimate", "Say what you hold a claim or driver to be, beside the model's answer, which stays; scored apart by `score --own`."),
     "note": ("workbench.cli.answers.annotate:note", "Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."),
     "sign-off": ("workbench.cli.answers.annotate:sign_off", "Sign a run off after a review: one hash over its log, its tree, its comments and the checklist."),
     "resolve": ("workbench.cli.answers.annotate:resolve", "Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it."),
@@ -21,7 +22,7 @@ CRITIQUE = {
 
 annotate_group = typer.Typer(
     cls=lazy_group(ANNOTATE),
-    help="What people say of a run: comments, notes, tags, sign-offs, and how the claim turned out.",
+    help="What people say of a run: comments, estimates, notes, tags, sign-offs, and how the claim turned out.",
     no_args_is_help=True,
 )
 critique_group = typer.Typer(

@@ -1,12 +1,14 @@
-"""``resolve``, ``comment``, ``note``, ``sign-off``: what people say of a run; each is one event on its log."""
+"""``resolve``, ``comment``, ``estimate``, ``note``, ``sign-off``: what people say of a run; each is one event on its log."""
 
 import asyncio
+import re
 from typing import Annotated, Any
 
 import typer
 
 from workbench.annotations import entries as annotating
-from workbench.annotations.entries import add_comment, add_note
+from workbench.annotations.entries import add_comment, add_note, settle_comment
+from workbench.annotations.estimates import estimate_rows, give_estimate
 from workbench.annotations.outcomes import record_outcome, resolve_from_series, resolve_leaves_from_series
 from workbench.cli.common import JSON_OPTION, RUN, command, echo, emit_json, open_store, say
 from workbench.cli.table import show_fields
@@ -14,11 +16,13 @@ from workbench.cli.tournament.resolve_due import resolve_due
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
 from workbench.formatting import percent
+from workbench.propositions import ROOT
 from workbench.questions.sets.question_sets import resolve_question
 from workbench.store import Store
 from workbench.views.question_documents import question_document
-from workbench.views.wording import outcome_line, sign_off_line
+from workbench.views.wording import estimate_lines, outcome_line, sign_off_line, thread_lines
 
+_COMMENT_NAME = re.compile(r"[0-9a-f]{4,12}")
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
 
@@ -147,15 +151,88 @@ def _resolve_leaves(
 @command
 def comment(
     run: Annotated[str, RUN],
-    node: Annotated[str, typer.Argument(help="The driver it is pinned to, as P2.1; P0 is the claim.")],
-    text: Annotated[str, typer.Argument(help="The comment, in quotes.")],
+    place: Annotated[
+        str | None,
+        typer.Argument(
+            help="The driver it is pinned to, as P2.1 (P0 is the claim), or the comment it answers."
+        ),
+    ] = None,
+    text: Annotated[str | None, typer.Argument(help="The comment, in quotes.")] = None,
+    resolve: Annotated[
+        bool | None,
+        typer.Option("--resolve/--reopen", help="The comment is done with, or open again."),
+    ] = None,
     author: Annotated[str, _AUTHOR] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
-    """Pin a comment to a driver: for a review; shown by `show`, the page and the note, covered by a sign-off."""
+    """Pin a comment to a driver, answer one by its name, or say that it is done with; without a place list them.
+
+    Shown by `show`, the page and the note, covered by a sign-off; packages bring comments to other homes and back.
+    """
     store = open_store()
     run_id = store.resolve_run(run)
-    add_comment(store, run_id, node, text, author=author)
-    say(f"comment on {node} of run {run_id} is on record")
+    if place is not None:
+        answers = _COMMENT_NAME.fullmatch(place) is not None
+        if text is None and (resolve is None or not answers):
+            raise UsageError(f"what is said of {place}? Write the comment, in quotes")
+        if resolve is not None and not answers:
+            raise UsageError("--resolve and --reopen go with the name of a comment: `comment RUN` lists them")
+        name = place
+        if text is not None:
+            name = add_comment(store, run_id, place, text, author=author, reply_to=place if answers else "")
+            say(f"comment {name[:8]} on {'comment ' * answers}{place} of run {run_id} is on record")
+        if resolve is not None:
+            settle_comment(store, run_id, place, open_again=not resolve, author=author)
+            say(f"comment {place} of run {run_id} is {'resolved' if resolve else 'open again'}")
+        if not as_json:
+            return
+    elif resolve is not None:
+        raise UsageError("which comment? `comment RUN` lists their names")
+    threads = load_state(store, run_id).annotations.threads()
+    if as_json:
+        emit_json({"run_id": run_id, "comments": [each.to_json() for each in threads]})
+        return
+    for line in thread_lines(threads):
+        echo(line)
+    if not threads:
+        say(f"nobody has commented on run {run_id}")
+
+
+@command
+def estimate(
+    run: Annotated[str, RUN],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NODE] P", help="A driver and a probability, 0.4 or 40%; alone it is of the claim."
+        ),
+    ] = None,
+    why: Annotated[str, typer.Option(help="Why, in quotes.")] = "",
+    withdraw: Annotated[bool, typer.Option("--withdraw", help="Take yours back.", hidden=True)] = False,
+    author: Annotated[str, _AUTHOR] = "",
+    as_json: Annotated[bool, JSON_OPTION] = False,
+) -> None:
+    """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
+
+    The run's own numbers stay, and no agent sees it. Several people's are pooled in log-odds; `score --own` scores each apart.
+    """
+    parts = words or []
+    store = open_store()
+    run_id = store.resolve_run(run)
+    if parts or withdraw:
+        if len(parts) > (1 if withdraw else 2):
+            raise UsageError("an estimate is a driver and a probability, or a probability alone")
+        node = parts[0] if len(parts) == 2 or (withdraw and parts) else ROOT
+        give_estimate(store, run_id, node, None if withdraw else parts[-1], author=author, why=why)
+        say(f"{author}'s estimate of {node} in run {run_id} is {'taken back' if withdraw else 'on record'}")
+    rows = estimate_rows(load_state(store, run_id))
+    if as_json:
+        emit_json({"run_id": run_id, "estimates": rows})
+        return
+    for line in (line for row in rows for line in estimate_lines(row)):
+        echo(line)
+    if not rows:
+        say(f"nobody has given an estimate for run {run_id}")
 
 
 @command

@@ -20,6 +20,7 @@ from workbench.cli.common import (
 )
 from workbench.engine.record.run_files import manifest_id
 from workbench.errors import UsageError
+from workbench.formatting import percent
 from workbench.output_files import write_output
 from workbench.packages.package import export_run, format_of, import_run, note_beside
 from workbench.packages.returned_review import take_review
@@ -230,9 +231,12 @@ def _take_review(store: Store, path: Path, *, as_json: bool) -> None:
         return
     for comment in returned.comments:
         echo(f"comment on {comment.node} ({comment.author or 'nobody named'}): {comment.text}")
+    for estimate in returned.estimates:
+        held = "taken back" if estimate.p is None else percent(estimate.p)
+        echo(f"estimate of {estimate.node} ({estimate.author}): {held}")
     for signed in returned.sign_offs:
         verb = "ACCEPTED" if signed.verdict == "accept" else "RETURNED"
         echo(f"{verb} by {signed.author} (a typed name), {signed.attested[:19]}")
     say(
-        f"run {returned.run_id}: {len(returned.comments)} comments and {len(returned.sign_offs)} sign-offs came back"
+        f"run {returned.run_id}: {len(returned.comments)} comments, {len(returned.estimates)} estimates and {len(returned.sign_offs)} sign-offs came back"
     )

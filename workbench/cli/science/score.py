@@ -373,6 +373,10 @@ def _show_record(document: dict[str, Any]) -> None:
             echo(
                 f"{origin}: {each['scenario']} of {each['author'] or 'nobody named'} said {percent(each['p'])}, the model {percent(each['model'])}: Brier {each['gain']:+.3f} better"
             )
+        for each in record["people"]:
+            echo(
+                f"{origin}: {each['author']}: Brier {each['brier']:.3f} over {each['claims']} claims and {each['drivers']} drivers, the model {each['model_brier']:.3f} over the same"
+            )
         for each in record["surprises"][:5]:
             echo(
                 f"{origin}: {each['node']} of {each['run_id']} was held {percent(each['p'])} and came out {outcome_words(each['outcome'])}: known, it moves the claim by {100 * each['moved']:+.1f} points"

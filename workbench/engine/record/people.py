@@ -1,13 +1,15 @@
-"""What people said of a run: comments, notes, tags, the outcome, sign-offs. A fold over events, part of the run's state.
+"""What people said of a run: comments, estimates, notes, tags, the outcome, sign-offs. A fold over events, part of the run's state.
 
 No agent is shown any of it: prompts are built from the tree and the settings, so a known outcome cannot reach a model.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp, fsum, log
 from typing import Any
 
-from workbench.propositions import NodeId
+from proxies.hashing import canonical_json, sha256_of
+from workbench.propositions import ROOT, NodeId
 from workbench.store import StoredEvent
 from workbench.store import events as ev
 
@@ -23,6 +25,14 @@ class Remark:
     author: str
     #: The hash of the package that brought it: author and day are then what its sender wrote.
     package: str = ""
+    #: The name of the comment that it answers.
+    reply_to: str | None = None
+
+    @property
+    def name(self) -> str:
+        """What the remark is called: of what it says, who said it and when, so the same in every home."""
+        said = canonical_json([self.node, self.author, self.at_utc, self.text])
+        return sha256_of(said).removeprefix("sha256:")[:12]
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON object; ``package`` stands in it where a package brought the remark."""
@@ -33,7 +43,77 @@ class Remark:
             "author": self.author,
             "at_utc": self.at_utc,
         }
+        row |= {"reply_to": self.reply_to} if self.reply_to else {}
         return row | ({"package": self.package} if self.package else {})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settling:
+    """Somebody's word that a comment is done with, or ``open`` again."""
+
+    comment: str
+    open: bool
+    author: str
+    at_utc: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Thread:
+    """A comment with its replies, and whether it is done with (``settled`` by whom and when)."""
+
+    comment: Remark
+    replies: tuple[Remark, ...]
+    settled: Settling | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object: the comment with ``name``, ``replies`` and ``settled``."""
+        done = self.settled
+        return {
+            **self.comment.to_json(),
+            "name": self.comment.name,
+            "replies": [{**each.to_json(), "name": each.name} for each in self.replies],
+            "settled": None if done is None else {"author": done.author, "at_utc": done.at_utc},
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Estimate:
+    """What a person holds a proposition to be; ``p`` None where they took it back.
+
+    ``too_late`` says that the outcome was on record here already: such an estimate is shown and never scored.
+    """
+
+    node: NodeId
+    p: float | None
+    author: str
+    why: str
+    at_utc: str
+    too_late: bool = False
+    package: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON object; ``package`` stands in it where a package brought the estimate."""
+        row = {
+            "node": self.node,
+            "p": self.p,
+            "author": self.author,
+            "why": self.why,
+            "at_utc": self.at_utc,
+            "too_late": self.too_late,
+        }
+        return row | ({"package": self.package} if self.package else {})
+
+
+def pooled_estimate(p: Sequence[float]) -> float:
+    """Return the mean of probabilities in log-odds, each between 0 and 1.
+
+    >>> round(pooled_estimate([0.5, 0.9]), 3), pooled_estimate([0.2])
+    (0.75, 0.2)
+    """
+    if len(p) == 1:
+        return p[0]
+    # Not the pooling of workbench.science: it loads numpy, and a screen asks this.
+    return 1.0 / (1.0 + exp(-fsum(log(each / (1.0 - each)) for each in p) / len(p)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +165,31 @@ class Annotations:
     #: Reviews that came back from other homes; their comments stand among ``comments``.
     returned: tuple[StoredEvent, ...] = ()
     leak_audits: tuple[ev.LeaksAudited, ...] = ()
+    settlings: tuple[Settling, ...] = ()
+    #: All of them, in the order in which they came; `standing` has those that count.
+    estimates: tuple[Estimate, ...] = ()
+
+    def threads(self) -> tuple[Thread, ...]:
+        """Return the comments with their replies, in the order they were made; a reply to nothing that is here stands by itself."""
+        last = {each.comment: each for each in self.settlings}
+        names = {each.name for each in self.comments if each.reply_to is None}
+        return tuple(
+            Thread(
+                comment=each,
+                replies=tuple(other for other in self.comments if other.reply_to == each.name != other.name),
+                settled=word if (word := last.get(each.name)) is not None and not word.open else None,
+            )
+            for each in self.comments
+            if each.reply_to not in names
+        )
+
+    def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[Estimate, ...]:
+        """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome."""
+        newest: dict[str, Estimate] = {}
+        for each in self.estimates:
+            if each.node == node and not (in_time and each.too_late):
+                newest[each.author.casefold()] = each
+        return tuple(each for each in newest.values() if each.p is not None)
 
     def apply(self, stored: StoredEvent) -> "Annotations":
         """Return the annotations after one more event of theirs; any other event is a bug of the caller."""
@@ -92,6 +197,13 @@ class Annotations:
         match event:
             case ev.CommentAdded():
                 return replace(self, comments=(*self.comments, _remark(stored, event)))
+            case ev.CommentSettled():
+                word = Settling(
+                    comment=event.comment, open=event.open, author=event.author, at_utc=stored.at_utc
+                )
+                return replace(self, settlings=(*self.settlings, word))
+            case ev.EstimateGiven():
+                return replace(self, estimates=(*self.estimates, self._estimate(event, stored.at_utc)))
             case ev.NoteAdded():
                 standing = [tag for tag in (*self.tags, *event.tags) if tag not in event.untagged]
                 notes = (*self.notes, _remark(stored, event)) if event.text else self.notes
@@ -120,19 +232,50 @@ class Annotations:
                         text=each.text,
                         author=each.author,
                         package=event.package,
+                        reply_to=each.reply_to,
                     )
                     for each in event.comments
                 ]
-                return replace(self, comments=(*self.comments, *comments), returned=(*self.returned, stored))
+                settled = [Settling(**each.model_dump()) for each in event.settled]
+                estimates = [self._estimate(each, each.at_utc, event.package) for each in event.estimates]
+                return replace(
+                    self,
+                    comments=(*self.comments, *comments),
+                    settlings=(*self.settlings, *settled),
+                    estimates=(*self.estimates, *estimates),
+                    returned=(*self.returned, stored),
+                )
             case ev.LeaksAudited():
                 return replace(self, leak_audits=(*self.leak_audits, event))
         raise AssertionError(f"{event.kind} is no annotation")
 
+    def _estimate(
+        self, said: ev.EstimateGiven | ev.ReturnedEstimate, at_utc: str, package: str = ""
+    ) -> Estimate:
+        outcome = self.outcome if said.node == ROOT else self.leaf_outcomes.get(said.node)
+        return Estimate(
+            node=said.node,
+            p=said.p,
+            author=said.author,
+            why=said.why,
+            at_utc=at_utc,
+            too_late=outcome is not None,
+            package=package,
+        )
+
     def words(self) -> str:
         """Return all of it as one text in lower case, for a search."""
         parts = [text for each in (*self.comments, *self.notes) for text in (each.text, each.author)]
+        parts += [text for each in self.estimates for text in (each.why, each.author)]
         return "\n".join([*self.tags, *parts]).casefold()
 
 
 def _remark(stored: StoredEvent, event: ev.CommentAdded | ev.NoteAdded) -> Remark:
-    return Remark(seq=stored.seq, at_utc=stored.at_utc, node=event.node, text=event.text, author=event.author)
+    return Remark(
+        seq=stored.seq,
+        at_utc=stored.at_utc,
+        node=event.node,
+        text=event.text,
+        author=event.author,
+        reply_to=event.reply_to if isinstance(event, ev.CommentAdded) else None,
+    )

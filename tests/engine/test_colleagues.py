@@ -1,0 +1,163 @@
+"""Several people at one run: comments with replies, what is done with, and estimates beside the model's answer."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from math import exp, log
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_cli
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.annotations.entries import add_comment, settle_comment, sign_off, sign_off_rows
+from workbench.annotations.estimates import POOLED, estimate_rows, give_estimate, people_scores
+from workbench.annotations.outcomes import record_outcome
+from workbench.engine.record.fold import load_state
+from workbench.errors import UsageError
+from workbench.packages.package import export_run, import_package
+from workbench.packages.returned_review import take_review
+from workbench.propositions import TreeError
+from workbench.store import Store
+from workbench.views.run_view import view
+from workbench.views.wording import annotation_lines
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    make_small_run(tmp_path / "home")
+    with closing(Store(tmp_path / "home")) as opened:
+        yield opened
+
+
+def test_a_comment_is_answered_and_done_with(store: Store) -> None:
+    asked = add_comment(store, RUN, "P1", "why this series?", author="Ann")
+    answered = add_comment(store, RUN, "", "it is the longest", author="Bo", reply_to=asked[:6])
+    add_comment(store, RUN, "", "agreed", author="Ann", reply_to=answered)  # of a reply: the same thread
+    add_comment(store, RUN, "P2", "too thin", author="Bo")
+    first, second = load_state(store, RUN).annotations.threads()
+    assert [each.text for each in first.replies] == ["it is the longest", "agreed"] and not second.replies
+    assert {each.node for each in first.replies} == {"P1"} and first.settled is None
+    settle_comment(store, RUN, asked, author="Ann")
+    with pytest.raises(UsageError, match="resolved already"):
+        settle_comment(store, RUN, asked)
+    lines = annotation_lines(view(store, RUN))
+    assert f"[{asked[:8]}] [resolved by Ann, " in lines[0] and f"(reply to {asked[:8]})" in lines[1]
+    settle_comment(store, RUN, asked, open_again=True)
+    assert load_state(store, RUN).annotations.threads()[0].settled is None
+    for name in ("0000", "P1", asked[:3]):
+        with pytest.raises(UsageError, match="no comment"):
+            add_comment(store, RUN, "P1", "what?", reply_to=name)
+
+
+def test_a_signature_covers_replies_and_what_is_done_with(store: Store) -> None:
+    asked = add_comment(store, RUN, "P1", "why?", author="Ann")
+    sign_off(store, RUN, author="Bo", done=["all"])
+    settle_comment(store, RUN, asked)
+    sign_off(store, RUN, author="Cy", done=["all"])
+    rows = sign_off_rows(store, load_state(store, RUN))
+    assert [row["fault"] for row in rows] == [None, None] and rows[0]["later"] == ["comment.settled"]
+    hashes = {
+        stored.event.comments  # type: ignore[union-attr]
+        for stored in load_state(store, RUN).annotations.sign_offs
+    }
+    assert len(hashes) == 2
+
+
+def test_estimates_stand_beside_the_answer_and_are_pooled_in_log_odds(store: Store) -> None:
+    before = view(store, RUN).document()
+    give_estimate(store, RUN, "P0", "20%", author="Ann", why="first thought")
+    give_estimate(store, RUN, "P0", "0.3", author="ann", why="after the release")
+    give_estimate(store, RUN, "P0", "0.8", author="Bo")
+    give_estimate(store, RUN, "P1", "0.5", author="Bo")
+    document = view(store, RUN).document()
+    assert document["root"] == before["root"] and "estimates" not in before
+    root, driver = document["estimates"]
+    assert [(each["author"], each["p"]) for each in root["estimates"]] == [("ann", 0.3), ("Bo", 0.8)]
+    odds = (log(0.3 / 0.7) + log(0.8 / 0.2)) / 2
+    assert root["pooled"] == pytest.approx(1 / (1 + exp(-odds)), abs=1e-12)
+    assert root["model"] == before["root"]["p"] and driver["pooled"] == 0.5
+    give_estimate(store, RUN, "P1", None, author="Bo")
+    assert [row["node"] for row in estimate_rows(load_state(store, RUN))] == ["P0"]
+
+
+@pytest.mark.parametrize("p", ["0", "1", "0%", "100%", "120%", "-0.1", "nan", "maybe", "1e-400", ""])
+def test_no_certainty_and_no_nonsense(store: Store, p: str) -> None:
+    head = store.log_head(RUN)
+    with pytest.raises(UsageError, match="between 0 and 1"):
+        give_estimate(store, RUN, "P0", p, author="Ann")
+    assert store.log_head(RUN) == head
+
+
+def test_an_estimate_is_somebodys_about_something(store: Store) -> None:
+    for author in ("", "  ", POOLED):
+        with pytest.raises(UsageError, match=r"somebody's|bracket"):
+            give_estimate(store, RUN, "P0", "0.4", author=author)
+    with pytest.raises(TreeError):
+        give_estimate(store, RUN, "P9", "0.4", author="Ann")
+    with pytest.raises(UsageError, match="given no estimate"):
+        give_estimate(store, RUN, "P0", None, author="Ann")
+
+
+def test_people_are_scored_apart_and_nobody_after_the_outcome(store: Store) -> None:
+    give_estimate(store, RUN, "P0", "0.2", author="Ann")
+    give_estimate(store, RUN, "P0", "0.6", author="Bo")
+    give_estimate(store, RUN, "P1", "0.9", author="Bo")
+    record_outcome(store, RUN, "no", on="2018-12-31")
+    give_estimate(store, RUN, "P0", "0.01", author="Bo")  # too late: shown, and what he said before counts
+    give_estimate(store, RUN, "P0", "0.01", author="Cy")
+    record_outcome(store, RUN, "yes", on="2018-12-31", node="P1")
+    state = load_state(store, RUN)
+    model, driver = state.tree.root.p or 0.0, state.tree["P1"].p or 0.0
+    rows = {row["author"]: row for row in people_scores([state], live=False)}
+    assert list(rows) == [POOLED, "Ann", "Bo"]
+    assert rows["Ann"]["brier"] == pytest.approx(0.04)
+    assert rows["Ann"]["model_brier"] == pytest.approx(model**2)
+    assert (rows["Bo"]["claims"], rows["Bo"]["drivers"]) == (1, 1)
+    assert rows["Bo"]["brier"] == pytest.approx((0.36 + 0.01) / 2)
+    assert rows["Bo"]["model_brier"] == pytest.approx((model**2 + (1 - driver) ** 2) / 2)
+    pooled = 1 / (1 + exp(-(log(0.2 / 0.8) + log(0.6 / 0.4)) / 2))
+    assert rows[POOLED]["brier"] == pytest.approx(pooled**2)
+    assert people_scores([state], live=True) == [], "given years after its day: nothing of a live record"
+    (line,) = [each for each in annotation_lines(view(store, RUN)) if "by Cy" in each]
+    assert "not scored" in line
+
+
+def test_all_of_it_goes_to_a_colleague_and_back(store: Store, tmp_path: Path) -> None:
+    asked = add_comment(store, RUN, "P1", "why this?", author="Ann")
+    give_estimate(store, RUN, "P0", "0.3", author="Ann")
+    with closing(Store(tmp_path / "colleague")) as other:
+        import_package(other, _packed(store, tmp_path / "sent.zip"))
+        add_comment(other, RUN, "", "it is the longest", author="Bo", reply_to=asked)
+        settle_comment(other, RUN, asked, author="Bo")
+        give_estimate(other, RUN, "P0", "0.7", author="Bo", why="rates")
+        taken = take_review(store, _packed(other, tmp_path / "back.zip"))
+        assert (len(taken.comments), len(taken.settled), len(taken.estimates)) == (1, 1, 1)
+        with pytest.raises(UsageError, match="no estimate"):
+            take_review(store, tmp_path / "back.zip")
+    said = load_state(store, RUN).annotations
+    (thread,) = said.threads()
+    assert thread.settled is not None and [each.text for each in thread.replies] == ["it is the longest"]
+    assert [(each.author, each.p) for each in said.standing("P0")] == [("Ann", 0.3), ("Bo", 0.7)]
+    assert "came back in package" in "\n".join(annotation_lines(view(store, RUN)))
+    note = export_run(store, RUN, "md")[0].decode()
+    assert "### Estimates" in note and "pooled in log-odds" in note and "resolved by Bo" in note
+
+
+def _packed(store: Store, path: Path) -> Path:
+    path.write_bytes(export_run(store, RUN, "zip")[0])
+    return path
+
+
+def test_the_commands(store: Store, tmp_path: Path) -> None:
+    name = run_cli(tmp_path, "comment", RUN, "P1", "why?", "--author", "Ann").stderr.split()[1]
+    assert run_cli(tmp_path, "comment", RUN, name, "so that", "--resolve").returncode == 0
+    listed = run_cli(tmp_path, "comment", RUN).stdout
+    assert "[resolved, " in listed and f"(reply to {name})" in listed
+    assert run_cli(tmp_path, "comment", RUN, name, "--reopen").returncode == 0
+    for wrong in (("P1",), ("--resolve",), ("P1", "x", "--resolve"), (name, "--reopen")):
+        assert run_cli(tmp_path, "comment", RUN, *wrong).returncode == 2, wrong
+    done = run_cli(tmp_path, "estimate", RUN, "P1", "35%", "--author", "Ann", "--why", "rates \x1b[2J rise")
+    assert done.returncode == 0 and "\x1b" not in done.stdout + done.stderr and "35.0%" in done.stdout
+    assert run_cli(tmp_path, "estimate", RUN, "P1", "--withdraw", "--author", "Ann").returncode == 0
+    assert "nobody has given" in run_cli(tmp_path, "estimate", RUN).stderr
+    assert run_cli(tmp_path, "estimate", RUN, "0.4").returncode == 2

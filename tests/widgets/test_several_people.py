@@ -1,0 +1,100 @@
+"""Replies, what is done with, estimates and questions on the page of a run: what the commands do, and hostile words stay words."""
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.fakes.screens import RUN, make_run
+from workbench.conversation.cited_answer import CitedAnswer
+from workbench.conversation.run_look_ups import Cite
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.people import Annotations
+from workbench.store import Store
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
+
+HOSTILE = "<img src=x onerror=alert(1)>\u202e\x1b[2J"
+
+
+@pytest.fixture
+def page(tmp_path: Path) -> Dashboard:
+    make_run(tmp_path / "home")
+    return Dashboard(load_run(tmp_path / "home", RUN))
+
+
+def said(page: Dashboard) -> Annotations:
+    with closing(Store(page.run.home)) as store:
+        return load_state(store, RUN).annotations
+
+
+def test_a_comment_is_answered_and_resolved_on_the_page(page: Dashboard) -> None:
+    form = page.side_panels.review
+    form.name.value, form.remark.value = "Ann", HOSTILE
+    form.comment.click()
+    (thread,) = said(page).threads()
+    form.settle.click()
+    assert "choose the comment first" in form.line.value
+    form.about.value = thread.comment.name
+    form.remark.value = "looked again"
+    form.comment.click()
+    form.settle.click()
+    (thread,) = said(page).threads()
+    assert [each.text for each in thread.replies] == ["looked again"] and thread.settled is not None
+    assert "resolved by Ann" in form.standing.value
+    assert "<img" not in form.standing.value and "\u202e" not in form.standing.value
+    form.settle.click()
+    assert said(page).threads()[0].settled is None
+
+
+def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:
+    pane, before = page.side_panels.estimates, page.session.tree.root.p
+    pane.p.value = "40%"
+    pane.give.click()
+    assert "type your name first" in pane.line.value and not said(page).estimates
+    pane.name.value, pane.why.value = "Ann", HOSTILE
+    pane.give.click()
+    pane.name.value, pane.p.value = "Bo", "0.8"
+    pane.give.click()
+    assert 'data-pooled="P0"' in pane.standing.value and "62.0%" in pane.standing.value
+    assert "<img" not in pane.standing.value and "\u202e" not in pane.standing.value
+    assert page.session.tree.root.p == before
+    pane.p.value = "1.0"
+    pane.give.click()
+    assert "between 0 and 1" in pane.line.value
+    pane.withdraw.click()
+    assert [each.author for each in said(page).standing("P0")] == ["Ann"]
+
+
+def test_rules_answer_on_the_page_and_a_model_says_its_price_first(
+    page: Dashboard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pane = page.side_panels.asking
+    pane.ask.click()
+    assert "type a question first" in pane.line.value
+    pane.question.value = "what weighs most?"
+    pane.ask.click()
+    assert "Most weighs" in pane.answer.value and 'data-select="' in pane.answer.value
+    pane.question.value = "please paint it blue"
+    pane.ask.click()
+    assert "rules answer why" in pane.line.value and not pane.answer.value
+    pane.model.value = "openai/gpt-4o-mini"
+    pane.priced.click()
+    assert "asking openai/gpt-4o-mini" in pane.line.value and "about $" in pane.line.value
+    pane.question.value = "another one"
+    pane.confirm.click()
+    assert "has changed since this price" in pane.line.value
+
+    async def answered(*_: object) -> CitedAnswer:
+        return CitedAnswer(text=HOSTILE, cites=(Cite(node="P1"),), cost_usd=0.01, model="openai/gpt-4o-mini")
+
+    monkeypatch.setattr("workbench.widgets.asking_pane.model_answer", answered)
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    pane.priced.click()
+    pane.confirm.click()
+    pane.work.wait()
+    assert "openai/gpt-4o-mini, $0.0100" in pane.answer.value, pane.line.value
+    assert "<img" not in pane.answer.value
+    pane.model.value = "offline/analyst"
+    pane.priced.click()
+    assert "name a model" in pane.line.value

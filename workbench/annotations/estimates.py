@@ -1,0 +1,125 @@
+"""What people hold a claim or a driver to be, beside the model's answer, which stays: given, taken back, pooled, and scored apart."""
+
+import re
+from collections.abc import Mapping, Sequence
+from math import fsum
+from typing import Any
+
+from workbench.annotations.entries import checked_line, checked_text
+from workbench.engine.record.fold import load_state
+from workbench.engine.record.people import Estimate, Outcome, pooled_estimate
+from workbench.engine.record.state import RunState
+from workbench.errors import Option, UsageError
+from workbench.propositions import ROOT, NodeId
+from workbench.store import Store
+from workbench.store import events as ev
+
+_NUMBER = re.compile(r"(\d{1,3}(?:\.\d{1,12})?|\.\d{1,12}) ?(%?)")
+#: The author under whom what all people say together is scored; a typed name has no brackets around it.
+POOLED = "(all pooled)"
+
+
+def give_estimate(
+    store: Store, run_id: str, node: NodeId, p: str | None, *, author: str, why: str = ""
+) -> None:
+    """Put on record what somebody holds a proposition to be (0.4 or 40%), or with None that they take it back.
+
+    An author's newest estimate counts. It changes no number of the run, and no agent is shown it.
+
+    Raises
+    ------
+    UsageError
+        No name, no probability between 0 and 1, or nothing to take back.
+    UnknownNode
+        No such proposition.
+    """
+    name = checked_line(author, "an author")
+    if not name:
+        raise UsageError("an estimate is somebody's: ", Option("author", "NAME"))
+    if name.startswith("("):
+        raise UsageError("a name does not begin with a bracket")
+    value = None if p is None else probability_of(p)
+    with store.transaction():
+        state = load_state(store, run_id)
+        state.tree[node]  # raises for a node that is not there
+        given = [each.author.casefold() for each in state.annotations.standing(node)]
+        if value is None and name.casefold() not in given:
+            raise UsageError(f"{name} has given no estimate of {node} in run {run_id}")
+        event = ev.EstimateGiven(
+            node=node, p=value, author=name, why=checked_text(why, "a reason") if why.strip() else ""
+        )
+        store.append(run_id, event)
+
+
+def probability_of(text: str) -> float:
+    """Read a probability strictly between 0 and 1: nobody's estimate is certainty.
+
+    >>> probability_of("40%"), probability_of("0.4")
+    (0.4, 0.4)
+    """
+    read = _NUMBER.fullmatch(text.strip())
+    value = float(read[1]) / (100.0 if read[2] else 1.0) if read else 0.0
+    if not 0.0 < value < 1.0:
+        raise UsageError(f"an estimate lies between 0 and 1, as 0.4 or 40%, not {text!r:.40}")
+    return value
+
+
+def estimate_rows(state: RunState) -> list[dict[str, Any]]:
+    """Return each proposition that people gave estimates of: theirs, what they come to pooled in log-odds, and the model's beside."""
+    said = state.annotations
+    rows = []
+    for node in state.tree.ids():
+        standing = said.standing(node)
+        if standing:
+            rows.append(
+                {
+                    "node": node,
+                    "model": state.tree[node].p,
+                    "pooled": pooled_estimate([each.p for each in standing if each.p is not None]),
+                    "estimates": [each.to_json() for each in standing],
+                }
+            )
+    return rows
+
+
+def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, Any]]:
+    """Return by author how the estimates of resolved claims and drivers did, beside the model's answers to the same.
+
+    Only estimates from before the outcome was on record count, and of ``live`` runs those from before its day was over.
+    """
+    scores: dict[str, list[tuple[bool, float, float, float]]] = {}
+    for state in states:
+        said = state.annotations
+        for node, outcome in _outcomes(state).items():
+            model = state.tree[node].p
+            in_time = [
+                each
+                for each in said.standing(node, in_time=True)
+                if not live or each.at_utc[:10] <= outcome.day
+            ]
+            if model is None or outcome.p not in (0.0, 1.0) or not in_time:
+                continue
+            for author, p in _held(in_time):
+                scores.setdefault(author, []).append((node == ROOT, p, model, outcome.p))
+    return [_score(author, listed) for author, listed in sorted(scores.items())]
+
+
+def _outcomes(state: RunState) -> Mapping[NodeId, Outcome]:
+    said = state.annotations
+    return {**said.leaf_outcomes, **({ROOT: said.outcome} if said.outcome is not None else {})}
+
+
+def _held(estimates: Sequence[Estimate]) -> list[tuple[str, float]]:
+    """By author, and where there are several what they come to together."""
+    held = [(each.author, each.p) for each in estimates if each.p is not None]
+    return held + ([(POOLED, pooled_estimate([p for _, p in held]))] if len(held) > 1 else [])
+
+
+def _score(author: str, listed: Sequence[tuple[bool, float, float, float]]) -> dict[str, Any]:
+    return {
+        "author": author,
+        "claims": sum(is_claim for is_claim, *_ in listed),
+        "drivers": sum(not is_claim for is_claim, *_ in listed),
+        "brier": fsum((p - came) ** 2 for _, p, _, came in listed) / len(listed),
+        "model_brier": fsum((model - came) ** 2 for _, _, model, came in listed) / len(listed),
+    }
