@@ -32,6 +32,7 @@ from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.registry import open_grounder
+from workbench.manual import whole_page, write_between
 from workbench.models.base import ModelReply, ModelRequest, ToolCall
 from workbench.search.base import FoundPage, PageText, SearchAnswer
 
@@ -249,7 +250,7 @@ async def table() -> str:
 
 def page_rows() -> dict[str, tuple[int, ...]]:
     """What docs/models.md says of each leaf, by its name."""
-    part = PAGE.read_text(encoding="utf-8").partition(_MARKS[0])[2].partition(_MARKS[1])[0]
+    part = whole_page(PAGE).partition(_MARKS[0])[2].partition(_MARKS[1])[0]
     rows = [
         [cell.strip() for cell in line.strip("| ").split(" | ")]
         for line in part.splitlines()
@@ -260,11 +261,7 @@ def page_rows() -> dict[str, tuple[int, ...]]:
 
 def write(rows: str) -> None:
     """Put the table between the marks of docs/models.md."""
-    text = PAGE.read_text(encoding="utf-8")
-    before, _, rest = text.partition(_MARKS[0])
-    PAGE.write_text(
-        f"{before}{_MARKS[0]}\n\n{rows}\n\n{_MARKS[1]}{rest.partition(_MARKS[1])[2]}", encoding="utf-8"
-    )
+    write_between(PAGE, *_MARKS, f"\n\n{rows}\n\n")
 
 
 def main() -> None:

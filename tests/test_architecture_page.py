@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.manual import whole_page
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
 ROOMS = ("kernels", "proxies", "sandbox", "workbench")
@@ -50,7 +52,7 @@ def imports_of_rooms() -> set[tuple[str, str]]:
 def named_flows() -> list[tuple[str, str]]:
     """Every `module.function` of a numbered line under a heading that begins with Flow, with the heading."""
     found: list[tuple[str, str]] = []
-    for part in PAGE.read_text(encoding="utf-8").split("\n## ")[1:]:
+    for part in whole_page(PAGE).split("\n## ")[1:]:
         title, _, body = part.partition("\n")
         if title.startswith("Flow"):
             found += [(title, name) for name in re.findall(r"^\d+\. `([\w./]+)`", body, re.M)]
@@ -79,7 +81,7 @@ def exists(name: str) -> bool:
 
 
 def test_the_drawing_has_every_room_once_in_few_boxes() -> None:
-    rows = drawn_rows(PAGE.read_text(encoding="utf-8"))
+    rows = drawn_rows(whole_page(PAGE))
     folders = {path.parent.name for path in (ROOT / "workbench").glob("*/__init__.py")}
     assert sorted(room for row in rows for room in row) == sorted(
         folders | {"magics", "sandbox", "proxies", "kernels"}
@@ -90,7 +92,7 @@ def test_the_drawing_has_every_room_once_in_few_boxes() -> None:
 def test_no_import_runs_against_the_drawing() -> None:
     imports = imports_of_rooms()
     assert ("cli", "engine") in imports and ("sandbox", "proxies") in imports
-    assert upward(drawn_rows(PAGE.read_text(encoding="utf-8")), imports) == set()
+    assert upward(drawn_rows(whole_page(PAGE)), imports) == set()
 
 
 def test_an_import_that_runs_upward_is_seen() -> None:
@@ -99,7 +101,7 @@ def test_an_import_that_runs_upward_is_seen() -> None:
 
 
 def test_the_page_can_be_read_in_a_few_minutes() -> None:
-    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 200
+    assert len(whole_page(PAGE).splitlines()) <= 200
 
 
 def test_there_are_flows_for_what_is_followed_most() -> None:
@@ -112,7 +114,7 @@ def test_a_function_of_a_flow_exists(flow: str, name: str) -> None:
 
 
 def test_every_file_of_the_questions_is_there() -> None:
-    files = re.findall(r"^\| .* \| `([\w/.]+)` \|$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    files = re.findall(r"^\| .* \| `([\w/.]+)` \|$", whole_page(PAGE), re.MULTILINE)
     assert len(files) == 30 and [file for file in files if not (ROOT / file).is_file()] == []
 
 

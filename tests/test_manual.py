@@ -71,6 +71,27 @@ def test_a_link_leads_to_where_its_page_stands_now(text: str, plain: str) -> Non
     )
 
 
+def test_a_page_in_several_files_is_read_as_one(tmp_path: Path) -> None:
+    parts = {
+        "a.md": f"# A\n\nFirst [b](b.md).\n\n{manual.PARTS}\n\n- [One](a/one.md)\n- [Two](a/two.md)\n",
+        "a/one.md": "# One\n\nSee [b](../b.md).\n\n```\n# no heading\n```\n\n## Below\n\nx\n",
+        "a/two.md": f"# Two\n\ny\n\n{manual.PARTS}\n\n- [Two, continued](two/2.md)\n",
+        "a/two/2.md": f"# Two, continued\n\n{manual.CONTINUED}\n\n<!-- begin -->old<!-- end -->\n",
+    }
+    for name, text in parts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
+        (tmp_path / name).write_text(text)
+    whole = (
+        "# A\n\nFirst [b](b.md).\n\n## One\n\nSee [b](b.md).\n\n```\n# no heading\n```\n\n### Below\n\nx\n\n"
+        "## Two\n\ny\n\n<!-- begin -->old<!-- end -->\n"
+    )
+    assert manual.whole_page(tmp_path / "a.md") == whole
+    manual.write_between(tmp_path / "a.md", "<!-- begin -->", "<!-- end -->", "new")
+    assert manual.whole_page(tmp_path / "a.md") == whole.replace("old", "new")
+    with pytest.raises(ValueError, match="has no"):
+        manual.write_between(tmp_path / "a.md", "<!-- nowhere -->", "<!-- end -->", "new")
+
+
 def test_every_page_has_a_place_in_the_navigation(tmp_path: Path) -> None:
     manual.write_pages(ROOT, tmp_path, {"new/page.md": "# New\n"})
     settings = json.loads((tmp_path / "mkdocs.yml").read_text())

@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from workbench.manual import whole_page
+
 ROOT = Path(__file__).resolve().parents[1]
-TEXT = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+TEXT = whole_page(ROOT / "SECURITY.md")
 
 #: How a sentence begins, and the tests that hold it: file below ``tests/``, then names in it.
 HELD = {

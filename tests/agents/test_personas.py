@@ -10,6 +10,7 @@ import pytest
 
 from tests.fakes.persona_run import Ending, require_right, run
 from tests.fakes.personas import PERSONAS, PersonaServer
+from workbench.manual import whole_page, write_between
 
 pytestmark = pytest.mark.long
 
@@ -26,7 +27,7 @@ OUTAGES = {
 
 def table() -> dict[str, tuple[str, str, str]]:
     """The rows of docs/models.md: persona -> (ending, words of the cause, calls)."""
-    text = PAGE.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    text = whole_page(PAGE).partition(BEGIN)[2].partition(END)[0]
     rows = re.findall(r"^\| `(\w+)` \| .+? \| (.+?) \| (\d+) \|$", text, re.MULTILINE)
     return {name: (*ending.partition(": ")[::2], calls) for name, ending, calls in rows}  # type: ignore[misc]
 
@@ -108,8 +109,4 @@ if __name__ == "__main__":
             persona, results[persona].kind, results[persona].calls, results[persona].cause[:200], flush=True
         )
     if len(names) == len(PERSONAS):
-        page = PAGE.read_text(encoding="utf-8")
-        before, _, rest = page.partition(BEGIN)
-        PAGE.write_text(
-            f"{before}{BEGIN}\n\n{drawn_table(results)}\n\n{END}{rest.partition(END)[2]}", encoding="utf-8"
-        )
+        write_between(PAGE, BEGIN, END, f"\n\n{drawn_table(results)}\n\n")

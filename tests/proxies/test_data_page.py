@@ -14,6 +14,7 @@ import pytest
 
 from benchmarks import list_requests
 from proxies.catalogue import load_catalogue
+from workbench.manual import whole_page
 
 TESTS = Path(__file__).resolve().parents[1]
 PAGE = TESTS.parent / "docs" / "data.md"
@@ -92,7 +93,7 @@ def names_of(line: str) -> list[str]:
 
 
 def test_every_named_test_exists() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = whole_page(PAGE)
     names = [name for _, line in lines(text) for name in names_of(line)]
     assert len(names) > 120 and not [name for name in names if not exists(name)]
     files = re.findall(r"`(tests/[\w/]+\.py)`", text)
@@ -100,11 +101,11 @@ def test_every_named_test_exists() -> None:
 
 
 def test_every_promise_names_a_test() -> None:
-    assert not promises_without_a_test(PAGE.read_text(encoding="utf-8"))
+    assert not promises_without_a_test(whole_page(PAGE))
 
 
 def test_a_promise_without_a_test_is_seen_in_every_chapter() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = whole_page(PAGE)
     chapters = re.findall(r"(?m)^## (.*)$", text)
     assert {"Finding data", "Sources, keys, addresses", "Known limits"} <= set(chapters)
     for chapter in chapters:
@@ -118,7 +119,7 @@ def test_a_name_of_nothing_is_seen(name: str) -> None:
 
 
 def test_the_table_of_sources_is_that_of_the_catalogue() -> None:
-    text = PAGE.read_text(encoding="utf-8").partition("## Sources, keys, addresses")[2].partition("\n## ")[0]
+    text = whole_page(PAGE).partition("## Sources, keys, addresses")[2].partition("\n## ")[0]
     told = set()
     for row in (line.split("|")[1:-1] for line in text.splitlines() if line.startswith("| `")):
         sources = re.findall(r"`(\w+)/`", row[0])
@@ -135,9 +136,9 @@ def test_the_table_of_sources_is_that_of_the_catalogue() -> None:
 
 def test_the_first_line_counts_endpoints_and_sources() -> None:
     counted = [e for e in load_catalogue() if e.source.hosts]
-    assert f"{len(counted)} endpoints of seventeen sources" in PAGE.read_text(encoding="utf-8")
+    assert f"{len(counted)} endpoints of seventeen sources" in whole_page(PAGE)
 
 
 @pytest.mark.long
 async def test_the_page_counts_requests_as_the_benchmark_does() -> None:
-    assert await list_requests.table() in PAGE.read_text(encoding="utf-8")
+    assert await list_requests.table() in whole_page(PAGE)

@@ -18,6 +18,7 @@ from proxies.fetch import paging
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import SINGLE, World
 from tests.proxies.worlds import NOW, REST, close_loop, in_loop, params_of, tell
+from workbench.manual import whole_page, write_between
 
 pytestmark = pytest.mark.usefixtures("one_loop")
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "data.md"
@@ -183,9 +184,7 @@ def test_what_is_refused_says_why_and_what_to_ask_for_instead() -> None:
 
 @pytest.mark.long
 def test_the_page_prints_the_table() -> None:
-    assert printed(DOCS.read_text(encoding="utf-8")) == table(), (
-        "write it anew: python -m tests.proxies.test_over_refusal"
-    )
+    assert printed(whole_page(DOCS)) == table(), "write it anew: python -m tests.proxies.test_over_refusal"
 
 
 @pytest.mark.parametrize(
@@ -199,7 +198,6 @@ def test_without_reading_back_an_endpoint_would_be_empty(path: str, monkeypatch:
 
 if __name__ == "__main__":
     try:
-        head, _, rest = DOCS.read_text(encoding="utf-8").partition(START)
-        DOCS.write_text(head + START + table() + END + rest.partition(END)[2], encoding="utf-8")
+        write_between(DOCS, START, END, table())
     finally:
         close_loop()

@@ -19,6 +19,7 @@ from proxies.catalogue.endpoint_search import Match, Search, search_of
 from proxies.errors import ANOTHER_WAY, CutoffRefused, MissingKey, ParameterInvalid, Refused, UnknownPath
 from proxies.ledger import Address, MemoryLedger
 from proxies.request import check
+from workbench.manual import whole_page
 
 CATALOGUE = load_catalogue()
 SEARCH: Search = search_of(CATALOGUE)
@@ -29,7 +30,7 @@ SEARCHED = frozenset(
      "kalshi/markets", "yfinance/search"}
 )  # fmt: skip
 QUESTIONS = Path(__file__).parent / "questions"
-PAGE = (Path(__file__).resolve().parents[2] / "docs" / "data.md").read_text(encoding="utf-8")
+PAGE = whole_page(Path(__file__).resolve().parents[2] / "docs" / "data.md")
 
 
 def questions(half: str) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
+from workbench.manual import whole_page, write_between
 from workbench.offline.claim_examples import CLAIM_EXAMPLES, EXAMPLE_CUTOFF, claim_examples
 from workbench.questions.readings.choice import day_of
 from workbench.questions.readings.read import read
@@ -37,7 +38,7 @@ def table() -> str:
 
 
 def test_the_page_is_what_the_reader_says() -> None:
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
+    before, _, rest = whole_page(PAGE).partition(START)
     assert before and rest.partition(END)[0] == table()
 
 
@@ -54,6 +55,4 @@ def test_the_command_prints_them(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    text = PAGE.read_text(encoding="utf-8")
-    head, _, tail = text.partition(START)
-    PAGE.write_text(head + START + table() + END + tail.partition(END)[2], encoding="utf-8")
+    write_between(PAGE, START, END, table())

@@ -17,13 +17,14 @@ from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.destructive import OPEN_AT_LANDLOCK
 from tests.sandbox.test_cgroups import BOUND, ORPHANS, SEGMENTS
 from tests.sandbox.test_disk import REMOVED
+from workbench.manual import whole_page
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "sandbox.md"
 
 
 def listed() -> set[str]:
     """What the page lists for this user, on this machine."""
-    section = PAGE.read_text(encoding="utf-8").partition("### Open at `landlock`")[2].partition("\n## ")[0]
+    section = whole_page(PAGE).partition("### Open at `landlock`")[2].partition("\n## ")[0]
     holds = {
         "without control groups": cgroups.available() is None,
         "as an ordinary user": os.geteuid() != 0,
@@ -73,6 +74,6 @@ async def test_what_is_found_open_is_what_the_page_lists(
 
 
 def test_the_page_says_what_is_open_at_both_levels():
-    text = " ".join(PAGE.read_text(encoding="utf-8").split())
+    text = " ".join(whole_page(PAGE).split())
     assert "**load on the machine** and **locks on common files**, which are open at `namespaces` too" in text
     assert "watched, **but not shared segments**" in text

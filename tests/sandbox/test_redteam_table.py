@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.sandbox.test_ordinary_user import IN_EVERY_RUN, WHOLE_ROOM
+from workbench.manual import whole_page, write_between
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "sandbox.md"
@@ -90,7 +91,7 @@ def table() -> str:
 
 
 def test_the_page_has_the_table_of_what_a_red_team_found():
-    text = PAGE.read_text(encoding="utf-8")
+    text = whole_page(PAGE)
     [drawn] = re.findall(f"{BEGIN}\n(.*?)\n{END}", text, re.S)
     assert drawn == table(), "write it anew: python -m tests.sandbox.test_redteam_table"
 
@@ -105,5 +106,4 @@ def test_every_item_has_a_test_at_each_level_and_for_each_user(item: Item):
 
 
 if __name__ == "__main__":
-    before, _, rest = PAGE.read_text(encoding="utf-8").partition(BEGIN)
-    PAGE.write_text(f"{before}{BEGIN}\n{table()}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
+    write_between(PAGE, BEGIN, END, f"\n{table()}\n")

@@ -11,6 +11,7 @@ from types import ModuleType
 import pytest
 
 import workbench.science
+from workbench.manual import whole_page
 
 ROOT = Path(__file__).resolve().parents[2]
 PAPERS = {"A": ("Analytica", "paper A"), "B": ("BLF", "paper B"), "P": ("Prophet Arena", "paper P")}
@@ -102,7 +103,7 @@ def cited(text: str) -> set[tuple[str, str]]:
 def summarised() -> set[tuple[str, str]]:
     """(paper, place) of every heading of docs/papers.md."""
     places, key = set(), ""
-    for line in (ROOT / "docs" / "papers.md").read_text(encoding="utf-8").splitlines():
+    for line in whole_page(ROOT / "docs" / "papers.md").splitlines():
         if match := re.match(r"## Paper ([ABP])\b", line):
             key = match[1]
         elif line.startswith("### "):

@@ -17,6 +17,7 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.web_upstream import FakeWeb, WebDesk, WebPage
 from tests.search.conftest import ScriptedReader
 from tests.search.corpus import CUTOFF, QUESTION, Case, corpus, held_out
+from workbench.manual import whole_page, write_between
 from workbench.models.base import ModelRequest, NodeRef
 from workbench.search.base import FoundPage
 from workbench.search.leaf_web import open_web
@@ -149,13 +150,12 @@ def test_the_corpus_is_as_large_and_as_varied_as_docs_say() -> None:
 
 @pytest.mark.long
 async def test_the_documentation_prints_what_the_layers_do() -> None:
-    text = DOCS.read_text(encoding="utf-8")
     start, end = "<!-- leak corpus -->\n", "\n<!-- end of the leak corpus -->"
-    before, _, rest = text.partition(start)
+    rest = whole_page(DOCS).partition(start)[2]
     assert rest, "docs/leaks.md has the marks of the table"
     made = await table()
     if os.environ.get("WRITE_LEAK_TABLE"):
-        DOCS.write_text(before + start + made + end + rest.partition(end)[2], encoding="utf-8")
+        write_between(DOCS, start, end, made)
     else:
         assert rest.partition(end)[0] == made, (
             "WRITE_LEAK_TABLE=1 pytest tests/search/test_leaks.py writes it anew"

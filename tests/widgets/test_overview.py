@@ -20,6 +20,7 @@ from workbench.annotations.outcomes import record_outcome
 from workbench.engine.new_run import new_run
 from workbench.engine.run_settings import with_preset
 from workbench.formatting import percent, point_change
+from workbench.manual import whole_page
 from workbench.packages.package import adopt_tree
 from workbench.propositions import Belief, Tree
 from workbench.store import Store
@@ -155,7 +156,7 @@ def test_any_part_of_the_list_says_of_a_run_what_the_whole_list_says(course: Pat
 def test_a_row_has_the_documented_fields_and_its_change_is_that_of_the_claim(course: Path) -> None:
     rows = json.loads(run_cli(course, "runs", "--json").stdout)
     assert all(set(each) == ROW for each in rows)
-    page = (Path(__file__).parents[2] / "docs" / "screens.md").read_text()
+    page = whole_page(Path(__file__).parents[2] / "docs" / "screens.md")
     table = page[page.index("## The list of runs") :].partition("\n## ")[0]
     documented = {
         name

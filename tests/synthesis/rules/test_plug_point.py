@@ -11,6 +11,7 @@ import pytest
 
 from tests.synthesis.exchange.test_export import problog_root
 from workbench.errors import UsageError
+from workbench.manual import whole_page
 from workbench.propositions import Belief, Polarity, Tree
 from workbench.propositions.edits import SetRule
 from workbench.synthesis import (
@@ -39,7 +40,7 @@ from workbench.synthesis import (
 )
 from workbench.synthesis.rules import rule_registry as registry
 
-DOCS = (Path(__file__).parents[3] / "docs" / "reasoning.md").read_text(encoding="utf-8")
+DOCS = whole_page(Path(__file__).parents[3] / "docs" / "reasoning.md")
 SHORT = (
     DOCS.partition("```python\n")[2].partition("```")[0]
     + """
