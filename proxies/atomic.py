@@ -7,6 +7,20 @@ import secrets
 import stat
 from pathlib import Path
 
+#: Set in the environment of a process that may read a data folder and write nothing: the kernels of ``serve --read-only``.
+READ_ONLY = "WORKBENCH_READ_ONLY"
+
+
+def reads_only() -> bool:
+    """Whether this process writes nothing into a data folder, nor does any that it starts."""
+    return bool(os.environ.get(READ_ONLY))
+
+
+def _refuse_if_reading(path: Path) -> None:
+    if reads_only():
+        # What a disk that is mounted read-only says: whoever writes is ready for that.
+        raise OSError(errno.EROFS, "it can only be read here", str(path))
+
 
 def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool = True) -> None:
     """Write a file by atomic rename; its folder is made when missing.
@@ -20,6 +34,7 @@ def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool =
     A link that a person put there stays, and what it leads to is written. A device or a pipe (``/dev/null``, ``/dev/stdout``)
     is written into: a rename would put a file in its place, for root even in the place of the machine's own.
     """
+    _refuse_if_reading(path)
     if not private:
         kind = _kind(path)
         if kind is not None and (stat.S_ISCHR(kind) or stat.S_ISFIFO(kind)):

@@ -153,8 +153,8 @@ def write_between(page: Path, start: str, end: str, text: str) -> None:
     files = [page]
     for file in files:
         files += parts_of(file)
-        before, found, rest = file.read_text(encoding="utf-8").partition(start)
-        if found and end in rest:
+        before, mark, rest = file.read_text(encoding="utf-8").partition(start)
+        if mark and end in rest:
             file.write_text(f"{before}{start}{text}{end}{rest.partition(end)[2]}", encoding="utf-8")
             return
     raise ValueError(f"{page.name} has no {start!r} with {end!r} after it")

@@ -85,6 +85,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "export": [["export", RUN, "-o", f"{{out}}/e.{form}"] for form in ("zip", "html", "docx", "md", "csv", "ipynb", "json", "squiggle")],
     "resolve": [["resolve", RUN, "yes", "--on", "2018-12-31"]],
     "comment": [["comment", RUN, "P1", "why"]],
+    "estimate": [["estimate", RUN, "P1", "0.4", "--author", "Ann"]],
     "note": [["note", RUN, "mine", "--tag", "macro"]],
     "sign-off": [["sign-off", RUN, "--author", "Ann", "--done", "all"]],
     "rm": [["rm", RUN, "--yes"]],

@@ -201,7 +201,7 @@ def test_the_commands_stand_in_seven_panels_and_three_new_groups(tmp_path: Path)
     ]
     assert all(f"─ {panel} ─" in listed for panel in PANELS if panel)
     for group, names in {
-        "annotate": {"comment", "note", "sign-off", "resolve"},
+        "annotate": {"comment", "estimate", "note", "sign-off", "resolve"},
         "critique": {"judge", "leaks", "grounders", "redteam"},
         "science": {"score", "compare", "returns", "calibrate", "elicit", "simulate", "exam"},
     }.items():

@@ -75,15 +75,15 @@ def settle_comment(
 def comment_named(state: RunState, name: str) -> Thread:
     """Return the comment, with its replies, that has a name or a reply of that name; a beginning of four letters or more will do."""
     threads = state.annotations.threads()
-    found = [
+    matching = [
         thread
         for thread in threads
         if len(name) >= 4 and any(each.name.startswith(name) for each in (thread.comment, *thread.replies))
     ]
-    if len(found) != 1:
+    if len(matching) != 1:
         there = ", ".join(each.comment.name for each in threads[-10:]) or "none"
         raise UsageError(f"no comment {name!r:.40} on run {state.run_id}; its comments: {there}")
-    return found[0]
+    return matching[0]
 
 
 def add_note(

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.annotations.entries import checked_line, checked_text
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.people import Estimate, Outcome, pooled_estimate
+from workbench.engine.record.people import Outcome, PersonalEstimate, pooled_estimate
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
 from workbench.propositions import ROOT, NodeId
@@ -42,8 +42,8 @@ def give_estimate(
     with store.transaction():
         state = load_state(store, run_id)
         state.tree[node]  # raises for a node that is not there
-        given = [each.author.casefold() for each in state.annotations.standing(node)]
-        if value is None and name.casefold() not in given:
+        authors = [each.author.casefold() for each in state.annotations.standing(node)]
+        if value is None and name.casefold() not in authors:
             raise UsageError(f"{name} has given no estimate of {node} in run {run_id}")
         event = ev.EstimateGiven(
             node=node, p=value, author=name, why=checked_text(why, "a reason") if why.strip() else ""
@@ -90,7 +90,7 @@ def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, A
     scores: dict[str, list[tuple[bool, float, float, float]]] = {}
     for state in states:
         said = state.annotations
-        for node, outcome in _outcomes(state).items():
+        for node, outcome in _known_outcomes(state).items():
             model = state.tree[node].p
             in_time = [
                 each
@@ -104,12 +104,12 @@ def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, A
     return [_score(author, listed) for author, listed in sorted(scores.items())]
 
 
-def _outcomes(state: RunState) -> Mapping[NodeId, Outcome]:
+def _known_outcomes(state: RunState) -> Mapping[NodeId, Outcome]:
     said = state.annotations
     return {**said.leaf_outcomes, **({ROOT: said.outcome} if said.outcome is not None else {})}
 
 
-def _held(estimates: Sequence[Estimate]) -> list[tuple[str, float]]:
+def _held(estimates: Sequence[PersonalEstimate]) -> list[tuple[str, float]]:
     """By author, and where there are several what they come to together."""
     held = [(each.author, each.p) for each in estimates if each.p is not None]
     return held + ([(POOLED, pooled_estimate([p for _, p in held]))] if len(held) > 1 else [])

@@ -24,6 +24,7 @@ from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store
+from workbench.store.database import require_writable
 
 #: Seconds in which a detached process must have taken its run.
 _TAKES_IN = 60.0
@@ -68,6 +69,7 @@ def resume_detached(
 
     It is its own session, so neither a closed terminal nor Ctrl-C here reaches it. What it would print is in ``run.log``.
     """
+    require_writable(store.home)
     folder = store.folder(run_id)
     private_folder(folder)
     words = [*_COMMAND, "resume", run_id]
@@ -146,6 +148,7 @@ def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[st
     UsageError
         The claim, the cutoff or an option is refused, or the plan failed; the message is the command's own line.
     """
+    require_writable(home)
     # The claim after "--": a statement that begins with a dash is no option.
     words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--plan-only", "--json", "--", statement]
     try:
@@ -176,6 +179,7 @@ def start_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[s
     UsageError
         The claim, the cutoff or an option is refused; the message is the command's own line.
     """
+    require_writable(home)
     words = [*_COMMAND, "analyze", "--cutoff", cutoff, *options, "--json", "--", statement]
     private_folder(home)
     with tempfile.NamedTemporaryFile(dir=home, prefix=".starting-") as log:
@@ -206,6 +210,7 @@ def stop_run(store: Store, run_id: str) -> bool:
     UsageError
         It works on another machine, is not ours to stop, or has not ended in two minutes.
     """
+    require_writable(store.home)
     folder = store.folder(run_id)
     owner = owner_of(folder)
     if owner is None:

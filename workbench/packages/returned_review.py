@@ -106,11 +106,11 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
         for each in said.settlings
         if each not in standing.settlings
     )
-    given = {(each.node, each.author, each.at_utc) for each in standing.estimates}
+    known_estimates = {(each.node, each.author, each.at_utc) for each in standing.estimates}
     estimates = tuple(
         ev.ReturnedEstimate(node=each.node, p=each.p, why=each.why, author=each.author, at_utc=each.at_utc)
         for each in said.estimates
-        if (each.node, each.author, each.at_utc) not in given
+        if (each.node, each.author, each.at_utc) not in known_estimates
     )
     attested = {row["attested"] for row in sign_off_rows(store, load_state(store, run_id))}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import orjson
 
-from proxies.atomic import open_private, private_folder
+from proxies.atomic import open_private, private_folder, reads_only
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
@@ -113,6 +113,9 @@ class Store:
         self._path = home / "workbench.db"
         self._folders: dict[str, Path] = {}
         self._copy: tempfile.TemporaryDirectory[str] | None = None
+        if reads_only():
+            self._open_beside_writers()
+            return
         if can_only_be_read(home):
             self._open_to_read()
             return
@@ -136,6 +139,19 @@ class Store:
                 self._db.execute(f"PRAGMA journal_mode={'WAL' if durable else 'MEMORY'}")
                 self._db.execute(f"PRAGMA synchronous={'NORMAL' if durable else 'OFF'}")
                 self._db.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
+            undo.pop_all()
+
+    def _open_beside_writers(self) -> None:
+        """Open a home that others write and this process may not: in place, so that what they write is seen."""
+        with ExitStack() as undo, self._clear_errors(opening=True):
+            place = f"{self._path.absolute().as_uri()}?mode=ro"
+            self._db = sqlite3.connect(
+                place, uri=True, timeout=30, check_same_thread=False, isolation_level=None
+            )
+            undo.callback(self._db.close)
+            if database_version(self._db) != SCHEMA_VERSION:
+                raise HomeUnusable(f"{self.home} is of an older workbench: open it once without reading only")
+            self._db.execute("PRAGMA query_only = ON")
             undo.pop_all()
 
     def _open_to_read(self) -> None:
@@ -521,6 +537,12 @@ def can_only_be_read(home: Path) -> bool:
         return (home / "workbench.db").is_file() and not os.access(home, os.W_OK)
     except OSError:  # a name too long for any file: `make_home` says so
         return False
+
+
+def require_writable(home: Path) -> None:
+    """Raise ``HomeUnusable`` in a process that may only read: before it starts or ends another one."""
+    if reads_only():
+        raise HomeUnusable(f"{home} can only be read here")
 
 
 def make_home(home: Path) -> None:

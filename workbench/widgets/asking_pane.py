@@ -83,7 +83,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         self.line.value = self.answer.value = ""
         show_if(False, self.confirm)
 
-    def _asked(self, name: str) -> RunState:
+    def _state_to_ask(self, name: str) -> RunState:
         run = self._run()
         require_grounded(run.state)
         state = with_model(run.state, name or None, None)
@@ -95,7 +95,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
     def _show_price(self) -> None:
         self._clear()
         name = str(self.model.value).strip()
-        state, question = self._asked(name), self._typed()
+        state, question = self._state_to_ask(name), self._typed()
         self._offered = question, name
         self.line.value = panels.note(price_of_question(state))
         show_if(True, self.confirm)
@@ -104,7 +104,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         offered = self._offered
         if offered is None or offered != (self._typed(), str(self.model.value).strip()):
             raise UsageError("the question or the model has changed since this price: ask for it again")
-        state, home = self._asked(offered[1]), self._run().home
+        state, home = self._state_to_ask(offered[1]), self._run().home
 
         async def answered() -> CitedAnswer:
             with closing(Store(home)) as store:

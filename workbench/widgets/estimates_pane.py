@@ -22,16 +22,16 @@ class EstimatesPane(ipywidgets.VBox):  # type: ignore[misc]
     ----------
     author : ipywidgets.Text
         The field in which who sits here types a name, once for the whole page.
-    given : callable
+    estimated : callable
         Called when an estimate is on record.
     select : callable
         Called with the proposition of an estimate that was clicked.
     """
 
     def __init__(
-        self, author: ipywidgets.Text, given: Callable[[], None], select: Callable[[str], None]
+        self, author: ipywidgets.Text, estimated: Callable[[], None], select: Callable[[str], None]
     ) -> None:
-        self._given = given
+        self._estimated = estimated
         self._run: RunView | None = None
         self._node: NodeId = ROOT
         self.standing = Panel()
@@ -79,7 +79,7 @@ class EstimatesPane(ipywidgets.VBox):  # type: ignore[misc]
                 why="" if p is None else str(self.why.value),
             )
         self.p.value = self.why.value = ""
-        self._given()
+        self._estimated()
 
     def _refuse(self, why: str) -> None:
         self.line.value = panels.refusal(why)

@@ -15,6 +15,7 @@ import ipywidgets
 from ipywidgets import Widget
 
 from proxies.asof.clock import Cutoff
+from proxies.atomic import reads_only
 from proxies.catalogue import Availability
 from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
@@ -118,6 +119,8 @@ def own_sources_html(at_hand: SourcesAtHand | None) -> str:
     return rendered("own_sources", at_hand=at_hand, series=list(SERIES.values()))
 
 
+#: Above a page that is served to be read.
+READING = "This page is for reading: nothing of it changes anything in this home."
 #: Runs side by side: more have no room on a page.
 MOST_COMPARED = 6
 REVIEW_DUE = "review due"
@@ -226,34 +229,43 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             "wb-keeping",
         )
         self.options.add_class("wb-labelled")
+        begins = [
+            pane(
+                "New claim",
+                [
+                    self.claim,
+                    self.readings,
+                    planning,
+                    self.line,
+                    self.examples,
+                    self.reach,
+                    Fold("Options", lambda: self.options),
+                ],
+                "wb-new",
+            )
+        ]
+        asks = [
+            Fold("Forecast a series", lambda: self.quantity),
+            pane(
+                "Own series and sources",
+                [self.sources, Fold("Add a source", lambda: self.new_source)],
+                "wb-own-sources",
+            ),
+        ]
+        shows = [
+            self.claims,
+            self.compared,
+            pane("Track record", [self.record], "wb-track-record"),
+            Fold("All runs", self._all_runs),
+        ]
         super().__init__(
             [
                 style(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
                 self.note,
-                pane(
-                    "New claim",
-                    [
-                        self.claim,
-                        self.readings,
-                        planning,
-                        self.line,
-                        self.examples,
-                        self.reach,
-                        Fold("Options", lambda: self.options),
-                    ],
-                    "wb-new",
-                ),
-                self.claims,
-                self.compared,
-                pane("Track record", [self.record], "wb-track-record"),
-                Fold("All runs", self._all_runs),
-                Fold("Forecast a series", lambda: self.quantity),
-                pane(
-                    "Own series and sources",
-                    [self.sources, Fold("Add a source", lambda: self.new_source)],
-                    "wb-own-sources",
-                ),
+                *([html(panels.note(READING))] if reads_only() else begins),
+                *shows,
+                *([] if reads_only() else asks),
             ],
             layout=look(ipywidgets.Layout),
         )

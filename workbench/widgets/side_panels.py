@@ -8,6 +8,7 @@ from contextlib import closing
 
 import ipywidgets
 
+from proxies.atomic import reads_only
 from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
@@ -119,7 +120,13 @@ class SurroundingPanes:
         self.keep = action("Save", self._save, tooltip="keep these edits under a name")
         self.keep.add_class("wb-save-edits")
         #: The bar over a hypothetical state: what it is, and what can be done with it from every tab.
-        self.hypothetical = (self.state, self.undo, self.redo, self.reset, self.keep)
+        self.hypothetical: tuple[ipywidgets.Widget, ...] = (
+            self.state,
+            self.undo,
+            self.redo,
+            self.reset,
+            self.keep,
+        )
         self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
         evidence = [self.detail, self.regrounding, self.refitting, self.model_calls, self.proof]
         #: The panes of each tab, in order.
@@ -143,6 +150,27 @@ class SurroundingPanes:
                 pane("What people hold it to be", [self.estimates], "wb-estimates"),
                 pane("Notes and tags", [self.notes], "wb-notes"),
                 pane("Take it with you", [self.taking], "wb-taking"),
+                pane("Time and money", [self.spent], "wb-spent"),
+            ],
+        }
+
+        if reads_only():
+            self._leave_out_forms(drivers)
+
+    def _leave_out_forms(self, drivers: Drivers) -> None:
+        """On a page that is served to be read: what was said and found stays, the fields do not; edits move the numbers of this page alone."""
+        self.hypothetical = (self.state, self.undo, self.redo, self.reset)
+        self.panes = {
+            "answer": self.panes["answer"],
+            "evidence": [pane("Evidence", [self.detail, self.model_calls, self.proof], "wb-evidence")],
+            "what-if": [
+                pane("What if", [self.table], "wb-what-if"),
+                pane("What would it take", [drivers.questions], "wb-asked"),
+            ],
+            "review": [
+                pane("Comments and sign-off", [self.review.standing], "wb-review"),
+                pane("What people hold it to be", [self.estimates.standing], "wb-estimates"),
+                pane("Notes and tags", [self.notes.standing], "wb-notes"),
                 pane("Time and money", [self.spent], "wb-spent"),
             ],
         }

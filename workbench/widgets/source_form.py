@@ -11,9 +11,10 @@ from workbench.errors import WorkbenchError
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import store_source
 from workbench.sources.source_origin import open_source
+from workbench.store.database import require_writable
 from workbench.views.data_documents import preview_lines
 from workbench.widgets import panels
-from workbench.widgets.fields import action, box, choice, field, html
+from workbench.widgets.fields import action, box, choice, field, html, tried
 from workbench.widgets.page_terms import on_page
 
 #: What a person picks, and the option that it is; the field beside it takes the option's value.
@@ -48,7 +49,9 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
         self.value = field("value column, where there are several")
         self.unit = field("unit", "wb-short")
         self.look_at = action(
-            "Show what cutoffs see", self._look, tooltip="reads the file; nothing is stored"
+            "Show what cutoffs see",
+            tried(self._look, self._refuse),
+            tooltip="reads the file; nothing is stored",
         )
         self.add = action("Add", self._add)
         self.add.disabled = True
@@ -61,7 +64,11 @@ class SourceForm(ipywidgets.VBox):  # type: ignore[misc]
     def _forget(self, _change: Any = None) -> None:
         self._shown, self.add.disabled = None, True
 
+    def _refuse(self, why: str) -> None:
+        self.line.value = panels.refusal(why)
+
     def _look(self) -> None:
+        require_writable(self._home)  # else whoever sees the page could read any file of this machine
         option, said = POLICIES[str(self.policy.value)], str(self.said.value).strip()
         options: dict[str, Any] = {
             "date": str(self.date.value).strip(),

@@ -5,6 +5,7 @@ Voila runs in this process, so that the token never stands on a command line whe
 
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -28,6 +29,7 @@ from tornado.routing import Matcher, Rule
 from tornado.web import RequestHandler
 from traitlets.config import Config
 
+from proxies.atomic import READ_ONLY
 from sandbox.jupyter.door import (
     COOKIE_OPTIONS,
     CULL_SECONDS,
@@ -48,7 +50,22 @@ WIDGET_EXTENSIONS = ["anywidget", "@jupyter-widgets/jupyterlab-manager", "@voila
 SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the kernel appends to ours
 
 
-def serve(home: Path, run_id: str | None, *, port: int | None, announce: Callable[[str], None]) -> None:
+#: What the kernels of pages that are served to be read have of the environment: no key, whatever its name is.
+_KEPT = re.compile(
+    r"(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|TZ|TMPDIR|SHELL|VIRTUAL_ENV|(LC|XDG|PYTHON|COVERAGE)[A-Z_]*)"
+)
+#: What a page says to its kernel: that its fields and buttons were used. Everything else runs code.
+_OF_A_PAGE = {"comm_open", "comm_msg", "comm_close", "comm_info_request", "kernel_info_request"}
+
+
+def serve(
+    home: Path,
+    run_id: str | None,
+    *,
+    port: int | None,
+    announce: Callable[[str], None],
+    read_only: bool = False,
+) -> None:
     """Serve the dashboards of ``home`` until interrupted; ``announce`` gets the full URL once the server answers.
 
     Parameters
@@ -59,19 +76,21 @@ def serve(home: Path, run_id: str | None, *, port: int | None, announce: Callabl
         The run to open; None for the list of runs. ``?run=`` in the address opens any other.
     port : int or None
         None takes the first free one from 8866 on.
+    read_only : bool
+        Nothing that a page sends changes anything, and no kernel has a key; this process forgets its environment for it.
 
     Raises
     ------
     UsageError
         The port is taken, or the dashboard notebook is not installed.
     """
-    app = make_app(home, run_id, port=port, token=secrets.token_urlsafe(24))
+    app = make_app(home, run_id, port=port, token=secrets.token_urlsafe(24), read_only=read_only)
     # start() returns only at the end, so a thread watches for the first answer.
     threading.Thread(target=_announce_when_answering, args=(app, announce), daemon=True).start()
     app.start()
 
 
-def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) -> Any:
+def make_app(home: Path, run_id: str | None, *, port: int | None, token: str, read_only: bool = False) -> Any:
     """Return the Voila application, configured but not started."""
     notebook = shipped_notebook("dashboard.ipynb")
     config = Config()
@@ -95,7 +114,11 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str) ->
     # Nobody's extension of JupyterLab runs in our page: only what shows widgets.
     config.VoilaConfiguration.extension_allowlist = WIDGET_EXTENSIONS
     environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
-    app = _application_class(environment, _code_of(notebook))(config=config)
+    if read_only:
+        for name in [name for name in os.environ if not _KEPT.fullmatch(name)]:
+            del os.environ[name]
+        environment[READ_ONLY] = "1"
+    app = _application_class(environment, _code_of(notebook), read_only=read_only)(config=config)
     app.initialize([])
     return app
 
@@ -145,7 +168,22 @@ def _code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
-def _application_class(environment: dict[str, str], code: str) -> Any:
+def _is_of_a_page(message: str | bytes) -> bool:
+    """Whether a message to a kernel is one that a page of ours sends; what cannot be read is none."""
+    from voila.tornado.kernel_websocket_handler import read_header_from_binary_message
+
+    try:
+        header = (
+            json.loads(message)["header"]
+            if isinstance(message, str)
+            else read_header_from_binary_message(message)
+        )
+        return header["msg_type"] in _OF_A_PAGE
+    except (ValueError, TypeError, KeyError):
+        return False
+
+
+def _application_class(environment: dict[str, str], code: str, *, read_only: bool) -> Any:
     from voila.app import Voila
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
@@ -178,6 +216,12 @@ def _application_class(environment: dict[str, str], code: str) -> Any:
         async def open(self, *args: Any, **kwargs: Any) -> None:
             self.set_nodelay(True)
             await super().open(*args, **kwargs)
+
+        def on_message(self, message: str | bytes) -> Any:
+            """Pass a message on; to a kernel that only shows, none that would run code in it."""
+            if not read_only or _is_of_a_page(message):
+                return super().on_message(message)
+            return None
 
         def get_websocket_protocol(self) -> Any:
             """Leave pings to Jupyter: Tornado would take its milliseconds for seconds, and warn of them at every start."""

@@ -18,8 +18,12 @@ def serve(
         str | None, typer.Argument(help="Run id, a beginning of one, or `last`; none lists the runs.")
     ] = None,
     port: Annotated[
-        int | None, typer.Option(help="Port on 127.0.0.1; the first free one from 8866 unless told.")
+        int | None,
+        typer.Option(help="Port on 127.0.0.1; the first free one from 8866 unless told.", hidden=True),
     ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="For others to look at: no edits, no new claims, no keys.")
+    ] = False,
 ) -> None:
     """Show a run in the browser: tree, what-if and proof notebooks. Ctrl-C ends it."""
     # Before the folder is left: WORKBENCH_HOME may be relative to it.
@@ -27,7 +31,7 @@ def serve(
     run_id = load_run(home, run).document()["run_id"] if run is not None else None
     leave_current_folder()
     say("Starting the dashboard; Ctrl-C ends it.")
-    serve_dashboards(home, run_id, port=port, announce=_print_address)
+    serve_dashboards(home, run_id, port=port, announce=_print_address, read_only=read_only)
 
 
 def _print_address(url: str) -> None:

@@ -77,7 +77,7 @@ class Thread:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class PersonalEstimate:
     """What a person holds a proposition to be; ``p`` None where they took it back.
 
     ``too_late`` says that the outcome was on record here already: such an estimate is shown and never scored.
@@ -167,7 +167,7 @@ class Annotations:
     leak_audits: tuple[ev.LeaksAudited, ...] = ()
     settlings: tuple[Settling, ...] = ()
     #: All of them, in the order in which they came; `standing` has those that count.
-    estimates: tuple[Estimate, ...] = ()
+    estimates: tuple[PersonalEstimate, ...] = ()
 
     def threads(self) -> tuple[Thread, ...]:
         """Return the comments with their replies, in the order they were made; a reply to nothing that is here stands by itself."""
@@ -183,9 +183,9 @@ class Annotations:
             if each.reply_to not in names
         )
 
-    def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[Estimate, ...]:
+    def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[PersonalEstimate, ...]:
         """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome."""
-        newest: dict[str, Estimate] = {}
+        newest: dict[str, PersonalEstimate] = {}
         for each in self.estimates:
             if each.node == node and not (in_time and each.too_late):
                 newest[each.author.casefold()] = each
@@ -251,9 +251,9 @@ class Annotations:
 
     def _estimate(
         self, said: ev.EstimateGiven | ev.ReturnedEstimate, at_utc: str, package: str = ""
-    ) -> Estimate:
+    ) -> PersonalEstimate:
         outcome = self.outcome if said.node == ROOT else self.leaf_outcomes.get(said.node)
-        return Estimate(
+        return PersonalEstimate(
             node=said.node,
             p=said.p,
             author=said.author,
