@@ -23,7 +23,7 @@ from workbench.views.question_documents import question_document
 from workbench.views.wording import estimate_lines, outcome_line, sign_off_line, thread_lines
 
 _COMMENT_NAME = re.compile(r"[0-9a-f]{4,12}")
-_JSON = typer.Option("--json", help="One JSON document.", hidden=True)
+_RARE_AUTHOR = typer.Option(help="Who says so: a typed name, not proved.", hidden=True)
 _AUTHOR = typer.Option(help="Who says so: a typed name, not proved.")
 
 
@@ -60,7 +60,7 @@ def resolve(
             hidden=True,
         ),
     ] = False,
-    author: Annotated[str, _AUTHOR] = "",
+    author: Annotated[str, _RARE_AUTHOR] = "",
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Record how a claim turned out, or revise it; the newest answer counts, and no agent ever sees it.
@@ -164,7 +164,7 @@ def comment(
         typer.Option("--resolve/--reopen", help="The comment is done with, or open again."),
     ] = None,
     author: Annotated[str, _AUTHOR] = "",
-    as_json: Annotated[bool, _JSON] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Pin a comment to a driver, answer one by its name, or say that it is done with; without a place list them.
 
@@ -211,7 +211,7 @@ def estimate(
     why: Annotated[str, typer.Option(help="Why, in quotes.")] = "",
     withdraw: Annotated[bool, typer.Option("--withdraw", help="Take yours back.", hidden=True)] = False,
     author: Annotated[str, _AUTHOR] = "",
-    as_json: Annotated[bool, _JSON] = False,
+    as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Say what you hold a claim or driver to be, beside the model's answer; without a number show what people said.
 
@@ -244,7 +244,7 @@ def note(
     ] = None,
     tag: Annotated[list[str] | None, typer.Option("--tag", help="Set a tag; as often as you like.")] = None,
     untag: Annotated[list[str] | None, typer.Option("--untag", help="Take a tag off.", hidden=True)] = None,
-    author: Annotated[str, _AUTHOR] = "",
+    author: Annotated[str, _RARE_AUTHOR] = "",
 ) -> None:
     """Keep a note on a run or on one of its drivers, and tag it; `runs --tag --search` finds it again."""
     parts = words or []
