@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         quantity,
         read,
         resume,
+        review,
         search_web,
     )
     from workbench.api import (
@@ -53,6 +54,7 @@ __all__ = [
     "quantity",
     "read",
     "resume",
+    "review",
     "runs",
     "search_web",
 ]

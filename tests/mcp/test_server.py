@@ -36,6 +36,7 @@ TOOLS = {
     "sensitivity",
     "verify",
     "propose_edit",
+    "propose_run",
 }
 SERIES = {"path": "embedded/series/observations", "params": {"series_id": "SP500", "start": "2018-06-01"}}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+import workbench as wb
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from workbench.engine.assembly import open_engine
@@ -22,11 +23,13 @@ from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.run_files import put_tree
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.propositions import Polarity, Tree
-from workbench.review.claim_review import Doors, ReviewRequest, review
-from workbench.review.inputs import look
+from workbench.reviews.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.inputs import look
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 from workbench.views.kept_changes import since_line
+from workbench.views.run_view import load_run
+from workbench.widgets.run_page import Dashboard
 
 CLAIM = "The AAA yield is above 4 on 2018-12-31"
 LEAVES = {"P1": "The AAA yield is above 3.9 on 2018-10-31", "P2": "The VIX closes above 15 on 2018-11-30"}
@@ -84,6 +87,11 @@ def test_what_did_not_change_carries_over(home: Path, first: str) -> None:
         )
         total = fsum([parts["edits"], parts["rule"], *(leaf["total"] for leaf in parts["leaves"].values())])
         assert total == pytest.approx(row["after"] - row["before"], abs=1e-9)
+        page = Dashboard(load_run(home, state.run_id))
+        shown = [
+            pane.children for pane in page.side_panels.panes["answer"] if "wb-changes" in pane._dom_classes
+        ]
+        assert len(shown) == 1 and "carried over" in str(shown[0][-1].value)
         line = since_line(state, store.folder(state.run_id))
         assert line is not None and "1 of 2 drivers carried over" in line
 
@@ -178,3 +186,11 @@ def test_the_command_tells_a_cron_line(tmp_path: Path) -> None:
     assert run_cli(tmp_path, "review", "--cutoff", "2018-06-27").returncode == 0
     refused = run_cli(tmp_path, "review", "--alert", "much")
     assert refused.returncode == 2 and "5pp" in refused.stderr
+
+
+def test_python_looks_after_claims_too(home: Path, first: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    document = asyncio.run(wb.review(changed=True, cutoff="2018-07-10"))
+    with closing(Store(home)) as store:
+        known = look_after(store, "2018-07-10", only_look=True)
+    assert document == known

@@ -20,7 +20,7 @@ from workbench.engine.leaves.grounding import TrialGrounding
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.review.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.claim_review import Doors, ReviewRequest, review
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 

@@ -3,6 +3,7 @@
 Each function and method returns the document that the command of its name prints with ``--json`` (``workbench.views``).
 """
 
+from workbench.api.claims_looked_after import review
 from workbench.api.endpoints import (
     add_documents,
     add_source,
@@ -48,6 +49,7 @@ __all__ = [
     "quantity",
     "read",
     "resume",
+    "review",
     "runs",
     "search_web",
 ]

@@ -160,6 +160,7 @@ class Engine:
         async with Recorder(self._store, run_id, self._listener) as recorder:
             if recorder.state.finished:
                 return recorder.state
+            recorder.state.require_approved()
             adopt_cut(recorder, allowed=rebuy)
             prompts = adopt_prompts(recorder, self._previous_prompts, allowed=rebuy)
             return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)

@@ -10,11 +10,12 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, create_model, model_validator
 
+from workbench.engine.new_run import MAX_STATEMENT
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.mcp.proofs import proof_document
-from workbench.mcp.proposals import Proposals
+from workbench.mcp.proposals import Proposals, propose_claim
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import reading_document
@@ -30,6 +31,8 @@ from workbench.whatif.run_edits import require_grounded, what_if
 
 #: Of a list or mapping in one call: 2,000 additions to a tree took seven seconds.
 MOST_ITEMS = 200
+#: Claims that one server takes for a person to look at.
+MOST_PROPOSED = 20
 #: Seconds after which a call is answered without its result; a proof's cells are run again in more.
 MOST_SECONDS, MOST_VERIFY_SECONDS = 60.0, 900.0
 
@@ -143,6 +146,18 @@ EditArguments = with_edits(_PlayedOnScenario, "EditArguments", "what_if")
 ProposalArguments = with_edits(_Proposed, "ProposalArguments", "propose_edit")
 
 
+class ClaimArguments(_Arguments):
+    """Arguments of ``propose_run``."""
+
+    claim: Annotated[
+        str,
+        Field(
+            min_length=1, max_length=MAX_STATEMENT, description="A claim that will turn out true or false."
+        ),
+    ]
+    why: Annotated[str, Field(max_length=2000, description="Why it is worth an analysis.")] = ""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class McpTool:
     """One tool: its name, what a model reads of it, its arguments, and what answers them with a JSON value."""
@@ -174,6 +189,7 @@ class Tools:
         self._proposals = Proposals()
         self._verifying = asyncio.Lock()
         self._proposing = threading.Lock()
+        self._proposed = 0
 
     def table(self) -> dict[str, McpTool]:
         """Return the tools by name."""
@@ -253,6 +269,13 @@ class Tools:
                 answer=self._propose_edit,
                 writes=True,
             ),
+            McpTool(
+                name="propose_run",
+                about="Propose a claim for an analysis; nothing is asked and nothing is spent before a person approves it.",
+                arguments=ClaimArguments,
+                answer=self._propose_run,
+                writes=True,
+            ),
         )
         return {tool.name: tool for tool in tools}
 
@@ -328,6 +351,20 @@ class Tools:
 
     async def _propose_edit(self, arguments: _Proposed) -> Any:
         return await asyncio.to_thread(self._proposal_document, arguments)
+
+    async def _propose_run(self, arguments: ClaimArguments) -> Any:
+        return await asyncio.to_thread(self._proposed_run, arguments)
+
+    def _proposed_run(self, arguments: ClaimArguments) -> dict[str, str]:
+        if self._runs.only is not None:
+            raise UsageError("this server shows one run: others are proposed to a server without --run")
+        with self._proposing, closing(Store(self._home)) as store:
+            # Of this server's own, so that what people decide meanwhile changes no answer.
+            if self._proposed >= MOST_PROPOSED:
+                raise UsageError(f"{MOST_PROPOSED} claims were proposed: a person looks at those first")
+            run_id = propose_claim(store, arguments.claim, arguments.why, self._runs.cutoff)
+            self._proposed += 1
+        return {"run_id": run_id, "state": "proposed", "next": "a person approves it or turns it down"}
 
     def _proposal_document(self, arguments: _Proposed) -> Any:
         # one at a time: each adds to what those before it proposed

@@ -1,13 +1,20 @@
-"""What a client proposes to change: kept as scenarios of the run, never in its base, and read back without anybody else's edits."""
+"""What a client proposes: edits, kept as scenarios of the run and never in its base, and claims, which wait for a person."""
 
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from proxies.asof.clock import Cutoff
+from workbench.engine.new_run import new_run
+from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
+from workbench.engine.run_settings import with_preset
 from workbench.errors import UsageError
+from workbench.models.model_options import OFFLINE
+from workbench.propositions import ROOT
 from workbench.propositions.edits import Edit
 from workbench.store import Store
+from workbench.store import events as ev
 from workbench.whatif.saved_scenarios import check_name, save_scenario
 
 #: Whose the records are. A person who reads the scenarios sees that it was no person.
@@ -21,6 +28,24 @@ class _Proposal:
     edits: tuple[Edit, ...]
     stored_as: str
     seq: int
+
+
+def propose_claim(store: Store, statement: str, why: str, cutoff: Cutoff) -> str:
+    """Open a run for a client's claim that nobody begins before a person said yes, and return its id.
+
+    No model and no source is asked. The key-free analyst is to treat it; whoever approves may name another model when it begins.
+
+    Raises ``UsageError`` for an empty or overlong claim.
+    """
+    with store.transaction():
+        run_id = new_run(store, statement, cutoff, with_preset("product", model=OFFLINE))
+        state = load_state(store, run_id)
+        text = f"{state.statement}\nas of {state.cutoff}" + (
+            f"\nbecause: {why.strip()}" if why.strip() else ""
+        )
+        asked = ev.ApprovalAsked(node=ROOT, trial=1, attempt=1, what="run", subject=store.put_body(text))
+        store.append(run_id, asked)
+    return run_id
 
 
 @dataclass(slots=True)

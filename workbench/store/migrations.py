@@ -90,7 +90,8 @@ def _name_notebook_evidence(event: dict[str, Any]) -> dict[str, Any]:
 
 def _as_it_is(event: dict[str, Any]) -> dict[str, Any]:
     """Version 3 added ``journal_head`` of ``leaf.grounded``, version 4 ``dead`` of ``leaf.pooled``: defaults for an older event. Version 5 added ``leaks.audited``,
-    version 6 ``looked_up`` of ``node.synthesized``, version 7 ``reply_to`` of comments, ``comment.settled`` and ``estimate.given``.
+    version 6 ``looked_up`` of ``node.synthesized``, version 7 ``reply_to`` of comments, ``comment.settled``, ``estimate.given`` and runs that wait for
+    approval as a whole.
     """
     return event
 

@@ -250,8 +250,8 @@ class NodeWaiting(EventBase):
     reason: Shown
 
 
-#: What a step does that a person may be asked about first.
-ApprovalSubject = Literal["cell", "call", "page"]
+#: What a step does that a person may be asked about first; ``run``: the whole analysis, which another program proposed.
+ApprovalSubject = Literal["cell", "call", "page", "run"]
 
 
 class ApprovalAsked(EventBase):

@@ -18,6 +18,7 @@ WATCH = "watch"
 #: Values of a claim's history that a small line shows.
 _MOST_IN_HISTORY = 40
 _ASKS = {
+    "proposed": "proposed by another program",
     "waiting": "waits for your word",
     "failed": "failed",
     "stopped": "stopped before its end",

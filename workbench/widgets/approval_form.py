@@ -18,7 +18,12 @@ from workbench.widgets.page_terms import on_page
 
 _REPLACED = "\N{REPLACEMENT CHARACTER}"
 #: What a step is called in the sentence above its text.
-_KINDS = {"cell": "run a cell", "call": "make a data call", "page": "read a page"}
+_KINDS = {
+    "cell": "run a cell",
+    "call": "make a data call",
+    "page": "read a page",
+    "run": "begin this analysis, which another program proposed",
+}
 
 
 class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]

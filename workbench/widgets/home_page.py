@@ -124,7 +124,7 @@ READING = "This page is for reading: nothing of it changes anything in this home
 #: Runs side by side: more have no room on a page.
 MOST_COMPARED = 6
 REVIEW_DUE = "review due"
-STATES = ("all states", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
+STATES = ("all states", "proposed", "planned", "running", "waiting", "stopped", "done", "failed", REVIEW_DUE)
 _APPROVALS = {
     "no approval": "none",
     "asks before each cell": "cells",

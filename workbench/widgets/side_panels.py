@@ -13,6 +13,8 @@ from workbench.errors import UsageError, WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.values import Override
 from workbench.store import Store, utc_now
+from workbench.views.kept_changes import kept_changes
+from workbench.views.run_changes import change_lines
 from workbench.views.run_view import RunView
 from workbench.views.transcript import transcript
 from workbench.whatif.edit_remarks import edit_remarks
@@ -132,6 +134,7 @@ class SurroundingPanes:
         #: The panes of each tab, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
             "answer": [
+                *self._changes(),
                 pane("Ask about it", [self.asking], "wb-ask"),
                 pane("Where the series may go", [self.fan], "wb-series"),
             ],
@@ -156,6 +159,15 @@ class SurroundingPanes:
 
         if reads_only():
             self._leave_out_forms(drivers)
+
+    def _changes(self) -> list[ipywidgets.Widget]:
+        """What a review found changed since the run before it, part by part; nothing for another run."""
+        run = self._run()
+        changes = kept_changes(run.folder) if run.state.follows is not None else None
+        if changes is None:
+            return []
+        lines = html(panels.rendered("changes", lines=change_lines(changes)))
+        return [pane("What changed since the run before", [lines], "wb-changes")]
 
     def _leave_out_forms(self, drivers: Drivers) -> None:
         """On a page that is served to be read: what was said and found stays, the fields do not; edits move the numbers of this page alone."""

@@ -74,11 +74,16 @@ def approve(
         emit_json({"run_id": run_id, "step": step, "verdict": decision.verdict, "author": decision.author})
     else:
         say(f"{step}: {decision.verdict}, by {decision.author}, is on record")
+        if (decision.what, decision.verdict) == ("run", "yes"):
+            say(f"begin it, with any model: `workbench resume {run_id}`")
 
 
 def shown(step: Undecided) -> str:
     """Return a step as a person reads it before deciding, all of what would be run or sent; ``echo`` and ``say`` escape it."""
     event = step.event
+    if event.what == "run":
+        head = f"{step.name}  another program proposes to begin this analysis:"
+        return "\n".join([head, *(f"  | {line}" for line in step.text.split("\n"))])
     head = f"{step.name}  {event.what} of {event.node}, trial {event.trial}, attempt {event.attempt}"
     return "\n".join([head, *(f"  | {line}" for line in step.text.split("\n"))])
 

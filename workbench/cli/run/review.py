@@ -30,8 +30,8 @@ from workbench.engine.record.progress import print_progress
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.reports.note_page import write_report
-from workbench.review.claim_review import ALERT, Doors, ReviewRequest
-from workbench.review.claim_review import review as review_claims
+from workbench.reviews.claim_review import ALERT, Doors, ReviewRequest
+from workbench.reviews.claim_review import review as review_claims
 from workbench.views.run_changes import change_lines
 
 #: Something moved, or a day is near.

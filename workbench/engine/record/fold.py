@@ -142,6 +142,8 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
         case ev.ApprovalGiven():
             state.undecided.pop(approval_key(event), None)
             state.decided[approval_key(event)] = event
+            if event.what == "run":
+                state.stopped = _after_proposal(event)
             if (event.what, event.verdict) == ("cell", "no"):
                 trial = state.trial(event.node, event.trial)
                 state.trials[event.node, event.trial] = replace(
@@ -202,6 +204,13 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
             raise EventUnreadable(
                 f"event {stored.seq} of run {stored.run_id} belongs to no run: {event.kind}"
             )
+
+
+def _after_proposal(event: ev.ApprovalGiven) -> ev.RunStopped:
+    """A run that another program proposed, once a person has decided: it can be started, or it ends here."""
+    if event.verdict == "yes":
+        return ev.RunStopped(why="plan-only", detail=f"approved by {event.author}: not begun yet")
+    return ev.RunStopped(why="refused", detail=f"turned down by {event.author}: {event.reason}")
 
 
 def _count_time(state: RunState, stored: StoredEvent) -> None:

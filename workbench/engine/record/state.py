@@ -231,13 +231,33 @@ class RunState:
         return "failed" if failed else "partial"
 
     @property
+    def proposed(self) -> bool:
+        """Whether another program proposed the run and no person has decided yet."""
+        return any(each.what == "run" for each in self.undecided.values())
+
+    def require_approved(self) -> None:
+        """Raise ``UsageError`` where another program proposed the run and no person said yes."""
+        if self.proposed:
+            raise UsageError(
+                f"run {self.run_id} was proposed by another program and waits for your word: ",
+                command("approve", self.run_id),
+            )
+        turned_down = [each for each in self.decided.values() if (each.what, each.verdict) == ("run", "no")]
+        if turned_down:
+            raise UsageError(
+                f"run {self.run_id} was turned down by {turned_down[0].author}: nothing of it is begun"
+            )
+
+    @property
     def phase(self) -> str:
-        """``planned``, ``running``, ``waiting``, ``stopped``, ``done`` or ``failed``: finer than ``status``.
+        """``proposed``, ``planned``, ``running``, ``waiting``, ``stopped``, ``done`` or ``failed``: finer than ``status``.
 
         ``running`` says what the log says last; after a kill nobody works on the run any more, which only its lock tells.
         """
         if self.finished:
             return "done"
+        if self.proposed:
+            return "proposed"
         if self.stopped is not None:
             if self.stopped.why == "plan-only":
                 return "planned"
@@ -316,6 +336,8 @@ def approval_key(event: ev.ApprovalAsked | ev.ApprovalGiven) -> ApprovalKey:
 def approval_line(run_id: str, undecided: tuple[ev.ApprovalAsked, ...]) -> str:
     """Return the sentence for the screens about steps that wait for a person."""
     first, more = undecided[0], len(undecided) - 1
+    if first.what == "run":
+        return sentence("proposed by another program, waits for your word: ", command("approve", run_id))
     others = f" and {more} more" if more else ""
     return sentence(
         f"waiting for approval of a {first.what} of {first.node}{others}: ", command("approve", run_id)

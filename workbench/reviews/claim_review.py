@@ -25,8 +25,8 @@ from workbench.errors import WorkbenchError
 from workbench.formatting import point_change
 from workbench.models.costs import CostForecast
 from workbench.propositions import NodeId
-from workbench.review.inputs import LeafInputs, look
-from workbench.review.watched_claims import WatchedClaim, watched_claims
+from workbench.reviews.inputs import LeafInputs, look
+from workbench.reviews.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 from workbench.views.input_split import RunSplits
