@@ -145,6 +145,12 @@ async def _review_claim(
         _share_outcome(store, claim)
         return {**row, "status": "resolved", "words": "its outcome is on record", "near": False}
     if claim.begun is not None:
+        if request.only_look:
+            return {
+                **row,
+                "status": "begun",
+                "words": f"its review {claim.begun} was begun and goes on at the next",
+            }
         return await _work_on(store, row, claim.begun, state, request, doors)
     if (left := row["days_left"]) is not None and left < 0:
         await resolve_when_finished(store, state.run_id)

@@ -9,6 +9,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError, command
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
+from workbench.views.kept_changes import kept_changes
 from workbench.views.run_overview import claim_day, claim_key
 
 #: The tag of a claim that is looked after.
@@ -88,6 +89,9 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
         if state.imported is not None:
             continue
         if state.finished and state.tree.root.p is not None:
+            if _was_killed_at_its_end(store, state, newest.get(key)):
+                begun[key] = run_id
+                continue
             newest[key] = state
             finished.setdefault(key, []).append(run_id)
             begun.pop(key, None)
@@ -110,6 +114,13 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
         )
         for key in chosen
     ]
+
+
+def _was_killed_at_its_end(store: Store, review: RunState, before: RunState | None) -> bool:
+    """Whether a review was killed after its last event: it has its answer, and nobody was told what changed."""
+    if review.follows is None or before is None or review.follows.run != before.run_id:
+        return False
+    return kept_changes(store.folder(review.run_id)) is None
 
 
 def _takes_up(store: Store, review: str, run_id: str) -> bool:
