@@ -3,6 +3,7 @@
 They are scored apart from the runs of this home, and never teach it anything.
 """
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from math import fsum, log
@@ -16,11 +17,12 @@ from workbench.science.table_cells import read_cells
 
 #: Columns by what they hold, in small letters and without blanks or lines: first those of a plain file, then each platform's.
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "question": ("question", "questionid", "ifpid", "contractid", "title", "questiontitle"),
-    "p": ("p", "probability", "probabilityyes", "forecast", "probafter", "value"),
-    "outcome": ("outcome", "resolution", "resolvedto", "answer", "resolved"),
+    "question": ("question", "questionid", "contractid", "title", "questiontitle"),
+    "p": ("p", "probability", "probabilityyes", "forecast", "probafter"),
+    # Before "outcome", which in a list of bets is the side that was bought.
+    "outcome": ("resolution", "resolvedto", "outcome", "answer", "resolved"),
     "day": ("day", "date", "starttime", "createdat", "createdtime", "timestamp", "forecastcreatedat"),
-    "crowd": ("crowd", "communityprediction", "crowdmedian", "median", "consensus", "probbefore"),
+    "crowd": ("crowd", "communityprediction", "crowdmedian", "consensus", "probbefore"),
     "peer": ("peerscore", "spotpeerscore"),
 }
 _NEEDED = ("question", "p", "outcome")
@@ -42,7 +44,7 @@ def history_scores(path: Path) -> dict[str, Any]:
     UsageError
         A column that is needed is missing, or a probability is none.
     """
-    frame = read_cells(path)
+    frame = _in_one_table(path, read_cells(path))
     names = {"".join(filter(str.isalnum, str(column))).casefold(): column for column in frame.columns}
     columns = {
         field: next((names[each] for each in spellings if each in names), None)
@@ -81,6 +83,98 @@ def history_scores(path: Path) -> dict[str, Any]:
         "stated_peer": _mean_of(stated),
         "rows": rows,
     }
+
+
+def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a history with its outcomes, which each platform keeps in a table of its own beside the forecasts.
+
+    Metaculus' download has ``forecast_data.csv`` and ``question_data.csv``, the Good Judgment Project's data ``survey_fcasts.yrN.csv``
+    and ``ifps.csv``; of Manifold, bets and markets as its interface gives them are taken as ``bets.csv`` and ``markets.csv``.
+    """
+    there = set(frame.columns)
+    if {"Question ID", "Probability Yes"} <= there and "Resolution" not in there:
+        return _metaculus(path, frame)
+    if {"ifp_id", "answer_option", "value"} <= there:
+        return _good_judgment(path, frame)
+    if {"contractId", "probAfter"} <= there and "resolution" not in there:
+        markets = _beside(path, "markets.csv", ("id", "resolution"))
+        return frame.drop(columns="outcome", errors="ignore").merge(
+            markets[["id", "resolution"]],
+            how="left",
+            left_on="contractId",
+            right_on="id",
+            suffixes=("_bet", ""),
+        )
+    return frame
+
+
+def _beside(path: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
+    table = path.with_name(name)
+    if not table.is_file():
+        raise UsageError(
+            f"{path} says what was forecast and not what came: put {name} of the same download beside it"
+        )
+    frame = read_cells(table)
+    if missing := [column for column in needed if column not in frame.columns]:
+        raise UsageError(f"{table} has no column {missing[0]}")
+    return frame
+
+
+def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """A person's forecasts of binary questions, with the newest aggregate before each as the crowd's."""
+    questions = _beside(path, "question_data.csv", ("Question ID", "Resolution"))
+    binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
+    people = binary["Forecaster ID"].astype(str).str.strip() if "Forecaster ID" in binary else None
+    own = binary if people is None else binary[people != ""]
+    if people is not None and own["Forecaster ID"].nunique() > 1:
+        raise UsageError(
+            f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
+        )
+    crowd = binary.iloc[0:0] if people is None else binary[people == ""]
+    rows = []
+    for row in own.to_dict("records"):
+        others = crowd[
+            (crowd["Question ID"] == row["Question ID"]) & (crowd["Start Time"] <= row["Start Time"])
+        ]
+        newest = others.sort_values("Start Time").tail(1)
+        rows.append({**row, "crowd": newest["Probability Yes"].iloc[0] if len(newest) else ""})
+    joined = pd.DataFrame(rows, columns=[*own.columns, "crowd"])
+    return joined.merge(questions[["Question ID", "Resolution"]], how="left", on="Question ID")
+
+
+def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
+    """A row for each option of a question, of two options for the first; a question that was withdrawn from is left out."""
+    questions = _beside(path, "ifps.csv", ("ifp_id", "outcome"))
+    if "user_id" in frame and frame["user_id"].nunique() > 1:
+        raise UsageError(
+            f"{path} holds forecasts of {frame['user_id'].nunique()} people: keep the rows of one"
+        )
+    if "fcast_type" in frame:
+        left = set(frame.loc[frame["fcast_type"].astype(str).str.strip() == "4", "ifp_id"])
+        frame = frame[~frame["ifp_id"].isin(left)]
+    came = dict(
+        zip(questions["ifp_id"], questions["outcome"].astype(str).str.strip().str.casefold(), strict=True)
+    )
+    options = frame.groupby("ifp_id")["answer_option"].nunique()
+    rows = []
+    for row in frame.to_dict("records"):
+        option, outcome = str(row["answer_option"]).strip().casefold(), came.get(row["ifp_id"], "")
+        if options[row["ifp_id"]] == 2 and option != "a":
+            continue
+        resolution = "" if not re.fullmatch("[a-z]", outcome) else "yes" if outcome == option else "no"
+        day = _american_day(str(row.get("fcast_date", "")))
+        question = f"{row['ifp_id']} {option}"
+        rows.append({"question": question, "p": row["value"], "resolution": resolution, "day": day})
+    return pd.DataFrame(rows, columns=["question", "p", "resolution", "day"])
+
+
+def _american_day(text: str) -> str:
+    """A day as the project writes it, ``9/5/2011``, as one that sorts; anything else as it is."""
+    written = re.fullmatch(r"(\d{1,2})/(\d{1,2})/(\d{2}|\d{4})", text.strip())
+    if written is None:
+        return text
+    month, day, year = map(int, written.groups())
+    return f"{year if year > 99 else 2000 + year}-{month:02}-{day:02}"
 
 
 def peer_score(p: float, crowd: float, outcome: float) -> float:

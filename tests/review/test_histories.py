@@ -1,0 +1,98 @@
+"""Histories of forecasts made elsewhere, in the columns that each platform documents for its download.
+
+Metaculus: the README of its data download (question_data.csv, forecast_data.csv), February 2026. Good Judgment: the columns of
+survey_fcasts.yrN.csv and ifps.csv of the project's data at Harvard's Dataverse. Manifold: bets and markets of its public interface,
+written as CSV; that a bet's price after it is its owner's belief is assumed.
+"""
+
+from math import log
+from pathlib import Path
+
+import pytest
+
+from workbench.audit.forecast_histories import history_scores
+from workbench.errors import UsageError
+
+QUESTIONS = "Question ID,Question Title,Question Type,Resolution\n1,Rain,binary,yes\n2,Snow,binary,no\n3,Hail,binary,annulled\n"
+FORECASTS = """Question ID,Forecaster ID,Forecaster Username,Is Bot,Start Time,End Time,Forecaster Count,Probability Yes,Median
+1,7,ann,False,2025-01-01 10:00:00+00:00,,,0.4,
+1,7,ann,False,2025-01-03 10:00:00+00:00,,,0.8,
+1,,recency_weighted,,2025-01-02 10:00:00+00:00,,20,0.5,
+1,,recency_weighted,,2025-01-04 10:00:00+00:00,,20,0.9,
+2,7,ann,False,2025-01-01 10:00:00+00:00,,,0.3,
+3,7,ann,False,2025-01-01 10:00:00+00:00,,,0.3,
+4,7,ann,False,2025-01-01 10:00:00+00:00,,,,12.5
+"""
+
+
+def test_a_download_of_metaculus(tmp_path: Path) -> None:
+    path = tmp_path / "forecast_data.csv"
+    path.write_text(FORECASTS)
+    with pytest.raises(UsageError, match=r"put question_data\.csv of the same download beside it"):
+        history_scores(path)
+    (tmp_path / "question_data.csv").write_text(QUESTIONS)
+    scores = history_scores(path)
+    assert (scores["n"], scores["unresolved"]) == (2, 1)
+    assert scores["brier"] == pytest.approx((0.04 + 0.09) / 2)
+    # the crowd as it stood when the forecast was made
+    assert scores["crowd"]["n"] == 1 and scores["crowd"]["brier"] == pytest.approx(0.25)
+    assert scores["peer"] == pytest.approx(100 * log(0.8 / 0.5))
+    path.write_text(FORECASTS + "1,8,bo,False,2025-01-01 10:00:00+00:00,,,0.4,\n")
+    with pytest.raises(UsageError, match="forecasts of 2 people"):
+        history_scores(path)
+
+
+def test_surveys_of_good_judgment(tmp_path: Path) -> None:
+    path = tmp_path / "survey_fcasts.yr1.csv"
+    path.write_text(
+        "ifp_id,ctt,cond,training,team,user_id,forecast_id,fcast_type,answer_option,value,fcast_date,expertise,q_status\n"
+        "1001-0,1a,1,a,,3,1,0,a,0.2,9/5/2011,2,closed\n"
+        "1001-0,1a,1,a,,3,1,0,b,0.8,9/5/2011,2,closed\n"
+        "1001-0,1a,1,a,,3,1,1,a,0.1,10/5/2011,2,closed\n"
+        "1001-0,1a,1,a,,3,1,1,b,0.9,10/5/2011,2,closed\n"
+        "1002-0,1a,1,a,,3,2,0,a,0.5,9/6/2011,2,closed\n"
+        "1002-0,1a,1,a,,3,2,0,b,0.3,9/6/2011,2,closed\n"
+        "1002-0,1a,1,a,,3,2,0,c,0.2,9/6/2011,2,closed\n"
+        "1003-0,1a,1,a,,3,3,0,a,0.9,9/6/2011,2,closed\n"
+        "1003-0,1a,1,a,,3,3,4,b,0.1,9/7/2011,2,closed\n"
+        "1004-0,1a,1,a,,3,4,0,a,0.9,9/6/2011,2,voided\n"
+        "1004-0,1a,1,a,,3,4,0,b,0.1,9/6/2011,2,voided\n"
+    )
+    (tmp_path / "ifps.csv").write_text(
+        "ifp_id,q_type,q_text,outcome\n1001-0,0,Will it?,b\n1002-0,0,Which?,c\n1003-0,0,Left,a\n1004-0,0,Void,\n"
+    )
+    scores = history_scores(path)
+    assert [row["question"] for row in scores["rows"]] == ["1001-0 a", "1002-0 a", "1002-0 b", "1002-0 c"]
+    assert scores["brier"] == pytest.approx((0.01 + 0.25 + 0.09 + 0.64) / 4)
+
+
+def test_bets_of_manifold_say_which_side_was_bought_and_not_what_came(tmp_path: Path) -> None:
+    path = tmp_path / "bets.csv"
+    path.write_text(
+        "id,contractId,userId,createdTime,outcome,amount,probBefore,probAfter\n"
+        "b1,m1,u,1735725600000,YES,10,0.4,0.6\n"
+        "b2,m1,u,1735812000000,NO,10,0.7,0.5\n"
+        "b3,m2,u,1735725600000,NO,10,0.3,0.2\n"
+        "b4,m3,u,1735725600000,YES,10,0.3,0.4\n"
+    )
+    with pytest.raises(UsageError, match=r"markets\.csv"):
+        history_scores(path)
+    (tmp_path / "markets.csv").write_text("id,question,resolution\nm1,Rain,NO\nm2,Snow,YES\nm3,Hail,CANCEL\n")
+    scores = history_scores(path)
+    assert (scores["n"], scores["unresolved"]) == (2, 1)
+    assert scores["brier"] == pytest.approx((0.25 + 0.64) / 2)
+    assert scores["crowd"]["brier"] == pytest.approx((0.49 + 0.49) / 2)
+
+
+def test_a_plain_file_and_what_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("question,p,outcome\nRain,80%,yes\nSnow,0.1,no\n")
+    assert history_scores(path)["brier"] == pytest.approx((0.04 + 0.01) / 2)
+    for text, words in (
+        ("question,p\nRain,0.4\n", "no column for outcome"),
+        ("question,p,outcome\nRain,1.4,yes\n", "no probability"),
+        ("question,p,outcome\nRain,0.4,maybe\n", "no forecast of a question that came out"),
+    ):
+        path.write_text(text)
+        with pytest.raises(UsageError, match=words):
+            history_scores(path)
