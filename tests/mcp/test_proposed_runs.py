@@ -19,8 +19,8 @@ from workbench.errors import UsageError
 from workbench.mcp import mcp_tools
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.views.claims_list import needs_you
-from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import load_run
+from workbench.widgets.home_page import list_runs
 from workbench.widgets.run_page import Dashboard
 
 CUTOFF = "2018-06-30"
@@ -39,11 +39,11 @@ async def proposed(tmp_path: Path) -> str:
 def test_it_waits_and_everybody_sees_it(tmp_path: Path, proposed: str) -> None:
     with closing(Store(tmp_path / "home")) as store:
         state = load_state(store, proposed)
-        assert state.phase == "proposed" and not ModelLedger(store).rows(proposed)
+        assert state.phase == "proposed" and ModelLedger(store).last_attempt(proposed) == 0
         assert not ApiLedger(store).rows(proposed)
         (step,) = undecided_steps(store, state)
     assert CLAIM in step.text and "volatility" in step.text
-    needs = needs_you(listed_runs(tmp_path / "home"), datetime.now(UTC))
+    needs = needs_you(list_runs(tmp_path / "home"), datetime.now(UTC))
     assert [(each["run_id"], each["kind"]) for each in needs] == [(proposed, "proposed")]
     shown = run_cli(tmp_path, "approve", proposed)
     assert CLAIM in shown.stdout and "\x1b" not in shown.stdout and "\u202e" not in shown.stdout

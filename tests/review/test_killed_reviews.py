@@ -79,7 +79,7 @@ def one_review(home: Path, first: str) -> None:
         assert state.finished and state.follows is not None and state.follows.run == first
         calls = [(row.address.node, row.path, json.dumps(row.asked)) for row in ApiLedger(store).rows(review)]
         assert len(set(calls)) == len(calls), "nothing twice"
-        assert not ModelLedger(store).rows(review)
+        assert not ModelLedger(store).attempts(review)
         changes = kept_changes(store.folder(review))
         assert changes is not None and changes["runs"] == [first, review]
 

@@ -17,7 +17,7 @@ from workbench.science.table_cells import read_cells
 
 #: Columns by what they hold, in small letters and without blanks or lines: first those of a plain file, then each platform's.
 COLUMNS: dict[str, tuple[str, ...]] = {
-    "question": ("question", "questionid", "contractid", "title", "questiontitle"),
+    "question": ("question", "questionid", "ifpid", "contractid", "title", "questiontitle"),
     "p": ("p", "probability", "probabilityyes", "forecast", "probafter"),
     # Before "outcome", which in a list of bets is the side that was bought.
     "outcome": ("resolution", "resolvedto", "outcome", "answer", "resolved"),
