@@ -82,6 +82,7 @@ _TOGETHER = {
     "tests/browser/test_newcomer.py": "workflows",
     "tests/browser/test_hostile_text.py": "dashboard",
     "tests/browser/test_note_page.py": "dashboard",
+    "tests/browser/test_read_only.py": "dashboard",
     "tests/browser/test_serve_command.py": "dashboard",
     "tests/browser/test_serve_door.py": "dashboard",
     "tests/browser/test_screenshots.py": "pictures",

@@ -45,6 +45,7 @@ async def review(
     UsageError
         The run that is named has no answer yet, or another review of this home is at work.
     """
+    # loads numpy and the reports, which `import workbench` need not wait for
     from workbench.reports.note_page import write_report
     from workbench.reviews.claim_review import Doors, ReviewRequest
     from workbench.reviews.claim_review import review as review_claims

@@ -97,7 +97,7 @@ def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if {"ifp_id", "answer_option", "value"} <= there:
         return _good_judgment(path, frame)
     if {"contractId", "probAfter"} <= there and "resolution" not in there:
-        markets = _beside(path, "markets.csv", ("id", "resolution"))
+        markets = _outcome_table(path, "markets.csv", ("id", "resolution"))
         return frame.drop(columns="outcome", errors="ignore").merge(
             markets[["id", "resolution"]],
             how="left",
@@ -108,7 +108,7 @@ def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def _beside(path: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
+def _outcome_table(path: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
     table = path.with_name(name)
     if not table.is_file():
         raise UsageError(
@@ -122,7 +122,7 @@ def _beside(path: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
 
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A person's forecasts of binary questions, with the newest aggregate before each as the crowd's."""
-    questions = _beside(path, "question_data.csv", ("Question ID", "Resolution"))
+    questions = _outcome_table(path, "question_data.csv", ("Question ID", "Resolution"))
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
     people = binary["Forecaster ID"].astype(str).str.strip() if "Forecaster ID" in binary else None
     own = binary if people is None else binary[people != ""]
@@ -144,7 +144,7 @@ def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
 
 def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A row for each option of a question, of two options for the first; a question that was withdrawn from is left out."""
-    questions = _beside(path, "ifps.csv", ("ifp_id", "outcome"))
+    questions = _outcome_table(path, "ifps.csv", ("ifp_id", "outcome"))
     if "user_id" in frame and frame["user_id"].nunique() > 1:
         raise UsageError(
             f"{path} holds forecasts of {frame['user_id'].nunique()} people: keep the rows of one"

@@ -9,7 +9,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Store
-from workbench.store.database import can_only_be_read
+from workbench.store.home_folder import can_only_be_read
 from workbench.store.integrity import database_faults, logged_streams
 from workbench.store.removal import settle
 

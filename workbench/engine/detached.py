@@ -24,7 +24,7 @@ from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
 from workbench.store import Store
-from workbench.store.database import require_writable
+from workbench.store.home_folder import require_writable
 
 #: Seconds in which a detached process must have taken its run.
 _TAKES_IN = 60.0

@@ -43,8 +43,8 @@ def propose_claim(store: Store, statement: str, why: str, cutoff: Cutoff) -> str
         text = f"{state.statement}\nas of {state.cutoff}" + (
             f"\nbecause: {why.strip()}" if why.strip() else ""
         )
-        asked = ev.ApprovalAsked(node=ROOT, trial=1, attempt=1, what="run", subject=store.put_body(text))
-        store.append(run_id, asked)
+        question = ev.ApprovalAsked(node=ROOT, trial=1, attempt=1, what="run", subject=store.put_body(text))
+        store.append(run_id, question)
     return run_id
 
 

@@ -19,13 +19,14 @@ from typing import NamedTuple
 
 import orjson
 
-from proxies.atomic import open_private, private_folder, reads_only
+from proxies.atomic import open_private, reads_only
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
 from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
+from workbench.store.home_folder import can_only_be_read, make_home
 from workbench.store.migrations import database_version, migrate, pending_steps, upcast
 from workbench.store.network_folders import refuse_network_folder
 
@@ -529,41 +530,6 @@ class Store:
             # Kept: a leaf asks a dozen times, and joining paths was a twentieth of its processor time.
             folder = self._folders[run_id] = self.home / "runs" / check_run_id(run_id)
         return folder
-
-
-def can_only_be_read(home: Path) -> bool:
-    """Whether a data folder with a database in it takes no writes: a disk mounted read-only, or somebody else's folder."""
-    try:
-        return (home / "workbench.db").is_file() and not os.access(home, os.W_OK)
-    except OSError:  # a name too long for any file: `make_home` says so
-        return False
-
-
-def require_writable(home: Path) -> None:
-    """Raise ``HomeUnusable`` in a process that may only read: before it starts or ends another one."""
-    if reads_only():
-        raise HomeUnusable(f"{home} can only be read here")
-
-
-def make_home(home: Path) -> None:
-    """Make a data folder that only its owner may enter, and an empty database only its owner may read.
-
-    What exists already keeps the mode its owner gave it. Raises ``HomeUnusable`` where a folder cannot be made.
-    """
-    database, runs = home / "workbench.db", home / "runs"
-    try:
-        private_folder(home)
-        if os.path.lexists(runs) and not runs.is_dir():
-            raise HomeUnusable(f"{runs} is no folder: move it away, the files of runs go there")
-        if not database.exists():
-            # SQLite would create it readable by all; its side files take over the mode of the database.
-            os.close(os.open(database, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError as error:
-        if not home.is_dir():
-            raise HomeUnusable(f"{home} is a file: the data folder must be a folder") from error
-        # else another process has created the database meanwhile
-    except OSError as error:
-        raise HomeUnusable(f"{str(home)[:200]} cannot be the data folder ({error.strerror})") from error
 
 
 def _stored_event(row: sqlite3.Row) -> StoredEvent:

@@ -11,7 +11,7 @@ from workbench.errors import WorkbenchError
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import store_source
 from workbench.sources.source_origin import open_source
-from workbench.store.database import require_writable
+from workbench.store.home_folder import require_writable
 from workbench.views.data_documents import preview_lines
 from workbench.widgets import panels
 from workbench.widgets.fields import action, box, choice, field, html, tried

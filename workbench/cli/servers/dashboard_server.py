@@ -51,7 +51,7 @@ SOCKET_PATH_LIMIT = 90  # a unix socket's path may have about 107 bytes; the ker
 
 
 #: What the kernels of pages that are served to be read have of the environment: no key, whatever its name is.
-_KEPT = re.compile(
+_WITHOUT_KEYS = re.compile(
     r"(PATH|HOME|USER|LOGNAME|LANG|LANGUAGE|TZ|TMPDIR|SHELL|VIRTUAL_ENV|(LC|XDG|PYTHON|COVERAGE)[A-Z_]*)"
 )
 #: What a page says to its kernel: that its fields and buttons were used. Everything else runs code.
@@ -115,7 +115,7 @@ def make_app(home: Path, run_id: str | None, *, port: int | None, token: str, re
     config.VoilaConfiguration.extension_allowlist = WIDGET_EXTENSIONS
     environment = {"WORKBENCH_HOME": str(home), "WORKBENCH_RUN": run_id or ""}
     if read_only:
-        for name in [name for name in os.environ if not _KEPT.fullmatch(name)]:
+        for name in [name for name in os.environ if not _WITHOUT_KEYS.fullmatch(name)]:
             del os.environ[name]
         environment[READ_ONLY] = "1"
     app = _application_class(environment, _code_of(notebook), read_only=read_only)(config=config)

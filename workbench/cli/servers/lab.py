@@ -13,7 +13,7 @@ from workbench.cli.common import ISOLATION_OPTION, command, leave_current_folder
 from workbench.cli.servers.dashboard_server import SERVER_PAGES, shipped_notebook
 from workbench.engine.run_settings import check_level
 from workbench.environment import home_from
-from workbench.store.database import make_home
+from workbench.store.home_folder import make_home
 
 #: What the kernels' provisioner reads (``sandbox.jupyter.provisioner``, not imported here: it loads Jupyter).
 ISOLATION_VARIABLE = "ANALYST_ISOLATION"

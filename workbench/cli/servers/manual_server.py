@@ -21,7 +21,7 @@ from workbench.environment import home_from
 from workbench.errors import UsageError
 from workbench.manual import contents_hash, manual_sources
 from workbench.source_hash import source_hash
-from workbench.store.database import make_home
+from workbench.store.home_folder import make_home
 from workbench.terminal import printable
 
 #: Without a port of the person's own; the pages of runs begin at 8866.
