@@ -6,15 +6,10 @@ from xml.etree import ElementTree
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.audit.vintages import vintage_plot, vintage_words, vintages_of
+from tests.fakes.screens import REVISED_ROWS
+from workbench.audit.vintages import publication_days, values_known, vintage_plot, vintage_words, vintages_of
 
-# Real GDP growth prints are revised like this: the first quarter of 2016 twice (values of the suite's made-up series SYNGDP).
-ROWS = [
-    {"date": "2016-01-01", "realtime_start": "2016-05-27", "realtime_end": "2017-07-27", "value": "101.5"},
-    {"date": "2016-01-01", "realtime_start": "2016-04-28", "realtime_end": "2016-05-26", "value": "100.0"},
-    {"date": "2016-04-01", "realtime_start": "2016-07-29", "realtime_end": "9999-12-31", "value": "102.0"},
-    {"date": "2016-07-01", "realtime_start": "2016-10-28", "realtime_end": "9999-12-31", "value": "."},
-]
+ROWS = REVISED_ROWS
 
 
 def test_first_and_last_value_of_each_period() -> None:
@@ -32,6 +27,17 @@ def test_one_vintage_is_no_revision() -> None:
     assert (
         vintages_of([{"date": "2018-06-29", "value": 16.09}]) == vintages_of(None) == vintages_of(["x"]) == ()
     )
+
+
+def test_what_a_day_knew() -> None:
+    def known(day: date) -> list[tuple[str, float, float]]:
+        return [(str(each.period), each.value, each.last) for each in values_known(ROWS, day)]
+
+    assert publication_days(ROWS) == [date(2016, 7, 29), date(2016, 5, 27), date(2016, 4, 28)]
+    assert known(date(2016, 4, 27)) == []
+    assert known(date(2016, 4, 28)) == [("2016-01-01", 100.0, 101.5)]
+    assert known(date(2016, 5, 27)) == [("2016-01-01", 101.5, 101.5)]
+    assert known(date(2016, 7, 29)) == [("2016-04-01", 102.0, 102.0), ("2016-01-01", 101.5, 101.5)]
 
 
 day = st.dates(date(2000, 1, 1), date(2020, 1, 1)).map(date.isoformat)

@@ -3,6 +3,7 @@
 import io
 import math
 from base64 import b64encode
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -153,6 +154,30 @@ def data_call(run_id: str, node: str) -> LedgerRow:
         refused=None,
         request_hash="sha256:" + "1" * 64,
         audit={"rows_dropped": 127},
+    )
+
+
+#: A made-up series whose first period was published twice, as FRED states vintages.
+REVISED_ROWS = [
+    {"date": "2016-01-01", "realtime_start": "2016-05-27", "realtime_end": "2017-07-27", "value": "101.5"},
+    {"date": "2016-01-01", "realtime_start": "2016-04-28", "realtime_end": "2016-05-26", "value": "100.0"},
+    {"date": "2016-04-01", "realtime_start": "2016-07-29", "realtime_end": "9999-12-31", "value": "102.0"},
+    {"date": "2016-07-01", "realtime_start": "2016-10-28", "realtime_end": "9999-12-31", "value": "."},
+]
+
+
+def add_revised_call(store: Store, run_id: str = RUN, node: str = "P2.1") -> None:
+    """Put a call on a leaf's ledger whose answer is that series."""
+    call = data_call(run_id, node)
+    assert call.answer is not None
+    ApiLedger(store).record(
+        replace(
+            call,
+            address=replace(call.address, step=2),
+            answer=Answer(data={"observations": REVISED_ROWS}, meta=call.answer.meta),
+            asked={"series_id": "SYNGDP"},
+            request_hash="sha256:" + "2" * 64,
+        )
     )
 
 

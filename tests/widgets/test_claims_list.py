@@ -1,7 +1,9 @@
 """The home page's zones: what needs a person, the claims with their course, runs side by side, the own record in figures."""
 
+import re
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +13,16 @@ from hypothesis import strategies as st
 
 from tests.fakes.screens import RUN, demo_tree, make_run
 from tests.widgets.test_large_tree import comm_of
-from workbench.audit.home_scores import record_card
+from workbench.audit.track_record import record_card
 from workbench.engine.record.fold import load_state
+from workbench.questions.formats.price_questions import read_price_history
+from workbench.questions.sets.question_sets import add_questions
 from workbench.store import Store
 from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
 from workbench.views.run_overview import claim_key, with_course
 from workbench.views.run_view import load_run
 from workbench.widgets.home_page import Home
+from workbench.widgets.panels import rendered
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
 CLAIM = "A treaty is signed by 2027-03-01"
@@ -93,19 +98,63 @@ def test_runs_stand_side_by_side_driver_by_driver(home: Path) -> None:
     assert by_statement[tree["P2.1"].statement] == [0.5, 0.5]
 
 
-def test_the_record_is_that_of_an_independent_sum() -> None:
+def resolved(run_id: str, p: float, outcome: float, base: float | None, **facts: str) -> dict[str, Any]:
+    """A row of `own_runs`; each claim is about a series of its own."""
+    facts = {"made": "live", "tag": "none", "horizon": "up to 90 d", "topic": run_id, **facts}
+    days = {"known": "2018-01-31", "day": "2018-03-31"}
+    brier = (p - outcome) ** 2
+    return {
+        "run_id": run_id,
+        "statement": run_id,
+        "p": p,
+        "outcome": outcome,
+        "brier": brier,
+        "base_rate": base,
+        **days,
+        **facts,
+    }
+
+
+def test_the_record_is_that_of_an_independent_sum_with_live_and_back_test_apart() -> None:
     runs = [
-        {"run_id": "a", "p": 0.7, "outcome": 1.0, "brier": 0.09, "made": "live"},
-        {"run_id": "b", "p": 0.75, "outcome": 0.0, "brier": 0.5625, "made": "back-test"},
-        {"run_id": "c", "p": 1.0, "outcome": 1.0, "brier": 0.0, "made": "live"},
+        resolved("a", 0.7, 1.0, 0.5, tag="oil watch"),
+        resolved("b", 0.75, 0.0, 0.6, made="back-test", horizon="up to 365 d"),
+        resolved("c", 1.0, 1.0, None, horizon="over a year"),
     ]
-    card = record_card(runs, {"a": 0.5, "b": 0.6, "c": None})
-    assert (card["n"], card["live"], card["base_n"]) == (3, 2, 2)
-    assert card["brier"] == pytest.approx((0.09 + 0.5625) / 3)
-    assert card["base_brier"] == pytest.approx((0.25 + 0.36) / 2)
-    assert card["own_brier"] == pytest.approx((0.09 + 0.5625) / 2)
-    assert [(each["words"], each["n"]) for each in card["bins"]] == [("60 to 80 %", 2), ("80 to 100 %", 1)]
-    assert record_card([], {}) == {}
+    card = record_card(runs)
+    live, back = card["groups"]["all"]
+    assert (card["n"], live["n"], live["base_n"], back["n"]) == (3, 2, 1, 1)
+    assert live["brier"] == pytest.approx(0.09 / 2) and back["brier"] == pytest.approx(0.5625)
+    assert live["base_brier"] == pytest.approx(0.25) and live["gain"] == pytest.approx(0.25 - 0.09)
+    assert back["gain"] == pytest.approx(0.36 - 0.5625)
+    assert live["interval"] is None and live["gain_interval"] is None  # two series tell nothing
+    assert [each["name"] for each in card["groups"]["horizon"]] == [
+        "up to 90 d, live",
+        "over a year, live",
+        "up to 365 d, back-test",
+    ]
+    assert [(each["name"], each["n"]) for each in card["groups"]["tag"]] == [
+        ("none, live", 1),
+        ("oil, live", 1),
+        ("watch, live", 1),
+        ("none, back-test", 1),
+    ]
+    assert [(each["from"], each["n"]) for each in card["reliability"]["live"]] == [(0.7, 1), (0.9, 1)]
+    assert record_card([]) == {}
+
+
+def test_the_record_has_intervals_from_six_series_on_and_the_page_shows_them() -> None:
+    runs = [resolved(f"claim {number}", 0.9, float(number > 0), 0.6) for number in range(12)]
+    (live,) = record_card(runs)["groups"]["all"]
+    low, high = live["interval"]
+    assert low < live["brier"] < high
+    low, high = live["gain_interval"]
+    assert low < live["gain"] < high
+    page = rendered("track_record", record=record_card(runs))
+    assert f"{low:.3f} to {high:.3f}" in page and f"+{live['gain']:.3f}" in page
+    assert "By horizon and tag" not in page  # there is but one of each
+    assert 'aria-label="live: what was said' in page
+    assert "too few to tell skill from luck" in page
 
 
 def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comms: list[Any]) -> None:
@@ -130,3 +179,25 @@ def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comm
     assert "nobody" in page.claims.line
     for hostile in ({"type": "compare", "runs": 7}, {"type": "watch"}, {"type": None}, "x"):
         comm.deliver(hostile)
+
+
+def test_questions_of_a_set_are_reached_from_the_home_page_and_become_its_claim(
+    home: Path, comms: list[Any]
+) -> None:
+    page = Home(home, environ={})
+    page.poller.stop()
+    page.question_sets.on_open("question sets")
+    assert "No set yet" in page.question_sets.value
+    rows = [
+        {"symbol": "OIL", "date": day, "close": close}
+        for day, close in (("2024-01-01", "70"), ("2024-12-31", "80"))
+    ]
+    with closing(Store(home)) as store:
+        add_questions(
+            store, "week-one", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand"
+        )
+    page.question_sets.on_open("question sets")
+    found = re.search(r'data-select="([^"]+)"', page.question_sets.value)
+    assert found is not None and "week-one" in page.question_sets.value
+    comm_of(page.question_sets, comms).deliver({"type": "select", "id": unescape(found[1])})
+    assert page.claim.value == unescape(found[1])

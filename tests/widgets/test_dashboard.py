@@ -9,7 +9,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_markdown_cell, new_notebook
 
-from tests.fakes.screens import RUN, demo_tree
+from tests.fakes.screens import RUN, add_revised_call, demo_tree, is_hidden
 from workbench.formatting import percent
 from workbench.propositions.edits import Restate, SetValue
 from workbench.store import Store
@@ -85,6 +85,21 @@ def test_a_selected_leaf_shows_its_notebook_in_a_closed_frame(home: Path, comms:
     assert shown.side_panels.proof.value.startswith('<iframe class="wb-frame" sandbox="" ')
     assert "VIX closes at or below 20" in shown.side_panels.detail.value
     assert "data:image/png;base64," in shown.side_panels.proof.value
+
+
+def test_the_values_of_a_series_are_shown_as_a_chosen_day_knew_them(home: Path) -> None:
+    with closing(Store(home)) as store:
+        add_revised_call(store)
+    shown = opened(home)
+    shown.tree.selected = "P2.1"
+    picker = shown.side_panels.vintages.content
+    assert picker.day.options == ("2016-07-29", "2016-05-27", "2016-04-28")
+    assert "2016-04-01" in picker.table.value and "100<" not in picker.table.value
+    picker.day.value = "2016-04-28"
+    assert "2016-04-01" not in picker.table.value  # nobody knew it then
+    assert re.search(r'data-revised="true".*>100<.*2016-04-28.*>101.5<.*2016-05-27', picker.table.value)
+    shown.tree.selected = "P1.1"
+    assert "unrevised" in picker.table.value and is_hidden(picker.children[0])
 
 
 def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: list[Any]) -> None:

@@ -23,7 +23,7 @@ from workbench.store import events as ev
 from workbench.whatif.stored_reports import root_base_rate
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from workbench.science.recipe import Recipe
     from workbench.store import Store
@@ -103,42 +103,6 @@ def own_runs(store: Store) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
         elif row:
             left_out.append({"run_id": state.run_id, "reason": row})
     return sorted(rows, key=lambda row: (row["day"], row["run_id"])), left_out
-
-
-def record_card(runs: Sequence[dict[str, Any]], base_rates: Mapping[str, float | None]) -> dict[str, Any]:
-    """Return the own record in a few figures, of the rows of `own_runs`; empty where nothing is resolved.
-
-    ``base_brier`` is what the base rates would have scored at the ``base_n`` claims that have one, ``own_brier`` the answers
-    at the same. ``bins`` hold the claims by what was said of them, in fifths.
-    """
-    if not runs:
-        return {}
-    based = [(row, rate) for row in runs if (rate := base_rates.get(row["run_id"])) is not None]
-    bins = []
-    for fifth in range(5):
-        inside = [row for row in runs if min(4, int(5 * row["p"])) == fifth]
-        if inside:
-            bins.append(
-                {
-                    "words": f"{20 * fifth} to {20 * fifth + 20} %",
-                    "n": len(inside),
-                    "said": _mean([row["p"] for row in inside]),
-                    "true": _mean([row["outcome"] for row in inside]),
-                }
-            )
-    return {
-        "n": len(runs),
-        "live": sum(row["made"] == "live" for row in runs),
-        "brier": _mean([row["brier"] for row in runs]),
-        "base_n": len(based),
-        "base_brier": _mean([(rate - row["outcome"]) ** 2 for row, rate in based]) if based else None,
-        "own_brier": _mean([row["brier"] for row, _ in based]) if based else None,
-        "bins": bins,
-    }
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values)
 
 
 def own_document(

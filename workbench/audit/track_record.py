@@ -19,6 +19,7 @@ from workbench.errors import UsageError
 from workbench.propositions import ROOT
 from workbench.propositions.edits import SetValue
 from workbench.science.comparing.clusters import clusters_of
+from workbench.science.comparing.mean_intervals import loss_interval, mean_intervals
 from workbench.science.comparing.own_correction import ENOUGH, learn_correction
 from workbench.science.comparing.rates import rate_over_runs
 from workbench.science.pooling.shrinkage import trial_logits
@@ -52,12 +53,7 @@ def track_record(store: Store) -> dict[str, Any]:
 def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str, Any] | None:
     if not rows:
         return None
-    clusters = clusters_of(
-        [row["statement"] for row in rows],
-        series=[row["topic"] for row in rows],
-        start=[row["known"] for row in rows],
-        end=[row["day"] for row in rows],
-    )
+    clusters = _clusters(rows)
     p = [row["p"] for row in rows]
     based = [(row, rate) for row in rows if (rate := root_base_rate(states[row["run_id"]].tree)) is not None]
     return {
@@ -74,7 +70,7 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
             "from_half": _mean_of([abs(each - 0.5) for each in p]),
             "variance": _mean_of([(each - fsum(p) / len(p)) ** 2 for each in p]),
         },
-        "reliability": reliability(p, [row["outcome"] for row in rows], list(clusters)),
+        "reliability": reliability(p, [row["outcome"] for row in rows], clusters),
         "calibration": _calibration(rows),
         "overrides": overrides(rows, states),
         "surprises": surprises(rows, states),
@@ -111,6 +107,80 @@ def reliability(p: Sequence[float], outcome: Sequence[float], clusters: Sequence
             }
         )
     return bins
+
+
+def record_card(rows: Sequence[Row]) -> Row:
+    """Return the own record as the home page shows it, of the rows of `own_runs`; empty where nothing is resolved.
+
+    ``groups`` holds lists of `_against_base` by what they are parted by: live and back-test, then each of them by horizon and by
+    tag, where it has more than one. ``reliability`` has the tenths of each (`reliability`).
+    """
+    if not rows:
+        return {}
+    by_origin = {name: [row for row in rows if row["made"] == name] for name in ORIGINS}
+    by_origin = {name: own for name, own in by_origin.items() if own}
+    groups = {"all": [_against_base(name, own) for name, own in by_origin.items()]}
+    for column in ("horizon", "tag"):
+        listed = []
+        for name, own in by_origin.items():
+            values = {value for row in own for value in _values_of(row, column)}
+            for value in sorted(values, key=_days_first):
+                inside = [row for row in own if value in _values_of(row, column)]
+                listed.append(_against_base(f"{value}, {name}", inside))
+        if len(listed) > len(by_origin):
+            groups[column] = listed
+    return {
+        "n": len(rows),
+        "groups": groups,
+        "reliability": {
+            name: reliability([row["p"] for row in own], [row["outcome"] for row in own], _clusters(own))
+            for name, own in by_origin.items()
+        },
+    }
+
+
+def _days_first(value: str) -> tuple[int, str]:
+    """Order "up to 30 d" before "up to 90 d", and both before what has no number."""
+    digits = "".join(filter(str.isdigit, value))
+    return int(digits) if digits and len(digits) < 6 else 1_000_000, value
+
+
+def _values_of(row: Row, column: str) -> list[str]:
+    """A claim with several tags counts at each of them."""
+    return str(row[column]).split() if column == "tag" else [str(row[column])]
+
+
+def _against_base(name: str, rows: Sequence[Row]) -> Row:
+    """Brier score of some claims, and by how much it is below that of their base rates, with intervals over clusters.
+
+    An interval is None below six clusters; ``base_n`` counts the claims that have a base rate, at which alone the two are compared.
+    """
+    clusters = _clusters(rows)
+    based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
+    own = [rows[place]["brier"] for place in based]
+    base = [(rows[place]["base_rate"] - rows[place]["outcome"]) ** 2 for place in based]
+    gains = np.array(base) - np.array(own)
+    return {
+        "name": name,
+        "n": len(rows),
+        "clusters": len(set(clusters)),
+        "brier": _mean_of([row["brier"] for row in rows]),
+        "interval": loss_interval([row["brier"] for row in rows], clusters),
+        "base_n": len(based),
+        "base_brier": _mean_of(base),
+        "gain": _mean_of(gains.tolist()),
+        "gain_interval": mean_intervals([gains], [clusters[place] for place in based])[0] if based else None,
+    }
+
+
+def _clusters(rows: Sequence[Row]) -> list[str]:
+    """Claims about one series in one stretch of time share their luck."""
+    return clusters_of(
+        [row["statement"] for row in rows],
+        series=[row["topic"] for row in rows],
+        start=[row["known"] for row in rows],
+        end=[row["day"] for row in rows],
+    ).tolist()
 
 
 def _calibration(rows: Sequence[Row]) -> Row:

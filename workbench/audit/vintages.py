@@ -31,22 +31,58 @@ def vintages_of(rows: Sequence[Any] | None) -> tuple[Vintage, ...]:
     ``rows`` are those of an answer; only rows with ``date``, ``realtime_start`` and a number as ``value`` count, which is how FRED
     states a vintage.
     """
+    known = _states(rows)
+    if not any(len({published for published, _ in states}) > 1 for states in known.values()):
+        return ()
+    periods = []
+    for period, states in sorted(known.items()):
+        (first_known, first), (last_known, last) = states[0], states[-1]
+        periods.append(
+            Vintage(period=period, first=first, first_known=first_known, last=last, last_known=last_known)
+        )
+    return tuple(periods)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownValue:
+    """One period as a day knew it: its value then, the day that value was published, and the last value before the cutoff."""
+
+    period: date
+    value: float
+    since: date
+    last: float
+    last_known: date
+
+
+def publication_days(rows: Sequence[Any] | None) -> list[date]:
+    """Return the days on which an answer's values were published, the newest first."""
+    return sorted({day for states in _states(rows).values() for day, _ in states}, reverse=True)
+
+
+def values_known(rows: Sequence[Any] | None, day: date) -> list[KnownValue]:
+    """Return what an answer's rows say was known at the end of a day, the newest period first; later periods are left out."""
+    listed = []
+    for period, states in sorted(_states(rows).items(), reverse=True):
+        until = [state for state in states if state[0] <= day]
+        if until:
+            (since, value), (last_known, last) = until[-1], states[-1]
+            listed.append(
+                KnownValue(period=period, value=value, since=since, last=last, last_known=last_known)
+            )
+    return listed
+
+
+def _states(rows: Sequence[Any] | None) -> dict[date, list[tuple[date, float]]]:
+    """Each period's values by the day they were published, the oldest first."""
     known: dict[date, list[tuple[date, float]]] = {}
     for row in rows or ():
         vintage = _vintage_row(row)
         if vintage is not None:
             period, published, value = vintage
             known.setdefault(period, []).append((published, value))
-    if not any(len({published for published, _ in states}) > 1 for states in known.values()):
-        return ()
-    periods = []
-    for period, states in sorted(known.items()):
+    for states in known.values():
         states.sort(key=lambda state: state[0])
-        (first_known, first), (last_known, last) = states[0], states[-1]
-        periods.append(
-            Vintage(period=period, first=first, first_known=first_known, last=last, last_known=last_known)
-        )
-    return tuple(periods)
+    return known
 
 
 def _vintage_row(row: Any) -> tuple[date, date, float] | None:

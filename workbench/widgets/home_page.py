@@ -20,7 +20,8 @@ from proxies.catalogue import Availability
 from proxies.catalogue.loader import load_catalogue
 from proxies.errors import CutoffRefused, ProxyError
 from workbench.annotations.entries import add_note
-from workbench.audit.home_scores import own_runs, record_card
+from workbench.audit.home_scores import own_runs
+from workbench.audit.track_record import record_card
 from workbench.engine.detached import plan_elsewhere, resume_detached, start_elsewhere
 from workbench.engine.named_settings import settings_by_name
 from workbench.environment import home_from, proxy_settings
@@ -38,6 +39,7 @@ from workbench.questions.readings.read import read
 from workbench.questions.series.embedded_series import SERIES
 from workbench.store import Store
 from workbench.views.claims_list import WATCH, claims_of, compared, needs_you
+from workbench.views.question_documents import set_document, sets_document
 from workbench.views.reading_documents import reading_lines
 from workbench.views.run_overview import listed_runs
 from workbench.views.run_view import load_run
@@ -191,6 +193,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.sources = Panel(own_sources_html(None))
         self.sources.on_open = self._read_sources
         self.new_source = SourceForm(home, partial(self._read_sources, ""))
+        self.question_sets = Panel(rendered("question_sets", sets=None))
+        self.question_sets.on_open = self._read_question_sets
+        self.question_sets.on_select = partial(setattr, self.claim, "value")
         #: How the claim is read: a line, and a button for each reading or remedy there is.
         self.readings = box(ipywidgets.VBox, [], "wb-readings")
         self._reading: tuple[str, int] | None = None
@@ -257,6 +262,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.compared,
             pane("Track record", [self.record], "wb-track-record"),
             Fold("All runs", self._all_runs),
+            pane("Question sets", [self.question_sets], "wb-question-sets"),
         ]
         super().__init__(
             [
@@ -286,8 +292,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
                     self.claims.show(claims_of(self._rows, now), needs_you(self._rows, now))
                     # They teach on an empty page; later the templates do.
                     show_if(not self._rows, self.examples)
-                    rates = {row["run_id"]: row.get("base_rate") for row in self._rows}
-                    self.record.value = rendered("track_record", record=record_card(runs, rates))
+                    self.record.value = rendered("track_record", record=record_card(runs))
                     self._show()
         except WorkbenchError as error:
             self.table.value = panels.refusal(on_page(error))
@@ -344,6 +349,16 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             self.sources.value = own_sources_html(own_sources(self._home, self._environ))
         except (WorkbenchError, ProxyError) as error:
             self.sources.value = panels.refusal(on_page(error))
+
+    def _read_question_sets(self, _name: str) -> None:
+        try:
+            with closing(Store(self._home)) as store:
+                names = [each["set"] for each in sets_document(store)["sets"]]
+                sets = [set_document(store, name) for name in names]
+        except WorkbenchError as error:
+            self.question_sets.value = panels.refusal(on_page(error))
+        else:
+            self.question_sets.value = rendered("question_sets", sets=sets)
 
     def _check(self) -> None:
         """Say while a claim is typed what would be refused: claim and cutoff by the key-free analyst, the form of the rest."""

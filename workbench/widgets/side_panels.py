@@ -36,6 +36,7 @@ from workbench.widgets.fields import Fold, action, box, html, pane, whose_fields
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.page_terms import on_page
 from workbench.widgets.proofs import proof_view as proof
+from workbench.widgets.proofs.vintage_pane import VintagePane
 
 
 class SurroundingPanes:
@@ -130,7 +131,15 @@ class SurroundingPanes:
             self.keep,
         )
         self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
-        evidence = [self.detail, self.regrounding, self.refitting, self.model_calls, self.proof]
+        self.vintages = Fold("Values as they were known on a day", self._make_vintages)
+        evidence = [
+            self.detail,
+            self.regrounding,
+            self.refitting,
+            self.model_calls,
+            self.vintages,
+            self.proof,
+        ]
         #: The panes of each tab, in order.
         self.panes: dict[str, list[ipywidgets.Widget]] = {
             "answer": [
@@ -174,7 +183,9 @@ class SurroundingPanes:
         self.hypothetical = (self.state, self.undo, self.redo, self.reset)
         self.panes = {
             "answer": self.panes["answer"],
-            "evidence": [pane("Evidence", [self.detail, self.model_calls, self.proof], "wb-evidence")],
+            "evidence": [
+                pane("Evidence", [self.detail, self.model_calls, self.vintages, self.proof], "wb-evidence")
+            ],
             "what-if": [
                 pane("What if", [self.table], "wb-what-if"),
                 pane("What would it take", [drivers.questions], "wb-asked"),
@@ -186,6 +197,11 @@ class SurroundingPanes:
                 pane("Time and money", [self.spent], "wb-spent"),
             ],
         }
+
+    def _make_vintages(self) -> VintagePane:
+        picker = VintagePane()
+        picker.show(self._run(), self._node)
+        return picker
 
     def _make_transcript(self) -> Panel:
         panel = Panel()
@@ -274,6 +290,8 @@ class SurroundingPanes:
         if self._shown != (node, dark):
             if (calls := self.model_calls.filled_with) is not None:
                 calls.value = self._transcript(node)
+            if (picker := self.vintages.filled_with) is not None:
+                picker.show(run, node)
             document, title = self._document(node, dark)
             self.proof.value = proof.frame(document, title=title)
             self._shown = (node, dark)

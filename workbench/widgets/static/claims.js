@@ -50,7 +50,7 @@ function points(change) {
 
 const KEYS = [
   ["n", "write a new claim"],
-  ["/", "search claims and tags"],
+  ["/", "search claims and tags; Enter goes to the first"],
   ["j, k", "next claim, claim before"],
   ["Enter", "open the claim"],
   ["x", "choose it to compare"],
@@ -77,6 +77,11 @@ class Claims {
     this.words.placeholder = "Search claims and tags";
     this.words.setAttribute("aria-label", "search claims and tags");
     this.words.addEventListener("input", () => this.draw());
+    this.words.addEventListener("keydown", (event) => {
+      if (!["Enter", "ArrowDown"].includes(event.key)) return;
+      event.preventDefault();
+      this.table.querySelector("tbody tr")?.focus();
+    });
     this.only = element("button", "wb-button", "Watched");
     this.only.type = "button";
     this.only.setAttribute("aria-pressed", "false");

@@ -1,4 +1,5 @@
-// What every page of ours has: a table copied or saved as CSV with all digits, the list of keys, the list of commands. It is put
+// What every page of ours has: a table copied or saved as CSV with all digits, the list of keys, the list of commands, folds that a
+// keyboard opens. It is put
 // before the module of a page's widget, as an anywidget module imports nothing of ours.
 
 function element(tag, className, text) {
@@ -138,6 +139,24 @@ function tableCommands(app) {
     ]);
 }
 
+// ipywidgets' folds hear the mouse alone: their heads become buttons that Tab reaches, and Enter and the space bar press.
+function reachFolds(place) {
+  for (const head of place.querySelectorAll(".wb-fold .jupyter-widget-Collapse-header:not([tabindex])")) {
+    const fold = head.closest(".jupyter-widget-Collapse");
+    const say = () => head.setAttribute("aria-expanded", fold.classList.contains("jupyter-widget-Collapse-open"));
+    head.tabIndex = 0;
+    head.setAttribute("role", "button");
+    head.addEventListener("keydown", (event) => {
+      if (event.target !== head || !["Enter", " "].includes(event.key)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      head.click();
+    });
+    new MutationObserver(say).observe(fold, { attributes: true, attributeFilter: ["class"] });
+    say();
+  }
+}
+
 // One listener serves every table that is there or comes later.
 function offerTables() {
   if (window.workbenchTables) return;
@@ -177,4 +196,8 @@ function offerTables() {
   };
   document.addEventListener("mouseover", show);
   document.addEventListener("focusin", show);
+  new MutationObserver((changes) => {
+    if (changes.some((each) => each.addedNodes.length)) reachFolds(document);
+  }).observe(document.body, { childList: true, subtree: true });
+  reachFolds(document);
 }

@@ -3,7 +3,7 @@
 // that a change of tabs waits for no kernel.
 
 const KEYS = [
-  ["1 to 5", "open a tab"],
+  ["1 to 5", "open a tab; once more: go into it"],
   ["Enter", "edit the selected driver; Escape leaves the field"],
   ["arrows", "move in the tree"],
   ["Ctrl-Z, Ctrl-Shift-Z", "undo, redo"],
@@ -100,6 +100,17 @@ class Tabs {
     window.dispatchEvent(new Event("resize")); // plots and frames that were laid out unseen
   }
 
+  // The focus stays where it is, in the tree for instance, until the key of the open tab is pressed once more.
+  goTo(name) {
+    if (this.name !== name) {
+      this.open(name);
+      return;
+    }
+    const pane = this.app.querySelector(`.wb-tab-${name}`);
+    pane.tabIndex = -1;
+    pane.focus();
+  }
+
   namePanes() {
     if (!this.app) return;
     for (const [name, tab] of this.buttons) {
@@ -139,7 +150,7 @@ class Tabs {
       c: () => this.copyCitation(),
       l: () => this.copyLink(),
     };
-    const act = acts[event.key] ?? (names[Number(event.key) - 1] && (() => this.open(names[Number(event.key) - 1])));
+    const act = acts[event.key] ?? (names[Number(event.key) - 1] && (() => this.goTo(names[Number(event.key) - 1])));
     if (!act) return;
     event.preventDefault();
     act();

@@ -184,7 +184,12 @@ class TreeView {
     };
     this.words.addEventListener("input", find);
     this.kind.addEventListener("change", find);
-    this.words.addEventListener("keydown", (event) => event.stopPropagation());
+    this.words.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (!["Enter", "ArrowDown"].includes(event.key)) return;
+      event.preventDefault();
+      this.list.querySelector('[data-found="true"], [role="treeitem"][tabindex="0"]')?.focus();
+    });
     const both = element("span", "wb-find");
     both.append(this.words, this.kind);
     return both;

@@ -1,0 +1,115 @@
+"""Parts of a note that not every run has: the one page, figures without weight in an appendix, how a series was revised."""
+
+import os
+import re
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from docx import Document
+
+from tests.command_line import run_cli
+from tests.engine.test_note import Page, docx_text, docx_xml
+from tests.fakes.screens import REVISED_ROWS, RUN, add_revised_call, make_run
+from workbench.audit.vintages import vintage_words, vintages_of
+from workbench.engine.record.fold import load_state
+from workbench.propositions import Belief
+from workbench.reports.note_content import ONE_PAGE_DRIVERS, Note, note_of
+from workbench.reports.note_markdown import note_markdown
+from workbench.reports.note_page import note_html
+from workbench.reports.note_pdf import print_pdf
+from workbench.reports.note_word import note_docx
+from workbench.store import Store
+
+BESIDE = "Shown for comparison, with weight 0: linear 1.000, walk 0.510."
+FORMS = ("html", "docx", "md")
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run one of whose drivers read a revised series."""
+    place = tmp_path_factory.mktemp("parts") / "home"
+    make_run(place)
+    with closing(Store(place)) as store:
+        add_revised_call(store)
+    return place
+
+
+def note_with_a_comparison(home: Path, *, one_page: bool = False) -> Note:
+    with closing(Store(home)) as store:
+        state = load_state(store, RUN)
+        report = f"The record gives even odds. {BESIDE} What is weak: few windows."
+        state.tree = state.tree.with_belief("P2.1", Belief(p=0.5, key_factor="Even odds.", report=report))
+        return note_of(store, state, one_page=one_page)
+
+
+def text_in(form: str, note: Note) -> str:
+    match form:
+        case "html":
+            text = Page(note_html(note)).text
+        case "docx":
+            text = docx_text(note_docx(note))
+        case _:
+            text = re.sub(r"\\(.)", r"\1", note_markdown(note))
+    return " ".join(text.split())
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_figures_without_weight_stand_in_the_appendix_and_nowhere_else(home: Path, form: str) -> None:
+    text = text_in(form, note_with_a_comparison(home))
+    assert text.count("with weight 0: linear 1.000") == 1
+    before, _, after = text.partition("Appendix: shown for comparison")
+    assert BESIDE in after and BESIDE not in before
+    assert "The record gives even odds." in before and "What is weak: few windows." in before
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_one_page_has_what_a_reader_decides_by_and_says_where_the_rest_is(home: Path, form: str) -> None:
+    note = note_with_a_comparison(home, one_page=True)
+    text = text_in(form, note)
+    whole = text_in(form, note_with_a_comparison(home))
+    for needed in (note.statement, note.sentence, note.mark, *(each.statement for each in note.drivers)):
+        assert " ".join(needed.split()) in text, needed
+    assert 0 < len(note.drivers) <= ONE_PAGE_DRIVERS
+    for heading in ("Every number in full", "Evidence", "What it rests on", "Appendix"):
+        assert heading in whole and heading not in text, heading
+    assert f"workbench export {RUN}" in text
+    assert len(text) < len(whole) / 2
+
+
+def test_one_page_is_an_option_of_a_note_and_of_nothing_else(home: Path, tmp_path: Path) -> None:
+    # run_cli's folder is the one around the data folder
+    page, package = tmp_path / "note.md", tmp_path / "run.zip"
+    done = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(page))
+    assert done.returncode == 0, done.stderr
+    assert "What drives it" in page.read_text() and "## Evidence" not in page.read_text()
+    refused = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(package))
+    assert refused.returncode == 2 and "one page is of a note" in refused.stderr and not package.exists()
+
+
+@pytest.mark.long
+@pytest.mark.browser
+def test_one_page_prints_on_one_page(home: Path) -> None:
+    pages = re.compile(rb"/Type\s*/Page\b(?!s)")
+    assert (
+        len(pages.findall(print_pdf(note_html(note_with_a_comparison(home, one_page=True)), os.environ))) == 1
+    )
+    assert len(pages.findall(print_pdf(note_html(note_with_a_comparison(home)), os.environ))) > 1
+
+
+def test_how_a_series_was_revised_is_a_picture_with_its_words_in_word_and_page_and_a_table_in_markdown(
+    home: Path, tmp_path: Path
+) -> None:
+    note = note_with_a_comparison(home)
+    words = vintage_words(vintages_of(REVISED_ROWS))
+    assert "100" in words and "101.5" in words
+    path = tmp_path / "note.docx"
+    path.write_bytes(note_docx(note))
+    described = re.findall(r'descr="([^"]*)"', docx_xml(path.read_bytes())["word/document.xml"])
+    assert words in described
+    # the picture itself is in the file, once for each
+    assert len(Document(str(path)).inline_shapes) == len(described)
+    assert ("aria-label", words) in [(name, value) for _, name, value in Page(note_html(note)).attributes]
+    markdown = re.sub(r"\\(.)", r"\1", note_markdown(note))
+    assert words in markdown
+    assert "| 2016-01-01 | 100 | 2016-04-28 | 101.5 | 2016-05-27 |" in markdown
