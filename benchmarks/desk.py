@@ -1,6 +1,6 @@
 """The page in a real browser: how soon it stands, an edit to its paint, a drag, bytes an edit, memory.
 
-    python -m benchmarks.desk [--sizes 12,1111,11111] [--rounds 3] [--edits 20]
+    python -m benchmarks.desk [--sizes 12,1111,11111] [--rounds 3] [--edits 20] [--lab]
 
 Readiness is compared in the same run, in turn, with a bare Voila page that shows one anywidget; both have a kernel that was
 made ahead, Voila's pre-heating on the bare side, and both servers have come to rest before a page is opened. "ready" is the
@@ -9,6 +9,9 @@ which other work on the machine does not stretch. Edits are typed into a leaf's
 field: one alone (the panels beside the tree are at rest before the next) and in quick succession (the next as soon as the
 last is painted). Bytes are those of the comm messages' contents that one edit of a drag brings, and of all that came over the
 websocket, with Jupyter's own envelopes and status messages.
+
+``--lab`` measures cells of JupyterLab instead: the explorer alone, with views in cells below it, and the whole dashboard. Ready counts
+there from the cell's start in a kernel that has imported nothing of ours.
 """
 
 import argparse
@@ -30,7 +33,7 @@ from typing import Any
 
 from benchmarks.arguments import parse
 from tests.browser.conftest import start
-from tests.fakes.browser import FLAGS, find_chromium
+from tests.fakes.browser import FLAGS, find_chromium, running_lab
 from tests.fakes.large_tree import make_large_run
 
 BARE = """import anywidget, traitlets
@@ -38,6 +41,11 @@ class Bare(anywidget.AnyWidget):
     _esm = "export default { render({ el }) { el.innerHTML = '<p role=treeitem>here</p>'; } };"
 Bare()"""
 ROW = '[role="treeitem"]'
+LAB_CELLS = {
+    "explorer": ["analysis.explorer()"],
+    "with views": ["analysis.explorer()", "analysis.scenario_view()", "analysis.driver_view()"],
+    "dashboard": ["analysis.dashboard()"],
+}
 #: Types into the deepest field in sight and resolves with the milliseconds until the browser has painted the answer.
 EDIT = """([text]) => new Promise((done) => {
   const row = [...document.querySelectorAll('[role=treeitem][data-kind=leaf]')].at(-1);
@@ -257,6 +265,32 @@ def in_voila(browser: Any, home: Path, runs: dict[int, str], rounds: int, edits:
         served.stop()
 
 
+def in_lab(browser: Any, home: Path, runs: dict[int, str], edits: int) -> None:
+    """Measure cells of JupyterLab, each kind in a notebook and a kernel of its own."""
+    with running_lab(home) as lab:
+        for size, run_id in runs.items():
+            for kind, cells in LAB_CELLS.items():
+                name = f"{kind.replace(' ', '-')}-{size}.ipynb"
+                first = f"import workbench as wb\nanalysis = wb.open_run({run_id!r})\n{cells[0]}"
+                lab.put(name, [first, *cells[1:]], "python3")
+                with fresh_page(browser) as page:
+                    wire = Wire(page)
+                    page.goto(lab.page(name))
+                    page.locator(".jp-Notebook .jp-Cell").first.wait_for(timeout=120_000)
+                    page.get_by_text("| Idle").wait_for(timeout=120_000)
+                    page.locator(".jp-Notebook .jp-Cell").first.click()
+                    begun = time.perf_counter()
+                    for _ in cells:
+                        page.keyboard.press("Shift+Enter")
+                    page.wait_for_selector(".wb-row", timeout=180_000)
+                    ready = time.perf_counter() - begun
+                    figures = measure_edits(page, wire, edits)
+                rest = "  ".join(f"{what} {value:,.1f}" for what, value in figures.items())
+                print(f"{size:>6} {kind:<10} ready {ready:5.2f} s  {rest}", flush=True)
+                for session in lab.ask("/api/sessions"):
+                    lab.ask(f"/api/sessions/{session['id']}", method="DELETE")
+
+
 @contextmanager
 def browser_with_runs(sizes: str) -> Iterator[tuple[Any, Path, dict[int, str]]]:
     """Give a browser, a data folder and the run of each of ``sizes`` rows in it."""
@@ -278,9 +312,13 @@ def main() -> None:
     parser.add_argument("--sizes", default="12,1111,11111")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--edits", type=int, default=20)
+    parser.add_argument("--lab", action="store_true")
     options = parse(parser, sizes="12", rounds=1, edits=2)
     with browser_with_runs(options.sizes) as (browser, home, runs):
-        in_voila(browser, home, runs, options.rounds, options.edits)
+        if options.lab:
+            in_lab(browser, home, runs, options.edits)
+        else:
+            in_voila(browser, home, runs, options.rounds, options.edits)
 
 
 if __name__ == "__main__":

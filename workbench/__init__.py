@@ -70,8 +70,8 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    # Names that are not loaded yet too: Tab in a notebook shows what there is.
-    return sorted({*globals(), *__all__})
+    # Tab in a notebook shows what is public, loaded or not, and nothing else of this file.
+    return sorted({*(name for name in globals() if name.startswith("__")), *__all__})
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -1,46 +1,117 @@
-"""docs/dashboard.png: the page of the demo as a newcomer sees it, with its checks and its record.
+"""docs/dashboard.png, the page of the demo as a newcomer sees it, and docs/screens/sheet-*.png: home and every tab at each width and theme.
 
-``python -m tests.browser.demo_picture`` runs the demo in a home of its own and takes the picture anew; `make screenshots` calls it.
+``python -m tests.browser.demo_picture`` runs the demo in a home of its own and takes the pictures anew; `make screenshots` calls it. The
+whole pages lie in ``out/screenshots`` then, the sheets show their beginnings side by side.
 """
 
 import os
 import re
 import subprocess
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-from tests.fakes.browser import FLAGS, WORKBENCH, find_chromium
+from tests.browser.test_home_page import make_desk
+from tests.fakes.browser import FLAGS, SCREENSHOTS, WORKBENCH, find_chromium, open_tab
+from workbench.widgets.run_tabs import TABS
 
-PICTURE = Path(__file__).resolve().parents[2] / "docs" / "dashboard.png"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 WAIT_MS = 240_000
+#: Widths with the height of the window, and how much of each page a sheet shows, and at which share of its size.
+WIDTHS = {1440: (900, 1000, 0.5), 1024: (768, 1000, 0.5), 390: (844, 1400, 0.8)}
+THEMES = ("light", "dark")
+HOMES = ("home-0", "home-1", "home-34")
 
 
 def main() -> None:
-    """Run the demo, serve it, take the picture."""
-    with tempfile.TemporaryDirectory() as home:
-        environ = {**os.environ, "WORKBENCH_HOME": home}
-        subprocess.run([*WORKBENCH, "demo"], env=environ, check=True, stdout=subprocess.DEVNULL)
-        served = subprocess.Popen(
-            [*WORKBENCH, "serve", "last"], env=environ, stdout=subprocess.PIPE, text=True
-        )
-        assert served.stdout is not None
-        try:
-            url = next(found[0] for line in served.stdout if (found := re.search(r"http://\S+", line)))
-            with sync_playwright() as driver:
-                browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
-                page = browser.new_page(viewport={"width": 1280, "height": 800})
-                page.goto(url, timeout=WAIT_MS)
-                for part in ('[role="treeitem"]', ".wb-badge[data-verdict]"):
-                    page.wait_for_selector(part, timeout=WAIT_MS)
-                page.get_by_text("past cutoffs").first.wait_for(timeout=WAIT_MS)
-                page.screenshot(path=PICTURE)
-                browser.close()
-        finally:
-            served.terminate()
-            served.wait(60)
+    """Run the demo, serve it, take the pictures."""
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=find_chromium(), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        for name in HOMES:
+            home = Path(folder) / name
+            if name == "home-1":
+                environ = {**os.environ, "WORKBENCH_HOME": str(home)}
+                subprocess.run([*WORKBENCH, "demo"], env=environ, check=True, stdout=subprocess.DEVNULL)
+            elif name == "home-34":
+                make_desk(home)
+            with served(home) as url:
+                if name == "home-1":
+                    take_run(page, f"{url}&run=last")
+                page.goto(f"{url}&run=", timeout=WAIT_MS)
+                page.wait_for_selector(".wb-claim textarea", timeout=WAIT_MS)
+                page.wait_for_selector(".wb-own-sources", timeout=WAIT_MS)
+                take(page, name)
+        browser.close()
+    for width in WIDTHS:
+        for theme in THEMES:
+            make_sheet(width, theme)
+
+
+@contextmanager
+def served(home: Path) -> Iterator[str]:
+    """Serve a home, and give its address."""
+    environ = {**os.environ, "WORKBENCH_HOME": str(home)}
+    process = subprocess.Popen([*WORKBENCH, "serve"], env=environ, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield next(found[0] for line in process.stdout if (found := re.search(r"http://\S+", line)))
+    finally:
+        process.terminate()
+        process.wait(60)
+
+
+def take_run(page: Any, url: str) -> None:
+    """Take the page of the demo's run, tab by tab."""
+    page.goto(url, timeout=WAIT_MS)
+    for part in ('[role="treeitem"]', ".wb-badge[data-verdict]"):
+        page.wait_for_selector(part, timeout=WAIT_MS)
+    page.get_by_text("past cutoffs").first.wait_for(timeout=WAIT_MS)
+    page.screenshot(path=DOCS / "dashboard.png")
+    # A driver is selected, so that there is evidence to see; the last tab shows a hypothetical state.
+    page.locator('[data-kind="leaf"]').first.click()
+    for name, label in TABS:
+        open_tab(page, label)
+        if name == "what-if":
+            field = page.locator('[data-kind="leaf"] input').first
+            field.fill("0.3")
+            field.press("Enter")
+            page.wait_for_selector('[data-edited="true"]', timeout=WAIT_MS)
+        elif name == "review":
+            page.get_by_role("button", name="Reset all").first.click()
+        take(page, name)
+
+
+def take(page: Any, name: str) -> None:
+    """Take a page at every width in both themes."""
+    for width, (height, _, _) in WIDTHS.items():
+        for theme in THEMES:
+            page.set_viewport_size({"width": width, "height": height})
+            page.emulate_media(color_scheme=theme)
+            page.wait_for_timeout(600)  # the frame of a proof is drawn anew for another theme
+            page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{width}.png", full_page=True)
+
+
+def make_sheet(width: int, theme: str) -> None:
+    """Put the beginnings of all pages of a width and theme side by side into one picture."""
+    _, most, share = WIDTHS[width]
+    parts = []
+    for name in (*HOMES, *(name for name, _ in TABS)):
+        with Image.open(SCREENSHOTS / f"{name}-{theme}-{width}.png") as picture:
+            shown = picture.convert("RGB").crop((0, 0, width, min(most, picture.height)))
+        size = (int(shown.width * share), int(shown.height * share))
+        parts.append(shown.resize(size, Image.Resampling.LANCZOS))
+    across, down = int(width * share) + 12, int(most * share) + 12
+    sheet = Image.new("RGB", (4 * across, 2 * down), "#8a94a0")
+    for place, part in enumerate(parts):
+        sheet.paste(part, (place % 4 * across + 6, place // 4 * down + 6))
+    sheet.save(DOCS / "screens" / f"sheet-{width}-{theme}.png")
 
 
 def make_small(folder: Path) -> None:
@@ -53,4 +124,4 @@ def make_small(folder: Path) -> None:
 
 if __name__ == "__main__":
     main()
-    make_small(Path("docs/screens"))
+    make_small(DOCS / "screens")

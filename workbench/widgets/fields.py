@@ -53,9 +53,13 @@ def show_if(condition: bool, *widgets: ipywidgets.Widget) -> None:
             widget.add_class(_HIDDEN)
 
 
-def field(label: str, name: str = "") -> ipywidgets.Text:
-    """Return a field for one line of text, its label shown inside while it is empty."""
-    text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=True)
+def field(label: str, name: str = "", *, live: bool = False) -> ipywidgets.Text:
+    """Return a field for one line of text, its label shown inside while it is empty.
+
+    ``live`` sends every letter, for what is checked while it is typed. Others send their text when they are left: ipywidgets
+    holds letters back while one is on its way, and a button pressed meanwhile would act on the beginning of the text.
+    """
+    text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=live)
     # A placeholder is no label: a screen reader needs a real one, which the style sheet hides.
     text.description, text.description_allow_html = label, False
     text.add_class("wb-field")

@@ -157,7 +157,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self._environ = os.environ if environ is None else environ
         self._rows: list[dict[str, Any]] = []
         self._seen: tuple[int, ...] = ()
-        self.search = field("search claims and run ids", "wb-find")
+        self.search = field("search claims and run ids", "wb-find", live=True)
         self.state = choice(list(STATES), "state")
         self.table = html()
         self.claims = ClaimsTable(watch=self._watch, retry=self._retry, compare=self._show_compared)
@@ -175,7 +175,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             if reached
             else f"No model key: claims about series only; {data_reach()}, later rows from public sites. A key opens every other claim."
         )
-        self.cutoff = field("cutoff: a date, or now", "wb-cutoff")
+        self.cutoff = field("cutoff: a date, or now", "wb-cutoff", live=True)
         self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
         self.model = plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)
         self.model.value = reached[0] if reached else OFFLINE

@@ -47,7 +47,7 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         self._table: dict[str, Any] | None = None
         self.compared = Panel()
         self.said = html()
-        self.name = field("name of a scenario", "wb-name")
+        self.name = field("name of a scenario", "wb-name", live=True)
         self.rationale = field("what it supposes, and why", "wb-rationale")
         self.save = action("Save scenario", self.keep, tooltip="keep this page's edits under the name")
         self.save.add_class("wb-save")

@@ -106,6 +106,7 @@ class Claims {
     const head = element("div", "wb-claims-head");
     head.append(element("h2", "", "Claims"), this.count, this.words, this.only, this.compare, this.keys, this.theme);
     this.table = element("table", "wb-table wb-claim-table");
+    this.table.setAttribute("aria-label", "Claims");
     this.table.addEventListener("keydown", (event) => this.onRowKey(event));
     this.empty = element("p", "wb-empty");
     this.root.append(this.needs, head, this.line, this.table, this.empty, this.overlay.root);

@@ -82,7 +82,7 @@ const TABLES = "table.wb-table";
 // What a table is called: its caption, else the heading of its pane.
 function tableName(table) {
   const pane = table.closest(".wb-pane, .wb-claims, .wb-overlay");
-  const words = table.caption?.textContent || pane?.querySelector("h2")?.textContent || "table";
+  const words = table.caption?.textContent || table.getAttribute("aria-label") || pane?.querySelector("h2")?.textContent || "table";
   return words.trim().split(/[:,;]/)[0];
 }
 
@@ -157,6 +157,36 @@ function reachFolds(place) {
   }
 }
 
+// A button that has done its work may be disabled, hidden or gone: the focus then goes to the pane around it, not to the page's
+// beginning.
+function keepFocus() {
+  let last = null;
+  let around = null;
+  let looking = 0;
+  document.addEventListener("focusin", (event) => {
+    last = event.target;
+    around = last.closest(".wb-app") && last.closest(".wb-pane, .wb-tab-panel, .wb-app");
+  });
+  document.addEventListener("pointerdown", () => (around = null)); // whoever clicks beside things means to
+  const isLost = () => {
+    if (document.activeElement === last) return last.disabled;
+    return document.activeElement === document.body && !(last.isConnected && !last.disabled && last.offsetParent);
+  };
+  const look = () => {
+    looking = 0;
+    if (!around?.isConnected || !isLost()) return;
+    const place = around.offsetParent ? around : around.closest(".wb-app");
+    place.tabIndex = -1;
+    place.focus({ preventScroll: true });
+  };
+  new MutationObserver(() => around && (looking ||= requestAnimationFrame(look))).observe(document.body, {
+    childList: true,
+    subtree: true,
+    attributes: true,
+    attributeFilter: ["disabled", "hidden"],
+  });
+}
+
 // One listener serves every table that is there or comes later.
 function offerTables() {
   if (window.workbenchTables) return;
@@ -200,4 +230,5 @@ function offerTables() {
     if (changes.some((each) => each.addedNodes.length)) reachFolds(document);
   }).observe(document.body, { childList: true, subtree: true });
   reachFolds(document);
+  keepFocus();
 }

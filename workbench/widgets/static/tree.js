@@ -246,6 +246,7 @@ class TreeView {
   build() {
     const { order, leaves } = this.tree;
     const first = !this.parents;
+    const had = this.list.contains(document.activeElement) ? document.activeElement.closest(".wb-row")?.dataset.id : null;
     this.rows.clear();
     this.asked_rows.clear();
     this.list.replaceChildren(this.space);
@@ -267,6 +268,7 @@ class TreeView {
     this.showFolds();
     this.paintSelection();
     this.paintState();
+    if (had) (this.rows.get(had) ?? this.rows.get(this.focusId))?.row.focus({ preventScroll: true });
   }
 
   // ---- the rows in sight ----------------------------------------------------------------------------------------
