@@ -45,11 +45,10 @@ gallery: screenshots
 # The pictures in docs/, as the browser tests take them; docs/dashboard.png is the page of `make demo` itself, with its record:
 # the tests' own run is taken in from a package and has none.
 screenshots: .stamp-test browser
-	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_workflows.py tests/browser/test_home_page.py tests/browser/test_lab_workflows.py -k 'not tutorial'
+	$(BIN)/python -m pytest -q --soak tests/browser/test_demo_dashboard.py tests/browser/test_screenshots.py tests/browser/test_lab_workflows.py -k 'not tutorial'
 	mkdir -p docs/screens
 	cp out/screenshots/dashboard-scenarios.png docs/screens/scenarios.png
-	for name in home home-34 home-390 large note answer-dark-390; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
-	for tab in answer drivers evidence what-if review; do cp out/screenshots/$$tab-light-1280.png docs/screens/$$tab.png; done
+	for name in large note; do cp out/screenshots/$$name.png docs/screens/$$name.png; done
 	cp out/screenshots/lab-scenarios.png docs/screens/lab.png
 	$(BIN)/python -m tests.browser.demo_picture
 

@@ -26,6 +26,14 @@ WAIT_MS = 240_000
 WIDTHS = {1440: (900, 1000, 0.5), 1024: (768, 1000, 0.5), 390: (844, 1400, 0.8)}
 THEMES = ("light", "dark")
 HOMES = ("home-0", "home-1", "home-34")
+#: Pictures of docs/screens by themselves: the name there, and which of the whole pages it begins.
+SINGLE = {
+    "home": "home-1-light-1440",
+    "home-34": "home-34-dark-1440",
+    "home-390": "home-34-light-390",
+    "answer-dark-390": "answer-dark-390",
+    **{name: f"{name}-light-1440" for name, _ in TABS},
+}
 
 
 def main() -> None:
@@ -52,6 +60,12 @@ def main() -> None:
     for width in WIDTHS:
         for theme in THEMES:
             make_sheet(width, theme)
+    for name, source in SINGLE.items():
+        width = int(source.rpartition("-")[2])
+        with Image.open(SCREENSHOTS / f"{source}.png") as picture:
+            picture.crop((0, 0, width, min(WIDTHS[width][0], picture.height))).save(
+                DOCS / "screens" / f"{name}.png"
+            )
 
 
 @contextmanager
