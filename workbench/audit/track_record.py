@@ -175,12 +175,13 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
 
 def _clusters(rows: Sequence[Row]) -> list[str]:
     """Claims about one series in one stretch of time share their luck."""
-    return clusters_of(
+    labels: list[str] = clusters_of(
         [row["statement"] for row in rows],
         series=[row["topic"] for row in rows],
         start=[row["known"] for row in rows],
         end=[row["day"] for row in rows],
     ).tolist()
+    return labels
 
 
 def _calibration(rows: Sequence[Row]) -> Row:

@@ -204,16 +204,13 @@ def raw_answer(store: Store, state: RunState, node: NodeId, number: int, trial: 
 def revised_series(store: Store, state: RunState, node: NodeId, trial: int = 1) -> dict[str, list[Any]]:
     """Return the rows of each data call of a leaf's trial that holds a period in several vintages, by what was asked."""
     concluded = state.trial(node, trial).concluded
-    calls = [
-        row
-        for row in ApiLedger(store).rows(state.run_id, node)
-        if (row.address.trial, row.address.attempt) == (trial, concluded) and row.answer is not None
-    ]
-    listed = {
-        _call_of_row(number, row, ()).question: _listed(row.answer.data)
-        for number, row in enumerate(calls, 1)
-    }
-    return {question: rows for question, rows in listed.items() if rows and vintages_of(rows)}
+    found: dict[str, list[Any]] = {}
+    for number, row in enumerate(ApiLedger(store).rows(state.run_id, node), 1):
+        if (row.address.trial, row.address.attempt) == (trial, concluded) and row.answer is not None:
+            rows = _listed(row.answer.data)
+            if rows and vintages_of(rows):
+                found[_call_of_row(number, row, ()).question] = rows
+    return found
 
 
 def linked_numbers(shown: str, trail: Trail, prefix: str) -> str:
