@@ -204,13 +204,13 @@ def raw_answer(store: Store, state: RunState, node: NodeId, number: int, trial: 
 def revised_series(store: Store, state: RunState, node: NodeId, trial: int = 1) -> dict[str, list[Any]]:
     """Return the rows of each data call of a leaf's trial that holds a period in several vintages, by what was asked."""
     concluded = state.trial(node, trial).concluded
-    found: dict[str, list[Any]] = {}
+    series: dict[str, list[Any]] = {}
     for number, row in enumerate(ApiLedger(store).rows(state.run_id, node), 1):
         if (row.address.trial, row.address.attempt) == (trial, concluded) and row.answer is not None:
             rows = _listed(row.answer.data)
             if rows and vintages_of(rows):
-                found[_call_of_row(number, row, ()).question] = rows
-    return found
+                series[_call_of_row(number, row, ()).question] = rows
+    return series
 
 
 def linked_numbers(shown: str, trail: Trail, prefix: str) -> str:
