@@ -80,6 +80,7 @@ _TOGETHER = {
     "tests/browser/test_hostile_proof.py": "dashboard",
     "tests/browser/test_home_page.py": "workflows",
     "tests/browser/test_newcomer.py": "workflows",
+    "tests/browser/test_busy_page.py": "workflows",
     "tests/browser/test_keyboard.py": "workflows",
     "tests/browser/test_hostile_text.py": "dashboard",
     "tests/browser/test_note_page.py": "dashboard",

@@ -79,6 +79,12 @@ class AnalystKernel(IPythonKernel):
                 replaced = self.supplied.restore()
         return {**reply, "replaced": replaced} if replaced else reply
 
+    def do_history(self, *args: Any, **kwargs: Any) -> Any:
+        """Return history with the session's number at each line: IPython writes 0 for the session itself, whatever was asked."""
+        reply = super().do_history(*args, **kwargs)
+        number = self.shell.history_manager.session_number
+        return {**reply, "history": [(line[0] or number, *line[1:]) for line in reply["history"]]}
+
     @property
     def _supports_kernel_subshells(self) -> bool:
         """No cells beside a running cell."""

@@ -63,6 +63,7 @@ async def test_what_was_run_is_found_again_by_tail_and_search():
 
         async def history(**wanted):
             reply = await client.history(raw=True, output=False, reply=True, timeout=30, **wanted)
+            assert {session for session, _, _ in reply["content"]["history"]} == {1}
             return [source for _, _, source in reply["content"]["history"]]
 
         assert await history(hist_access_type="tail", n=2) == cells[1:]
