@@ -1,7 +1,7 @@
 """docs/dashboard.png, the page of the demo as a newcomer sees it, and docs/screens/sheet-*.png: home and every tab at each width and theme.
 
-``python -m tests.browser.demo_picture`` runs the demo in a home of its own and takes the pictures anew; `make screenshots` calls it. The
-whole pages lie in ``out/screenshots`` then, the sheets show their beginnings side by side.
+``python -m tests.browser.demo_picture`` runs the demo in a home of its own and takes the pictures anew; `make screenshots` calls it. Each
+lies in ``out/screenshots`` then, the sheets show them side by side.
 """
 
 import os
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 from PIL import Image
@@ -22,11 +23,11 @@ from workbench.widgets.run_tabs import TABS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 WAIT_MS = 240_000
-#: Widths with the height of the window, and how much of each page a sheet shows, and at which share of its size.
-WIDTHS = {1440: (900, 1000, 0.5), 1024: (768, 1000, 0.5), 390: (844, 1400, 0.8)}
+#: Widths with the height of the window, and the share of its size at which a sheet shows it.
+WIDTHS = {1440: (900, 0.5), 1024: (768, 0.5), 390: (844, 0.8)}
 THEMES = ("light", "dark")
 HOMES = ("home-0", "home-1", "home-34")
-#: Pictures of docs/screens by themselves: the name there, and which of the whole pages it begins.
+#: Pictures of docs/screens by themselves: the name there, and which of them it is.
 SINGLE = {
     "home": "home-1-light-1440",
     "home-34": "home-34-dark-1440",
@@ -61,11 +62,7 @@ def main() -> None:
         for theme in THEMES:
             make_sheet(width, theme)
     for name, source in SINGLE.items():
-        width = int(source.rpartition("-")[2])
-        with Image.open(SCREENSHOTS / f"{source}.png") as picture:
-            picture.crop((0, 0, width, min(WIDTHS[width][0], picture.height))).save(
-                DOCS / "screens" / f"{name}.png"
-            )
+        copyfile(SCREENSHOTS / f"{source}.png", DOCS / "screens" / f"{name}.png")
 
 
 @contextmanager
@@ -104,26 +101,23 @@ def take_run(page: Any, url: str) -> None:
 
 def take(page: Any, name: str) -> None:
     """Take a page at every width in both themes."""
-    for width, (height, _, _) in WIDTHS.items():
+    for width, (height, _) in WIDTHS.items():
         for theme in THEMES:
             page.set_viewport_size({"width": width, "height": height})
             page.emulate_media(color_scheme=theme)
             page.wait_for_timeout(600)  # the frame of a proof is drawn anew for another theme
-            page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{width}.png", full_page=True)
+            page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{width}.png")
 
 
 def make_sheet(width: int, theme: str) -> None:
-    """Put the beginnings of all pages of a width and theme side by side into one picture."""
-    _, most, share = WIDTHS[width]
-    parts = []
-    for name in (*HOMES, *(name for name, _ in TABS)):
-        with Image.open(SCREENSHOTS / f"{name}-{theme}-{width}.png") as picture:
-            shown = picture.convert("RGB").crop((0, 0, width, min(most, picture.height)))
-        size = (int(shown.width * share), int(shown.height * share))
-        parts.append(shown.resize(size, Image.Resampling.LANCZOS))
-    across, down = int(width * share) + 12, int(most * share) + 12
+    """Put all pages of a width and theme side by side into one picture."""
+    height, share = WIDTHS[width]
+    size = (int(width * share), int(height * share))
+    across, down = size[0] + 12, size[1] + 12
     sheet = Image.new("RGB", (4 * across, 2 * down), "#8a94a0")
-    for place, part in enumerate(parts):
+    for place, name in enumerate((*HOMES, *(name for name, _ in TABS))):
+        with Image.open(SCREENSHOTS / f"{name}-{theme}-{width}.png") as picture:
+            part = picture.convert("RGB").resize(size, Image.Resampling.LANCZOS)
         sheet.paste(part, (place % 4 * across + 6, place // 4 * down + 6))
     sheet.save(DOCS / "screens" / f"sheet-{width}-{theme}.png")
 
