@@ -34,6 +34,8 @@ _ENDS_IN = 120.0
 _PLANS_IN = 600.0
 #: Seconds after its start within which a command still waits for a record.
 RECORD_SECONDS = 20.0
+#: By how much everything else of a run goes before its record.
+_AFTER_THE_TREE = 10
 #: Tells a process that its questions (``--approve``) are answered through the log.
 ANSWERED_ELSEWHERE = {"WORKBENCH_APPROVALS": "log"}
 #: The first line of a command that opens a run.
@@ -121,7 +123,10 @@ def record_beside(store: Store, run_id: str) -> int | None:
     if os.environ.get("WORKBENCH_RECORD") == "off" or not has_record(load_state(store, run_id)):
         return None
     words = [*_COMMAND, "show", run_id, "--record", "--json"]
-    return _spawn(words, Path(os.devnull), {**os.environ, "WORKBENCH_HOME": str(store.home)})
+    pid = _spawn(words, Path(os.devnull), {**os.environ, "WORKBENCH_HOME": str(store.home)})
+    # What it and its processes import takes both cores for seconds, at the very time when the tree is planned.
+    os.setpriority(os.PRIO_PROCESS, pid, min(os.getpriority(os.PRIO_PROCESS, 0) + _AFTER_THE_TREE, 19))
+    return pid
 
 
 def wait_for_record(pid: int | None, seconds: float) -> None:
