@@ -313,13 +313,28 @@ def main() -> None:
     if options.csv:
         with options.csv.open("w", newline="") as file:
             table = csv.writer(file)
-            table.writerow(["series", "frequency", "steps", "n", "crps", "climatology", "walk"])
-            for each in results:
-                means = [
-                    np.mean([row["crps"][name] for row in each["rows"]])
-                    for name in ("pool", "climatology", "walk")
+            table.writerow(
+                [
+                    "series",
+                    "frequency",
+                    "steps",
+                    "n",
+                    "crps",
+                    "climatology",
+                    "walk",
+                    "best member",
+                    "its crps",
                 ]
-                table.writerow([each["name"], each["frequency"], each["steps"], len(each["rows"]), *means])
+            )
+            for each in results:
+                rows = each["rows"]
+                always = set.intersection(*(set(row["crps"]) for row in rows))
+                means = {name: float(np.mean([row["crps"][name] for row in rows])) for name in always}
+                best = min(always - {"pool", "climatology"}, key=lambda name: (means[name], name))
+                scores = [means[name] for name in ("pool", "climatology", "walk")]
+                table.writerow(
+                    [each["name"], each["frequency"], each["steps"], len(rows), *scores, best, means[best]]
+                )
 
 
 def stored(path: Path) -> list[dict[str, Any]]:
