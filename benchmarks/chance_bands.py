@@ -1,9 +1,9 @@
 """Whether the band of a chance holds the chance that is true of a simulated world, and how many claims have none.
 
-    python -m benchmarks.chance_bands [--histories 120] [--equal]
+    python -m benchmarks.chance_bands [--histories 240] [--seed 0] [--equal]
 
-Histories of 12 years: a price, a level and a spread that return to their mean. Claims a week, four and twelve weeks ahead; what is true of each is counted on 2,000
-futures. Without ``--equal`` the members' weights are learned, as in every answer (about a second a history).
+Histories of 12 years: a price, a level and a spread that return to their mean. Claims a week, four and twelve weeks ahead; what is true of each is counted on 5,000
+futures. Each member draws as many paths as in an answer, and without ``--equal`` the members' weights are learned, as there (half a second a history).
 """
 
 import argparse
@@ -30,18 +30,19 @@ DAYS = CALENDAR.stamps(date(2005, 1, 1), LAST_DAY)[-252 * 12 :]
 AHEAD = CALENDAR.stamps(LAST_DAY, date(2018, 12, 31))[:60]
 KINDS = ("higher", "level", "average", "spread")
 STEPS = (5, 20, 60)
+FUTURES = 5_000
 #: What is left of a level after a day: half-lives of two and of nine months.
 KEPT = {"level": 0.985, "spread": 0.996}
 
 
 def world(kind: str, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-    """Return a past, and 2,000 futures that may follow it, both as values."""
+    """Return a past, and 5,000 futures that may follow it, both as values."""
     if kind not in KEPT:
         x = np.cumsum(0.0003 + 0.01 * rng.standard_normal(len(DAYS)))
-        return 100 * np.exp(x), 100 * np.exp(x[-1] + np.cumsum(0.0003 + 0.01 * rng.standard_normal((2000, 60)), axis=1))  # fmt: skip
+        return 100 * np.exp(x), 100 * np.exp(x[-1] + np.cumsum(0.0003 + 0.01 * rng.standard_normal((FUTURES, 60)), axis=1))  # fmt: skip
     keep = KEPT[kind]
     x = 0.05 * lfilter([1.0], [1.0, -keep], rng.standard_normal(len(DAYS) + 2000))[2000:]
-    shocks = 0.05 * rng.standard_normal((2000, 60))
+    shocks = 0.05 * rng.standard_normal((FUTURES, 60))
     ahead = lfilter([1.0], [1.0, -keep], shocks, axis=1) + x[-1] * keep ** np.arange(1, 61)
     return (100 * np.exp(x), 100 * np.exp(ahead)) if kind == "level" else (3 + x, 3 + ahead)
 
@@ -65,13 +66,13 @@ def is_refused(asked: Reading, kind: str, known: History) -> bool:
     return False
 
 
-def held_by_band(kind: str, ensemble: Ensemble, histories: int) -> Mapping[str, FloatArray]:
+def held_by_band(kind: str, ensemble: Ensemble, histories: int, first: int = 0) -> Mapping[str, FloatArray]:
     """Return whether each of several bands held the true chance, by name, and ``refused``; each of shape (histories, steps).
 
     ``members alone`` and ``counted windows`` are the controls: what the members disagree about, and that with a share of so many windows.
     """
     held: dict[str, list[list[bool]]] = defaultdict(list)
-    for seed in range(histories):
+    for seed in range(first, first + histories):
         values, futures = world(kind, np.random.default_rng(seed))
         known = History.of(DAYS, values)
         paths = ensemble.paths(known, AHEAD[-1].item(), CALENDAR)
@@ -96,14 +97,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--histories", type=int, default=120)
+    parser.add_argument("--histories", type=int, default=240)
+    parser.add_argument("--seed", type=int, default=0, help="of the first history; the next ones count on")
     parser.add_argument("--equal", action="store_true", help="equal weights, nothing learned")
     options = parse(parser, histories=1, equal=True)
-    ensemble = Ensemble(learned=not options.equal, each=150)
+    ensemble = Ensemble(learned=not options.equal)
     print("| claim | " + " | ".join(f"{steps // 5} weeks, held | refused" for steps in STEPS) + " |")
     print("|---" * (1 + 2 * len(STEPS)) + "|")
     for kind in KINDS:
-        shares = held_by_band(kind, ensemble, options.histories)
+        shares = held_by_band(kind, ensemble, options.histories, options.seed)
         given = 1.0 - shares["refused"]
         held = (shares["band"] * given).sum(axis=0) / np.maximum(given.sum(axis=0), 1.0)
         cells = (f"{each:.0%} | {1 - part:.0%}" for each, part in zip(held, given.mean(axis=0), strict=True))

@@ -7,14 +7,17 @@ from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Reading, chance, deciding_steps
 from workbench.forecasts.series_paths import Paths
+from workbench.science.arrays import FloatArray
 
 
 def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensemble) -> float:
     """Return the standard deviation of a chance about the true one; 0 where the claim is decided, or the series never moved.
 
-    Five errors that add up as independent ones: what the members disagree about, and how far p moves when the paths move by one
-    deviation of what was estimated from so much of a past: their drift, the pull to the mean, and the place and the width that the pool
-    was given by its past ranks.
+    It is made of what is not known of where the paths go, of how wide they lie, and of the draw of so many paths. Where they go is looked at
+    twice, and the larger counts, since both see the same ignorance: by what the members disagree about, and by how far p moves when the
+    paths move by one deviation of what was estimated from so much of a past. That is their drift, or the place that past ranks gave the pool
+    (again the larger: past ranks are off because past drifts were), the pull to the mean, and the part of the pull that the pool leaves out
+    because members that do not return have weight in it.
 
     Parameters
     ----------
@@ -25,9 +28,9 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
 
     Notes
     -----
-    In simulated worlds of 12 years the central 90 % of it holds the true conditional chance in 81 to 97 % of 120 histories, for higher,
-    level, average and spread claims at 1, 4 and 12 weeks (tests/forecasts/test_chance_bands.py has a part of them). A share of so many
-    separate past windows, with the members' disagreement, was too wide: its error is one of having counted, and p is not counted.
+    Chosen on simulated worlds of other drifts and half-lives than those that ``python -m benchmarks.chance_bands`` judges it by; a part of them is in
+    tests/forecasts/test_chance_bands.py. A share of so many separate past windows, with the members' disagreement, was too wide: its
+    error is one of having counted, and p is not counted.
     """
     past = ScaledPast.of(paths.known, paths.calendar)
     if answer.decided is not None or not past.steps.any():
@@ -35,24 +38,38 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     weights = np.bincount(paths.drawn_by, paths.weights, len(paths.members))
     members = np.array([answer.by_member[name] for name in paths.members])
     present = weights > 0
-    squares = float(weights[present] @ (members[present] - answer.p) ** 2)
+    disagreement = float(weights[present] @ (members[present] - answer.p) ** 2)
     steps = deciding_steps(reading, paths)
     after = np.arange(1.0, len(paths.days) + 1)[steps]
     fit = ensemble.fit(past, len(paths.days)) if ensemble.learned else None
+    returning = sum(
+        weight for name, weight in zip(paths.members, weights, strict=True) if name == "reverting"
+    )
     paths = paths.on_steps(steps)
     # Prices of a ratio or of steps in amounts may go below 0 on a path.
     logs = past.logarithmic and bool((paths.values > 0).all())
     x = np.log(paths.values) if logs else paths.values
-    centre = paths.weights @ x
-    off = x - centre
+    off = x - paths.weights @ x
+
+    def moved_by(move: FloatArray) -> float:
+        """The square of what a move of all paths does to p."""
+        if not np.any(move):
+            return 0.0
+        high, low = (chance(reading, paths.moved(np.exp(y) if logs else y)).p for y in (x + move, x - move))
+        return ((high - low) / 2) ** 2
+
     pull = pull_of(past)
-    moves = [past.drift_error * after, pull.error * (past.x[-1] - pull.centre) * after]
+    left = (1.0 - pull.share) ** after
+    distance = float(past.x[-1]) - pull.centre
+    # What a drift adds goes back with the series too, and adds up to less.
+    drift = moved_by(past.drift_error * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
+    place = width = 0.0
     if fit is not None:
         calibration = fit.on_steps(after)
-        moves += [calibration.shift_error * np.sqrt(paths.weights @ off**2), calibration.spread_error * off]
-    for move in moves:
-        if not np.any(move):
-            continue
-        high, low = (chance(reading, paths.moved(np.exp(y) if logs else y)).p for y in (x + move, x - move))
-        squares += ((high - low) / 2) ** 2
-    return float(np.sqrt(squares))
+        place = moved_by(calibration.shift_error * np.sqrt(paths.weights @ off**2))
+        width = moved_by(calibration.spread_error * off)
+    pulled = moved_by(pull.error * distance * after * (1.0 - pull.share) ** (after - 1.0))
+    left_out = moved_by((1.0 - returning) * (1.0 - left) * distance)
+    # Members share their random numbers, so all of them together are as good as one.
+    drawn = answer.p * (1.0 - answer.p) / ensemble.each
+    return float(np.sqrt(max(disagreement, max(drift, place) + pulled + left_out) + width + drawn))
