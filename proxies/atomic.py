@@ -77,6 +77,7 @@ def private_folder(path: Path) -> None:
     # mkdir's own parents=True would give the mode to the last one only
     for folder in reversed([path, *path.parents]):
         if not folder.is_dir():
+            _refuse_if_reading(folder)
             folder.mkdir(mode=0o700, exist_ok=True)
 
 

@@ -181,7 +181,7 @@ def test_a_comment_that_came_back_under_another_persons_name_says_that_a_package
     assert own.author == brought.author == "Ann"
     assert "came back in package sha256:" in remark_line(brought) and "came back" not in remark_line(own)
     assert "came back in package sha256:" in export_run(author, RUN, "md")[0].decode()
-    form = rendered("review", comments=[own, brought], rows=[])
+    form = rendered("review", threads=load_state(author, RUN).annotations.threads(), rows=[])
     assert form.count("came back in package") == 1
 
 

@@ -91,7 +91,7 @@ def test_what_did_not_change_carries_over(home: Path, first: str) -> None:
         shown = [
             pane.children for pane in page.side_panels.panes["answer"] if "wb-changes" in pane._dom_classes
         ]
-        assert len(shown) == 1 and "carried over" in str(shown[0][-1].value)
+        assert len(shown) == 1 and "The VIX closes above 15" in str(shown[0][-1].value)
         line = since_line(state, store.folder(state.run_id))
         assert line is not None and "1 of 2 drivers carried over" in line
 
