@@ -107,4 +107,4 @@ def test_every_block_is_of_its_language(page: Path) -> None:
         elif kind == "json":
             json.loads(text)
         else:
-            assert kind in ("", "console", "text"), f"a block of {kind}: say how it is checked"
+            assert kind in ("", "console", "sh", "text"), f"a block of {kind}: say how it is checked"
