@@ -151,14 +151,27 @@ async def test_after_t_max_steps_the_last_belief_is_submitted() -> None:
 # --- switches -----------------------------------------------------------------------------------------------------------
 
 
-async def test_without_a_belief_state_the_default_is_a_half() -> None:
-    """NoBel (BLF, App. J.2)."""
+async def test_without_a_belief_state_the_last_step_can_only_submit() -> None:
+    """NoBel (BLF, App. J.2): a look-up in its last step would end in the default, whatever was found before."""
     look = ever("search", "words", "w")
-    outcome, trace, ask, _ = await ran([look], belief=False, steps=2)
-    assert outcome.belief.p == 0.5 and len(ask.requests) == 2
-    assert trace.submission is not None and trace.submission.forced.endswith("the default was taken")
+    outcome, trace, ask, _ = await ran([look, look, submit(0.3)], belief=False, steps=3)
+    assert outcome.belief.p == 0.3 and [request.choice for request in ask.requests] == [
+        "auto",
+        "auto",
+        "submit",
+    ]
+    assert trace.submission is not None and not trace.submission.forced
     offered = json.dumps([tool.parameters for tool in ask.requests[0].tools])
     assert "updated_belief" not in offered and "updated_belief" not in ask.requests[0].messages[0].content
+
+
+async def test_without_a_belief_state_the_default_is_a_half() -> None:
+    """What is no submission goes back like any unusable reply, and then the arm's default counts."""
+    look = ever("search", "words", "w")
+    outcome, trace, ask, _ = await ran([look], belief=False, steps=2)
+    assert outcome.belief.p == 0.5 and {request.choice for request in ask.requests[1:]} == {"submit"}
+    assert trace.submission is not None and trace.submission.forced.endswith("the default was taken")
+    assert trace.submission.forced.startswith("nothing usable was submitted")
 
 
 async def test_every_tool_takes_the_belief_and_a_call_without_one_is_sent_back() -> None:

@@ -186,7 +186,12 @@ class AgentLoop(Generic[T]):
     # --- one step ------------------------------------------------------------------------------------------------------
 
     def _must_end(self) -> bool:
-        return not self.box.tools or (self.plan.search_first and bool(self.turns))
+        return not self.box.tools or (self.plan.search_first and bool(self.turns)) or self._last_word()
+
+    def _last_word(self) -> bool:
+        """Whether this is the last step of a loop that keeps no belief: a look-up there would end in the default."""
+        last = self.spent.steps == self.plan.limits.steps - 1 and not self.plan.search_first
+        return last and self.belief is None and self.plan.ending.forced("", None) is not None
 
     def _stop_reason(self) -> str:
         passed = self.spent.passed(self.plan.limits)
@@ -222,9 +227,10 @@ class AgentLoop(Generic[T]):
     def _believed(self, error: AgentGaveUp) -> LoopOutcome[T]:
         """The belief after the last step, where nothing usable came in the turn that must end the loop (BLF, Algorithm 1).
 
-        A belief that no step has stated is none, and where the loop could have gone on, its model has failed.
+        After the last of several steps without a belief state it is the ending's default. A belief that no step has stated is none, and
+        where the loop could have gone on, its model has failed.
         """
-        if self.belief is None or not self.turns or not self._must_end():
+        if not self.turns or not (self._must_end() if self.belief is not None else self._last_word()):
             raise error
         reason = f"nothing usable was submitted ({error.reason})"
         result = self.plan.ending.forced(reason, self.belief)
