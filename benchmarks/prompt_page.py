@@ -90,7 +90,7 @@ READING = (
     ),
     (
         "The critic is not told how the children of a parent are combined.",
-        'Open: "any suffices" said of what is additive passes it.',
+        "Told now, parent by parent, and asked whether it fits.",
     ),
     ("The router chooses among one way only.", "Open: the dialogue has one grounder at hand."),
 )

@@ -131,12 +131,29 @@ async def test_a_critics_model_is_asked_only_where_the_run_names_one_and_its_fin
     assert [call.request.role for call in ask.calls] == [None, "critic", None, None]
     assert "P2: The VIX closes above 20 on 2018-12-31 (Positive for P0)" in ask.calls[1].last_user
     assert "P2: It was settled long ago" in ask.calls[2].last_user
+    assert "P0 is made more or less likely by each of P1, P2" in ask.calls[1].last_user
     # what is found in a proposition that is not new goes nowhere
     _, ask = await analyzed(GOOD, found_fault("P0", "A dull claim."), END, brief=brief)
     assert [call.stage for call in ask.calls] == ["analyze", "critic", "analyze"]
     # with the checks off, as in the paper's preset, nobody criticises
     _, ask = await analyzed(GOOD, END, brief=brief, critic=False)
     assert "critic" not in [call.stage for call in ask.calls]
+
+
+@pytest.mark.parametrize(
+    ("combine", "words"),
+    [
+        ("all needed", "P0 is true only if all of P1, P2 hold"),
+        ("any suffices", "P0 is true as soon as one of P1, P2 holds"),
+    ],
+)
+async def test_the_critic_is_told_how_the_children_work_together(combine: str, words: str) -> None:
+    said = GOOD.replace('"parent": "P0"', f'"parent": "P0", "combine": "{combine}"')
+    assert said != GOOD
+    brief = Brief(asks_critic=True, combines=True)
+    tree, ask = await analyzed(said, found_fault("P2", "It is not needed."), END, END, brief=brief)
+    assert words in ask.calls[1].last_user and tree["P0"].combine
+    assert "P2: It is not needed" in ask.calls[2].last_user
 
 
 async def test_a_critic_that_cannot_be_read_and_an_analyzer_that_does_not_mend_cost_nothing() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,14 @@ if TYPE_CHECKING:
     from workbench.agents.base import AgentSettings
     from workbench.agents.replies.analysis_reply import Expansion
     from workbench.propositions import NodeId, Tree
+
+
+#: By the key "combine" of the reply that proposed them.
+_TOGETHER = {
+    "": "is made more or less likely by each of {}",
+    "all": "is true only if all of {} hold (a Negative one: fail)",
+    "any": "is true as soon as one of {} holds (a Negative one: fails)",
+}
 
 
 def findings(tree: Tree, expansions: Sequence[Expansion], last_day: date) -> list[str]:
@@ -89,6 +97,7 @@ async def second_findings(
                 "critic",
                 claim=as_of(claim, cutoff, kind="title"),
                 propositions=propositions,
+                combined="\n".join(_combined(tree, new)),
                 cutoff=cutoff.text,
             ).text,
             parse_faults,
@@ -98,6 +107,14 @@ async def second_findings(
     except AgentGaveUp:
         return []  # a critic that cannot be read is no reason to keep the analyst waiting
     return [f"{node}: {fault}" for node, fault in faults if node in new]
+
+
+def _combined(tree: Tree, new: Sequence[NodeId]) -> Iterator[str]:
+    """A line for each proposition with new children: how its children work together, as their analyst says."""
+    for parent in dict.fromkeys(tree.parent(node) for node in new):
+        if parent is not None:
+            listed = ", ".join(child.id for child in tree.children(parent))
+            yield f"{parent} {_TOGETHER[tree[parent].combine].format(listed)}"
 
 
 def _pushes(tree: Tree, node: NodeId) -> str:
