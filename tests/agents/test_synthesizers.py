@@ -1,5 +1,6 @@
 """The synthesizers: the computed value is stored, everything that does not fit is asked again."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from tests.agents.scripted import CUTOFF, Call, ScriptedAsker
 from tests.fakes.openai_server import fenced, report_with
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
+from workbench.agents.findings.statement_checks import STOOD_BY, stood_by_finding
 from workbench.agents.registry import open_synthesizer
 from workbench.engine.run_settings import PRESETS
 from workbench.propositions import Belief, Polarity, Proposition, Rule
@@ -217,6 +219,29 @@ async def test_vanilla_takes_the_stated_value() -> None:
     )
     assert (rule.name, belief.p) == ("vanilla", 0.4)
     assert [call.address for call in calls] == [("vanilla", 0, 0), ("vanilla", 0, 1)]
+
+
+async def test_a_vanilla_synthesis_is_held_to_what_its_children_showed() -> None:
+    """Its accounting is looked up in their reports as a leaf's is in its cells: sent back once, then taken and marked."""
+    made_up = {"p_true": 0.41, "key_factor": "k", "base_rate": 0.4137, "n": 88}
+    told = "base_rate 0.4137, n 88 stand in no report of a proposition below"
+    _, belief, calls = await synthesize(
+        "vanilla", report_with(made_up, "P1"), report_with({**made_up, "base_rate": None, "n": None}, "P1")
+    )
+    assert belief.p == 0.41 and STOOD_BY not in belief.report
+    assert [call.address for call in calls] == [("vanilla", 0, 0), ("vanilla", 0, 1)] and told in calls[
+        1
+    ].last_user
+    _, belief, calls = await synthesize("vanilla", *[report_with(made_up, "P1")] * 2)
+    assert len(calls) == 2 and STOOD_BY in belief.report and told in belief.report
+    finding = stood_by_finding(replace(NODE, belief=belief, children=tuple(child.id for child in CHILDREN)))
+    assert finding is not None and told in finding.words
+    # what a child showed may be accounted with, and the paper's preset looks at none of it
+    shown = {"p_true": 0.41, "key_factor": "k", "base_rate": CHILDREN[0].p}
+    _, belief, calls = await synthesize("vanilla", report_with(shown, "P1"))
+    assert len(calls) == 1 and STOOD_BY not in belief.report
+    _, belief, calls = await synthesize("vanilla", report_with(made_up, "P1"), critic=False)
+    assert len(calls) == 1 and STOOD_BY not in belief.report
 
 
 async def test_logic_computes_the_value_of_the_formula() -> None:

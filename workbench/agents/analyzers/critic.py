@@ -97,7 +97,7 @@ async def second_findings(
                 "critic",
                 claim=as_of(claim, cutoff, kind="title"),
                 propositions=propositions,
-                combined="\n".join(_combined(tree, new)),
+                combined="\n".join(_working_together(tree, new)),
                 cutoff=cutoff.text,
             ).text,
             parse_faults,
@@ -109,7 +109,7 @@ async def second_findings(
     return [f"{node}: {fault}" for node, fault in faults if node in new]
 
 
-def _combined(tree: Tree, new: Sequence[NodeId]) -> Iterator[str]:
+def _working_together(tree: Tree, new: Sequence[NodeId]) -> Iterator[str]:
     """A line for each proposition with new children: how its children work together, as their analyst says."""
     for parent in dict.fromkeys(tree.parent(node) for node in new):
         if parent is not None:

@@ -30,13 +30,17 @@ _NUDGED = 1e-4  # a base rate of 0 or 1 is taken for this
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotebookRecord:
-    """What a leaf's notebook showed: outputs and sources by cell, the data calls of its cells, the proposition and its cutoff."""
+    """What a leaf's notebook showed: outputs and sources by cell, the data calls of its cells, the proposition and its cutoff.
+
+    ``shown_by`` names what a figure should stand in.
+    """
 
     proposition: str
     printed: Mapping[str, str]
     data_calls: int
     sources: Mapping[str, str] = field(default_factory=dict)
     cutoff: str = ""
+    shown_by: str = "output of a cell"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +115,8 @@ def _accounting(said: Concluded) -> tuple[str, str] | None:
         return None
     listed = ", ".join(f"{name.replace(' ', '_')} {value:g}" for name, value in absent.items())
     return (
-        f"of the closing block, {listed} stand in no output of a cell",
-        "Give what a cell has printed, or null",
+        f"of the closing block, {listed} stand in no {notebook.shown_by}",
+        "Give what stands there, or null",
     )
 
 
@@ -201,6 +205,22 @@ def conclusion_findings(
     """Return what is wrong with a conclusion in a run of this kind, in the order of the checks."""
     said = Concluded(conclusion, notebook)
     faults = (check.finding(said, kind) for check in CONCLUSION_CHECKS)
+    return tuple(item for item in faults if item is not None)
+
+
+#: Those that are asked of a synthesis that states its own value: what its children showed stands for its cells.
+_OF_A_SYNTHESIS = ("figures from no cell", "bounds", "far from base rate", "report and number")
+
+
+def synthesis_findings(
+    conclusion: Conclusion, shown: Mapping[str, str], statement: str, kind: RunKind
+) -> tuple[ReplyFinding, ...]:
+    """Return what is wrong with a synthesis that states its own value; ``shown`` is what it was given, by node."""
+    record = NotebookRecord(
+        proposition=statement, printed=shown, data_calls=1, shown_by="report of a proposition below"
+    )
+    said = Concluded(conclusion, record)
+    faults = (check.finding(said, kind) for check in CONCLUSION_CHECKS if check.name in _OF_A_SYNTHESIS)
     return tuple(item for item in faults if item is not None)
 
 

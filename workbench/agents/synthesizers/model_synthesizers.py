@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from workbench.agents.base import AgentSettings, LeafTask
 from workbench.agents.dialogue import Dialogue
-from workbench.agents.errors import BadSetting, MalformedReply
+from workbench.agents.errors import BadSetting, MalformedReply, RetryWorthwhile
+from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
+from workbench.agents.findings.conclusion_checks import synthesis_findings
 from workbench.agents.findings.statement_checks import STOOD_BY, rule_finding
 from workbench.agents.replies.reply_schemas import CONCLUSION, LOGIC, linear, noisy_or
 from workbench.agents.replies.stage_replies import (
@@ -64,6 +66,7 @@ class Stated:
     p: float | None
     key_factor: str
     report: str
+    conclusion: Conclusion | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,11 +169,37 @@ class RuleSynthesizer(ABC):
             settings=self.settings,
         )
 
+        sent: list[tuple[ReplyFinding, ...]] = []
+        given = {
+            child.id: f"{child.p:g}\n{child.belief.report if child.belief else ''}" for child in children
+        }
+        given["what was looked up"] = "\n".join(shown)
+        given["prior"] = "" if prior is None else prior.for_report()
+
+        def held(weighed: Weighed) -> Weighed:
+            """A stated value that no rule computes is held to what was shown, as a leaf's is to its cells; sent back once."""
+            said = weighed.stated.conclusion
+            if weighed.stated.rule.numeric or said is None or not self.settings.critic:
+                return weighed
+            kind = RunKind(live=cutoff.live)
+            findings = synthesis_findings(said, given, f"{node.id}: {node.statement}", kind)
+            if not findings:
+                return weighed
+            doubted = replace(
+                weighed, doubts=tuple(f"{item.words[0].upper()}{item.words[1:]}." for item in findings)
+            )
+            if not sent:
+                sent.append(findings)
+                raise RetryWorthwhile(sent_back(findings), doubted)
+            return doubted
+
         async def exchange(prompt: str, *, stand_by: bool) -> Weighed:
             return await dialogue.exchange(
                 self.name,
                 prompt,
-                lambda text: _beside_prior(prior, node, self.weigh(text, node, children, stand_by=stand_by)),
+                lambda text: held(
+                    _beside_prior(prior, node, self.weigh(text, node, children, stand_by=stand_by))
+                ),
                 propositions=in_brief(node, children),
                 reply_format=reply_format,
                 schema=self.reply_schema(node, children),
@@ -179,7 +208,7 @@ class RuleSynthesizer(ABC):
             )
 
         weighed = await exchange(prompt.text, stand_by=self.settings.stand_by)
-        if weighed.doubts:
+        if weighed.doubts and weighed.stated.rule.numeric:
             low, high = weighed.stated.rule.reachable()
             again = prompts.render(
                 "second_look",
@@ -465,4 +494,10 @@ def _beside_prior(prior: Prior | None, node: Proposition, weighed: Weighed) -> W
 
 
 def _stated(rule: Rule, conclusion: Conclusion) -> Stated:
-    return Stated(rule=rule, p=conclusion.p, key_factor=conclusion.key_factor, report=conclusion.report)
+    return Stated(
+        rule=rule,
+        p=conclusion.p,
+        key_factor=conclusion.key_factor,
+        report=conclusion.report,
+        conclusion=conclusion,
+    )
