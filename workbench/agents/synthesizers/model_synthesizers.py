@@ -170,11 +170,11 @@ class RuleSynthesizer(ABC):
         )
 
         sent: list[tuple[ReplyFinding, ...]] = []
-        given = {
+        material = {
             child.id: f"{child.p:g}\n{child.belief.report if child.belief else ''}" for child in children
         }
-        given["what was looked up"] = "\n".join(shown)
-        given["prior"] = "" if prior is None else prior.for_report()
+        material["what was looked up"] = "\n".join(shown)
+        material["prior"] = "" if prior is None else prior.for_report()
 
         def held(weighed: Weighed) -> Weighed:
             """A stated value that no rule computes is held to what was shown, as a leaf's is to its cells; sent back once."""
@@ -182,7 +182,7 @@ class RuleSynthesizer(ABC):
             if weighed.stated.rule.numeric or said is None or not self.settings.critic:
                 return weighed
             kind = RunKind(live=cutoff.live)
-            findings = synthesis_findings(said, given, f"{node.id}: {node.statement}", kind)
+            findings = synthesis_findings(said, material, f"{node.id}: {node.statement}", kind)
             if not findings:
                 return weighed
             doubted = replace(
