@@ -19,7 +19,8 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.conftest import made_once
-from tests.fakes.openai_server import OpenAIServer, text_of
+from tests.fakes.model_policy import text_of
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.web_upstream import FakeWeb
 from tests.fixtures.documents import differences
 from tests.fixtures.scripted_work import WorkPolicy, model_server, web

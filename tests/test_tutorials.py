@@ -10,7 +10,8 @@ import pytest
 from nbclient import NotebookClient
 
 from tests.command_line import cli_environment
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.agents.scripted import CUTOFF, ScriptedAsker, no_rounds
-from tests.fakes.openai_server import Plan, analysis_block
+from tests.fakes.model_policy import Plan, analysis_block
 from workbench.agents.analyzers.rounds import RoundsAnalyzer, outline
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp

@@ -16,7 +16,8 @@ from tests.agents.grounded_runs import Ran, differences
 from tests.agents.grounder_cases import CASES
 from tests.fakes.asking_run import NoSandbox
 from tests.fakes.loop_run import LEAF, BrokerWeb, ExaOnLoopback, open_run, work
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.model_policy import Asked, Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.persona_run import proofs_count_as_verified
 from tests.fakes.pretend_sandbox import PretendSandbox
 from workbench.agents.grounders.belief import BeliefGrounder

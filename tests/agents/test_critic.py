@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from tests.agents.scripted import CUTOFF, ScriptedAsker, fake_session, leaf_task, no_rounds
-from tests.fakes.openai_server import cells, fenced
+from tests.fakes.model_policy import cells, fenced
 from tests.fakes.sandbox import printed
 from workbench.agents.analyzers.critic import findings
 from workbench.agents.analyzers.rounds import RoundsAnalyzer

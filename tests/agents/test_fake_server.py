@@ -13,7 +13,8 @@ import pytest
 
 from tests.agents.scripted import CUTOFF, Call, check_request, fake_session, no_rounds
 from tests.fakes.leaf import make_leaf_task
-from tests.fakes.openai_server import PLAN, OpenAIServer, Policy, understand
+from tests.fakes.model_policy import PLAN, Policy, understand
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.provider_rules import body_of
 from tests.fakes.sandbox import FakeSession, printed, raised
 from workbench.agents.base import FRAMINGS, Grounding, GroundingFailure

@@ -9,7 +9,8 @@ import pytest
 
 from tests.agents.scripted import CUTOFF
 from tests.agents.test_fake_server import HttpAsker
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy, report_with
+from tests.fakes.model_policy import Asked, Policy, report_with
+from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.registry import open_analyzer, open_synthesizer

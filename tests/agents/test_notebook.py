@@ -20,7 +20,7 @@ from tests.agents.scripted import (
     texts,
 )
 from tests.fakes.leaf import FakeGuide
-from tests.fakes.openai_server import cells, conclusion
+from tests.fakes.model_policy import cells, conclusion
 from tests.fakes.sandbox import PNG, FakeSession, died, printed, raised, timed_out
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder

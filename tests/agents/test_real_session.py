@@ -16,7 +16,8 @@ from sandbox.record.journal import read_journal
 from tests.agents.scripted import CUTOFF, LedgerAsker
 from tests.agents.test_fake_server import HttpAsker
 from tests.fakes.leaf import make_leaf_task
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.base import Grounding
 from workbench.agents.registry import open_grounder
 from workbench.engine.access.catalogue_guide import CatalogueGuide

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from tests.fakes.openai_server import analysis_block, cells, fenced
+from tests.fakes.model_policy import analysis_block, cells, fenced
 from workbench.agents.errors import MalformedReply
 from workbench.agents.replies import analysis_reply as reply_analysis
 from workbench.agents.replies import stage_replies as replies

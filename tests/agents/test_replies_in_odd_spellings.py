@@ -5,7 +5,7 @@ import json
 import pytest
 
 from tests.agents.scripted import CUTOFF, ScriptedAsker
-from tests.fakes.openai_server import fenced
+from tests.fakes.model_policy import fenced
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.agents.errors import MalformedReply
 from workbench.agents.findings.check_table import RunKind

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.agents.scripted import CUTOFF, Call, ScriptedAsker
-from tests.fakes.openai_server import fenced, report_with
+from tests.fakes.model_policy import fenced, report_with
 from workbench.agents.base import AgentSettings
 from workbench.agents.errors import AgentGaveUp
 from workbench.agents.findings.statement_checks import STOOD_BY, stood_by_finding

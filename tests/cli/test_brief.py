@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy, text_of
+from tests.fakes.model_policy import Policy, text_of
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy, analysis_block
+from tests.fakes.model_policy import Policy, analysis_block
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

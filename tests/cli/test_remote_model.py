@@ -18,7 +18,8 @@ import pytest
 
 import workbench as wb
 from tests.command_line import cli_environment, run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy, fenced
+from tests.fakes.model_policy import Policy, fenced
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

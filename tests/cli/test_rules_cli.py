@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.command_line import cli_environment, run_cli, run_process
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 
 pytestmark = pytest.mark.long
 

@@ -10,7 +10,8 @@ import pytest
 from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.store import ModelLedger, Store
 
 CLAIM = "The cabinet falls by 2024-12-31"

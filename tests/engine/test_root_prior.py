@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.model_policy import Asked, Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.replies.analysis_reply import parse_analysis
 
 PLAN = {"P0": {"P1": ("The first part holds", "Positive"), "P2": ("The second part holds", "Positive")}}

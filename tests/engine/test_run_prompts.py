@@ -24,7 +24,8 @@ from tests.fakes.loop_run import (
     says,
     work,
 )
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.agents.grounders.thoughts import elicited
 from workbench.engine.access.model_gateway import run_gateway

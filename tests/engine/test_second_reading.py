@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address, Answer, LedgerRow
 from tests.command_line import run_cli
-from tests.fakes.openai_server import fenced
+from tests.fakes.model_policy import fenced
 from tests.fakes.small_run import RUN, make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream
 from workbench.agents.errors import MalformedReply

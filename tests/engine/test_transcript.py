@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from proxies.ledger import Address
 from tests.command_line import run_cli
 from tests.fakes.hostile_text import corpus
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.model_policy import Asked, Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.screens import RUN, make_run
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError, WorkbenchError

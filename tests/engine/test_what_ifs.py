@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fakes.model_policy import conclusion, report_with
 from tests.fakes.models import ScriptedModel
-from tests.fakes.openai_server import conclusion, report_with
 from tests.fakes.screens import LEAVES, RUN, demo_tree, make_run
 from workbench.engine.access.budget import Budget
 from workbench.engine.access.model_gateway import ModelGateway

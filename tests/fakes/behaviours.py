@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tests.fakes.openai_server import RawAnswer, cells, fenced
+from tests.fakes.model_policy import cells, fenced
+from tests.fakes.openai_server import RawAnswer
 from tests.fakes.personas import (
     FIRST,
     GOOD,

@@ -13,16 +13,8 @@ from typing import Any
 
 import httpx
 
-from tests.fakes.openai_server import (
-    Asked,
-    OpenAIServer,
-    Policy,
-    RawAnswer,
-    cells,
-    fenced,
-    text_of,
-    understand,
-)
+from tests.fakes.model_policy import Asked, Policy, cells, fenced, text_of, understand
+from tests.fakes.openai_server import OpenAIServer, RawAnswer
 from workbench.models.providers.streaming import exchange
 
 P = 0.62

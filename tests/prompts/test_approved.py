@@ -21,8 +21,8 @@ from tests.agents.test_red_team import argued_tree
 from tests.agents.test_synthesizers import CHILDREN, NODE
 from tests.agents.test_thoughts import Thinker, ground
 from tests.fakes.loop_leaf import AskedModel
+from tests.fakes.model_policy import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.models import ScriptedModel
-from tests.fakes.openai_server import PLAN, analysis_block, cells, conclusion, report_with
 from tests.fakes.sandbox import printed, raised
 from tests.fakes.small_run import RUN, make_small_run
 from tests.prompts import loop_dialogues

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.model_policy import Asked, Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.sittings import context
 from tests.fakes.upstream import Upstream
 from tests.fakes.web_upstream import FakeWeb, WebPage

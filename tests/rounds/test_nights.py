@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.engine.ownership import own_folder
 from workbench.store import Store
 from workbench.studies.contexts.context import ContextSource, SharedContext

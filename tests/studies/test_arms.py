@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_study_files import events_file
 from workbench.errors import BudgetStop
 from workbench.store import ModelLedger, Store

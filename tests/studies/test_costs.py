@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_every_arm import PLAN, run_study
 from workbench.store import ModelLedger, Store
 from workbench.studies.leak_audit import audit_study

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.fakes.loop_run import ExaOnLoopback
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.engine.proof_check import verify_run
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.studies.arms.arm_registry import KINDS

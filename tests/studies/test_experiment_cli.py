@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from tests.command_line import cli_environment, run_cli, run_process
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_study_files import events_file
 from workbench.engine.ownership import own_folder
 from workbench.store import Store

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, read_outcomes
 from workbench.engine.proof_check import verify_run

@@ -17,7 +17,8 @@ import orjson
 import pytest
 
 from tests.command_line import cli_environment, run_cli
-from tests.fakes.openai_server import Asked, OpenAIServer, Policy
+from tests.fakes.model_policy import Asked, Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.upstream_yahoo import Stock, YahooUpstream
 from tests.rounds.killed import SIDE_BY_SIDE, KillingPolicy
 from workbench.engine.ownership import own_folder

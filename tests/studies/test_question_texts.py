@@ -18,7 +18,8 @@ import pytest
 from proxies.asof import later_parts
 from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from workbench.questions.as_of import criteria_as_of, question_as_of, statement_as_of
 from workbench.questions.formats.format_registry import FORMATS, read_file
 from workbench.questions.question import events_of

@@ -11,7 +11,8 @@ import yaml
 
 from tests.command_line import run_cli
 from tests.fakes.loop_run import ExaOnLoopback
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_every_arm import ENGINES, PLAN
 from workbench.errors import UsageError
 from workbench.questions.formats.price_questions import read_price_history

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.openai_server import SCORES, OpenAIServer, Policy
+from tests.fakes.model_policy import SCORES, Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_every_arm import PLAN, run_study
 from workbench.engine.access.own_web import own_asker
 from workbench.science.tables import Events

@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 
 from tests.fakes.cluster import Cluster, cluster
-from tests.fakes.openai_server import OpenAIServer, Policy
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_study_files import events_file
 from workbench.store import Store
 from workbench.studies.leak_audit import audit_study

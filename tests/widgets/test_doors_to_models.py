@@ -21,7 +21,7 @@ from proxies.asof import later_parts
 from tests.command_line import cli_environment, run_cli
 from tests.fakes import screens
 from tests.fakes.later_record import put_on_record
-from tests.fakes.openai_server import Policy, fenced, understand
+from tests.fakes.model_policy import Policy, fenced, understand
 from tests.fakes.screens import RUN
 from tests.fakes.small_run import make_small_run
 from tests.fakes.upstream import Seen, Sent, Upstream

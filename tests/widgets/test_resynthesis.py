@@ -7,8 +7,8 @@ from typing import Any
 import ipywidgets
 import pytest
 
+from tests.fakes.model_policy import conclusion
 from tests.fakes.models import ScriptedModel
-from tests.fakes.openai_server import conclusion
 from tests.fakes.screens import RUN, is_hidden, make_run
 from workbench.engine.access.budget import Budget
 from workbench.engine.access.model_gateway import ModelGateway
