@@ -7,9 +7,12 @@ endpoint without a policy, or a policy without its arguments, does not load.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import ConfigDict
+from pydantic import AfterValidator, ConfigDict
+
+# Models read these texts in documentation, and a person's own service may come from a stranger: none begins a line of its own.
+Line = Annotated[str, AfterValidator(lambda text: " ".join(text.split()))]
 
 PolicyName = Literal[
     "static",
@@ -65,7 +68,7 @@ class Param:
     choices: tuple[Any, ...] = ()
     default: Any = None
     example: Any = None
-    about: str = ""
+    about: Line = ""
     # a pattern that the whole value must match
     chars: str = ""
     # the first day on which the example tells nothing of later; before it documentation has the parameter's name in its place
@@ -270,15 +273,15 @@ class EndpointRow:
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     path: str
     call: str
-    about: str
+    about: Line
     as_of: AsOf
     group: tuple[str, ...] = ()
-    caution: str = ""
+    caution: Line = ""
     params: Mapping[str, Param] = field(default_factory=dict)
     fixed: Mapping[str, Any] = field(default_factory=dict)
     rows: str | None = None
     envelope: tuple[str, ...] = ()
-    fields: Mapping[str, str] = field(default_factory=dict)
+    fields: Mapping[str, Line] = field(default_factory=dict)
     open_rows: bool = False
     recount: Mapping[str, str] = field(default_factory=dict)
     page: Page = field(default_factory=Page)
@@ -344,8 +347,8 @@ class SourceRow:
 
     __pydantic_config__: ClassVar[ConfigDict] = _STRICT
     source: str
-    title: str
-    about: str
+    title: Line
+    about: Line
     endpoints: tuple[EndpointRow, ...]
     hosts: Mapping[str, str] = field(default_factory=dict)
     upstream: str = ""

@@ -107,7 +107,7 @@ async def test_outputs_and_pictures_go_back_and_replies_stay_verbatim() -> None:
     turns = ask.calls[2].request.messages
     assert [turn.role for turn in turns] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert turns[2].content == first
-    assert "Python cell 1 gave:\nrows 250\n\nPython cell 2 gave:\n<Figure>\n[image/png" in turns[3].content
+    assert "Python cell 1 gave:\n| rows 250\n\nPython cell 2 gave:\n| <Figure>\n| [image/png" in turns[3].content
     assert turns[3].images == (PNG,)
     assert turns[5].images == ()
 
@@ -147,7 +147,7 @@ async def test_only_the_failing_cell_is_corrected_and_the_waiting_ones_follow() 
     assert "this one included: 4." in ask.calls[2].last_user
     after = ask.calls[3].last_user
     assert "Python cell 2 failed; its correction, cell 4, works." in after
-    assert "Python cell 1 gave:\none\n\nPython cell 4 gave:\ntwo\n\nPython cell 5 gave:\nthree" in after
+    assert "Python cell 1 gave:\n| one\n\nPython cell 4 gave:\n| two\n\nPython cell 5 gave:\n| three" in after
 
 
 async def test_the_whole_dialogue_with_its_debugging_stays_unless_truncated() -> None:
@@ -216,7 +216,7 @@ async def test_the_step_limit_leads_to_a_conclusion_that_shows_the_last_outputs(
     assert [stage for stage, _, _ in ask.addresses] == ["step", "step", "conclude"]
     assert "Steps left: 1." in ask.calls[1].last_user
     assert "The limit of 2 steps is reached" in ask.calls[2].last_user
-    assert "Python cell 2 gave:\ntwo" in ask.calls[2].last_user
+    assert "Python cell 2 gave:\n| two" in ask.calls[2].last_user
     assert ask.calls[2].request.messages[-1].images == (PNG,)
 
 

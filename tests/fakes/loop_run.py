@@ -13,6 +13,7 @@ from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.errors import Refused
 from proxies.settings import ProxySettings
+from proxies.vendors.own.own_manifest import own_folder
 from tests.fakes.asking_run import FixedTree, NoSandbox
 from tests.fakes.provider_rules import strictly
 from tests.fakes.upstream import Seen, Sent, Upstream
@@ -284,11 +285,13 @@ async def work(
     statement: str = "",
     person: Any = None,
     rebuy: bool = False,
+    own: Mapping[str, str] | None = None,
     **engine_settings: Any,
 ) -> RunState:
     """One sitting of a run of one leaf; its root is the plain mean unless a synthesizer is given.
 
-    ``person`` answers the steps that wait (``approving_run.Person``).
+    ``person`` answers the steps that wait (``approving_run.Person``). ``own``: the sources and services of the home are there, with
+    these variables.
     """
     environ = {"EXA_API_KEY": KEY}
     if web is not None:
@@ -305,7 +308,14 @@ async def work(
             "KALSHI",
         )
         environ |= {f"WORKBENCH_UPSTREAM_{name}": web.url for name in engines}
-    broker = open_broker(ProxySettings.from_environment(environ, cache_path=store.home / "cache.db"))
+    folders = {"catalogue_folder": store.home / "catalogue", "own_folder": own_folder(store.home)}
+    broker = open_broker(
+        ProxySettings.from_environment(
+            environ | dict(own or {}),
+            cache_path=store.home / "cache.db",
+            **(folders if own is not None else {}),
+        )
+    )
     agents = SimpleNamespace(
         analyzer=OneLeaf(statement) if statement else FixedTree(1),
         grounder=grounder,

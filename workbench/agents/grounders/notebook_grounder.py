@@ -41,7 +41,7 @@ from workbench.agents.replies.stage_replies import (
 )
 from workbench.prompts import prompts_of
 from workbench.propositions import Belief
-from workbench.quoting import quote
+from workbench.quoting import barred, one_line, quote
 
 if TYPE_CHECKING:
     from proxies.asof.asof_text import AsOfText
@@ -60,6 +60,7 @@ _NO_WAY = re.compile(
 )
 _REFUSALS = {"ApiRefused", "ApiUnavailable", "MissingKey", "CutoffRefused", "QuotaExhausted"}
 _SHORT_OUTPUT = 300
+_FIRST_WITH_BARS = 4  # version of step_next
 _KNOWN_CALLS = 4_000  # characters of the calls that a leaf is offered
 _ANOTHER_WAY = (
     "(This source refuses in this run, and no correction of the cell will change that. The cell was left as it is. Take"
@@ -137,13 +138,16 @@ class _Shown:
     """What goes back to the model after a step: text per cell, notes on the step, pictures and what they show."""
 
     limit: int
-    outputs: list[tuple[str, str]] = field(default_factory=list)
+    bars: bool  # before each line of what others wrote; runs from before go on without, as their dialogues stand
+    outputs: list[tuple[str, str, str]] = field(
+        default_factory=list
+    )  # label, what was printed, words of ours on it
     notes: list[str] = field(default_factory=list)
     images: list[bytes] = field(default_factory=list)
     captions: list[str] = field(default_factory=list)
 
     def add(self, label: str, source: str, result: CellResult, limit: int) -> None:
-        self.outputs.append((f"{label} gave", result.text(limit).strip("\n")))
+        self.outputs.append((f"{label} gave", result.text(limit).strip("\n"), ""))
         images = result.images()
         shown = images[: MAX_IMAGES - len(self.images)]
         self.images.extend(shown)
@@ -151,10 +155,10 @@ class _Shown:
             self.captions.append(caption(label, source))
         if len(shown) < len(images):
             more = len(images) - len(shown)
-            self.outputs.append(("", f"({more} more pictures of {label} are not shown here.)"))
+            self.outputs.append(("", "", f"({more} more pictures of {label} are not shown here.)"))
 
     def text(self) -> str:
-        whole = sum(len(text) for _, text in self.outputs)
+        whole = sum(len(text) + len(own) for _, text, own in self.outputs)
         # One bound for all outputs of a step: sixty cells of the longest output each would fill a model's context.
         most = None if whole <= self.limit else max(200, self.limit // len(self.outputs))
         return self._text(most, "print less")
@@ -167,13 +171,13 @@ class _Shown:
 
     def _text(self, most: int | None, why: str) -> str:
         parts = []
-        for label, text in self.outputs:
+        for label, text, own in self.outputs:
+            more = ""
             if most is not None and len(text) > most:
-                text = f"{text[:most]}\n({len(text) - most} more characters; {why})"
-            if not label:
-                parts.append(text)
-            else:
-                parts.append(f"{label}:\n{text}" if text else f"{label} no output.")
+                text, more = text[:most], f"({len(text) - most} more characters; {why})"
+            printed = foreign(text, self.bars)
+            head = f"{label}:" if printed else f"{label} no output." if label else ""
+            parts.append("\n".join(line for line in (head, printed, more, own) if line))
         return "\n\n".join(parts) or "(no Python cell in this step)"
 
     def preface(self) -> str:
@@ -185,7 +189,9 @@ class _Proof:
 
     def __init__(self, task: LeafTask, session: ProofSession) -> None:
         self.task = task
-        self._render = prompts_of(task.ask).render
+        prompts = prompts_of(task.ask)
+        self._render = prompts.render
+        self.bars = prompts.template("step_next").version >= _FIRST_WITH_BARS
         self.settings = task.settings
         self.steps = 0
         self.failed_cells = 0
@@ -277,7 +283,7 @@ class _Proof:
             await self.log.markdown(f"**From no cell**: {listed}. No output of this notebook holds that.")
 
     def _nothing_shown(self) -> _Shown:
-        return _Shown(self.settings.step_output_chars)
+        return _Shown(self.settings.step_output_chars, self.bars)
 
     async def _ask_for_step(self, shown: _Shown) -> NotebookStep:
         reply_format = self._render("step_reply").text
@@ -328,7 +334,7 @@ class _Proof:
             if _source_refuses(result):
                 self.refusals += 1
                 self.refused = fault
-                shown.outputs.append((f"Python cell {number} got no data", f"{fault}\n{_ANOTHER_WAY}"))
+                shown.outputs.append((f"Python cell {number} got no data", fault, _ANOTHER_WAY))
                 return
             if corrections == self.settings.debug_max_retries:
                 raise _CellStaysBroken(f"a Python cell still failed after {corrections} corrections: {fault}")
@@ -344,7 +350,7 @@ class _Proof:
                 # The corrected source goes with the episode, so the note repeats it.
                 self.dialogue.cut(before)
                 shown.notes[-1] += (
-                    f" The last error was {fault}. The source that works:\n\n```python\n{source}\n```"
+                    f" The last error was {one_line(fault) if self.bars else fault}. The source that works:\n\n```python\n{source}\n```"
                 )
         shown.add(label, source, result, self.settings.output_chars)
         varies = self.repeatable.look(source)
@@ -382,7 +388,7 @@ class _Proof:
             "debug",
             number=number,
             source_code=source,
-            error=_error_text(result, self.settings.output_chars, self.numbers),
+            error=_error_text(result, self.settings.output_chars, self.numbers, self.bars),
             proposition=self.proposition,
             cutoff=self.task.cutoff.text,
             tries_left=self.settings.debug_max_retries - corrections,
@@ -477,8 +483,13 @@ def _cell_fault(result: CellResult) -> str:
     return f"{result.error.ename}: {result.error.evalue}"
 
 
-def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int]) -> str:
-    text = result.text(limit).strip("\n") or _cell_fault(result)
+def foreign(text: str, bars: bool) -> str:
+    """What a cell printed or raised, as the model reads it: what sources said stands in it, and may read like a word of ours."""
+    return barred(text) if text and bars else text
+
+
+def _error_text(result: CellResult, limit: int, numbers: Mapping[str, int], bars: bool) -> str:
+    text = foreign(result.text(limit).strip("\n") or _cell_fault(result), bars)
     if result.wedged is not None:
         return (
             f"{text}\n(After Python cell {numbers.get(result.wedged, '?')} the kernel answered nothing any more: that cell took what the"
