@@ -215,3 +215,26 @@ def test_a_review_of_a_log_that_goes_on_otherwise_or_lends_a_name_is_refused(
                 take_review(author, packed(other, tmp_path / "forged.zip"))
         assert author.log_head(RUN) == head, name
     assert take_review(author, package).sign_offs
+
+
+@pytest.mark.parametrize(
+    ("forged", "says"),
+    [
+        (ev.CommentAdded(node="P1", text="x" * 3_000_000, author="Bo"), "by Bo has 3000000 characters, at most"),
+        (ev.CommentAdded(node="P7.3", text="y", author="Bo"), "by Bo is on P7.3, which the run does not have"),
+    ],
+    ids=["3 MB", "a driver that is not there"],
+)
+def test_a_comment_that_nobody_could_have_typed_is_one_line_and_nothing_is_taken_or_lost(
+    forged: ev.CommentAdded, says: str, author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    add_comment(reviewer, RUN, "P2", "too thin", author="Bo")
+    honest = packed(reviewer, tmp_path / "honest.zip")
+    reviewer.append(RUN, forged)
+    packed(reviewer, tmp_path / "back.zip")
+    head, before = author.log_head(RUN), view(author, RUN).document()
+    done = run_cli(tmp_path, "import", "--review", "back.zip")
+    assert (done.returncode, done.stdout) == (2, "") and done.stderr.count("\n") == 1, done
+    assert says in done.stderr
+    assert author.log_head(RUN) == head and view(author, RUN).document() == before
+    assert [each.text for each in take_review(author, honest).comments] == ["too thin"]

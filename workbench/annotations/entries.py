@@ -29,7 +29,8 @@ CHECKLIST: Mapping[str, str] = {
     "comments": "every comment was answered, or accepted as it stands",
 }
 
-_LONGEST_TEXT = 20_000  # characters
+#: Characters of a comment or note.
+LONGEST_TEXT = 20_000
 _LONGEST_LINE = 200  # of a name or tag
 
 
@@ -292,8 +293,8 @@ def checked_text(text: str, what: str) -> str:
     plain = printable(text.replace("\t", " "), keep="\n").strip()
     if not plain:
         raise UsageError(f"{what} needs a text")
-    if len(plain) > _LONGEST_TEXT:
-        raise UsageError(f"{what} has at most {_LONGEST_TEXT} characters, this has {len(plain)}")
+    if len(plain) > LONGEST_TEXT:
+        raise UsageError(f"{what} has at most {LONGEST_TEXT} characters, this has {len(plain)}")
     return plain
 
 

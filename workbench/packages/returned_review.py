@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.annotations.entries import sign_off_rows
+from workbench.annotations.entries import LONGEST_TEXT, sign_off_rows
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.people import Annotations
 from workbench.errors import UsageError, command
@@ -51,7 +51,8 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
     Raises
     ------
     UsageError
-        The file is no package, the run is not here, its log here began otherwise, or nothing in it is new.
+        The file is no package, the run is not here, its log here began otherwise, nothing in it is new, or a comment is on a
+        driver that the run does not have or longer than one may be.
     PackageRefused, PackageAltered
         As at an import; also for a sign-off that does not hold over the package's own log.
     """
@@ -87,7 +88,8 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
 def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
     run_id = package.state.run_id
     shared = _shared(store, package)
-    standing = load_state(store, run_id).annotations
+    state = load_state(store, run_id)
+    standing = state.annotations
     said = package.state.annotations
     known = {(each.node, each.author, each.at_utc, each.text) for each in standing.comments}
     comments = tuple(
@@ -112,7 +114,18 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
         for each in said.estimates
         if (each.node, each.author, each.at_utc) not in known_estimates
     )
-    attested = {row["attested"] for row in sign_off_rows(store, load_state(store, run_id))}
+    for what, each, text in (
+        *(("a comment", each, each.text) for each in comments),
+        *(("an estimate", each, each.why) for each in estimates),
+    ):
+        if each.node not in state.tree or len(text) > LONGEST_TEXT:
+            fault = (
+                f"is on {each.node}, which the run does not have"
+                if each.node not in state.tree
+                else f"has {len(text)} characters, at most {LONGEST_TEXT} are taken"
+            )
+            raise UsageError(f"{what} by {each.author or 'nobody':.60} {fault}; nothing was taken in")
+    attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
     if not (comments or settled or estimates or sign_offs):
         raise UsageError(
