@@ -1,7 +1,33 @@
 """What the form of a row cannot say: which arguments a policy or guard needs, and that they fit together."""
 
+import re
+
 from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow, exceeds, least_residual
 from proxies.errors import CatalogueError
+
+# one character: a class, an escaped one, or itself
+_ONE = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
+_PLAIN = re.compile(rf"(?:{_ONE}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)*")
+_SEVERAL = re.compile(rf"{_ONE}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
+
+
+def is_plain_form(pattern: str) -> bool:
+    """Whether a stranger's pattern can be compared in no time: characters in a row, at most two of a length that is left open.
+
+    Groups repeat what is repeated, and a text of forty letters is then compared for years.
+
+    Examples
+    --------
+    >>> is_plain_form("[A-Z.]{1,6}"), is_plain_form(""), is_plain_form("(a+)+b"), is_plain_form("a*a*a*b")
+    (True, True, False, False)
+    """
+    if len(pattern) > 200 or not _PLAIN.fullmatch(pattern):
+        return False
+    try:
+        re.compile(pattern)
+    except (re.error, OverflowError):
+        return False
+    return sum(bool(match[1]) for match in _SEVERAL.finditer(pattern)) <= 2
 
 
 def check_as_of(row: EndpointRow) -> None:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from proxies.catalogue.catalogue_checks import check_as_of
+from proxies.catalogue.catalogue_checks import check_as_of, is_plain_form
 from proxies.catalogue.compiled import compiled_documents
 from proxies.catalogue.not_offered import advice
 from proxies.catalogue.plugins import installed_plugins
@@ -380,7 +380,7 @@ def _line_named(item: CatalogueText, *place: str | int) -> str:
 
 
 def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
-    """Refuse a source that asks anything but a web server, and an endpoint whose path leaves its place."""
+    """Refuse a source that asks anything but a web server, a path that leaves its place, and a form that takes hours to compare."""
     if item.shipped:
         return
     for name, host in row.hosts.items():
@@ -394,6 +394,22 @@ def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
             raise CatalogueError(
                 f"{item.name}{_line_named(item, 'endpoints', number)}: write path and call without . and .. between slashes"
             )
+    # they become lines of a request's head
+    head = [(("agent",), row.agent)]
+    head += [(("key",), text) for text in ((row.key.name, row.key.prefix) if row.key else ())]
+    head += [(("endpoints", number), endpoint.call) for number, endpoint in enumerate(row.endpoints)]
+    for place, text in head:
+        if not (text.isascii() and text.isprintable()):
+            raise CatalogueError(
+                f"{item.name}{_line_named(item, *place)}: {ascii(text)[:60]} holds characters that no request's head can have"
+            )
+    for number, endpoint in enumerate(row.endpoints):
+        for name, param in endpoint.params.items():
+            if not is_plain_form(param.chars):
+                raise CatalogueError(
+                    f"{item.name}{_line_named(item, 'endpoints', number, 'params', name)}: chars of {name} is a row of characters and classes"
+                    " such as [A-Z]{1,5}, at most two of them of any length: others may take hours to compare"
+                )
 
 
 def _is_web_server(address: str) -> bool:

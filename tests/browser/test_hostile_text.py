@@ -1,11 +1,15 @@
 """The hostile corpus on every page we make, in a real browser: nothing runs, fetches or covers, and the honest part is there."""
 
+import csv
+import json
 import re
 import signal
 import warnings
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +17,14 @@ import pytest
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown
 from tests.browser.conftest import start
+from tests.command_line import run_cli
 from tests.fakes.browser import open_tab
 from tests.fakes.hostile_text import (
     COVERING,
     HONEST,
+    NAME,
     RUN,
+    STRIKE,
     active,
     canary_server,
     hostile_tree,
@@ -27,6 +34,8 @@ from tests.fakes.hostile_text import (
     whole,
     write_proof,
 )
+from tests.fakes.model_policy import Asked, Policy, fenced
+from tests.fakes.openai_server import OpenAIServer
 from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run
 from workbench.reports.note_page import report_html
@@ -231,6 +240,57 @@ def test_our_own_page_of_the_proof_needs_no_frame_to_be_harmless(detectors: Dete
     detectors.press_all()
     assert detectors.off() == []
     assert detectors.page.locator("table.dataframe td", has_text="2018").first.is_visible()
+
+
+class SaysIt(Policy):
+    """Concludes with words of the corpus."""
+
+    def _conclude(self, asked: Asked) -> dict[str, Any]:
+        said = {"p_true": 0.4, "key_factor": f"{NAME} decides"}
+        return {"role": "assistant", "content": f"{asked.last[:3000]} {NAME}\n\n{fenced(said)}"}
+
+
+def test_the_page_of_a_round_shows_the_corpus_as_text(detectors: Detectors, tmp_path: Path) -> None:
+    """Titles, ids, options and addresses of questions, what a model said of them, and the model's name."""
+    texts = [" ".join(whole(text).split()) for text in active(detectors.canary).values()]
+    closes = (datetime.now(UTC).date() + timedelta(days=60)).isoformat()
+    with (tmp_path / "q.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "title", "closes_on", "crowd", "url", "options", "kind"])
+        for place in range(0, len(texts), 8):
+            title = " ".join(texts[place : place + 8])
+            rows.writerow([f"{NAME}{place}", title, closes, "0.3", f"javascript:{STRIKE}", "", "binary"])
+        rows.writerow(["who", f"Who? {NAME}", closes, "", "https://example.org/1", f"{NAME}|Bo", "options"])
+    done = run_cli(tmp_path, "questions", "import", "q.csv")
+    assert done.returncode == 0, done.stderr
+    model = f"openai/{NAME}"
+    with OpenAIServer(SaysIt()) as server:
+        words = (
+            "--model",
+            model,
+            "--api-base",
+            server.url,
+            "--price",
+            f"{model}=1,2",
+            "--trials",
+            "1",
+            "--promote",
+            "0",
+        )
+        done = run_cli(tmp_path, "tournament", "run", "q", *words, "--json", OPENAI_API_KEY="sk-none")
+    assert done.returncode == 0, done.stderr
+    page = (Path(json.loads(done.stdout)["folder"]) / "night.html").read_text()
+    without_policy, count = re.subn(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", page)
+    assert count == 1
+    for html in (page, without_policy):
+        detectors.show(html)
+        detectors.press_all()
+        assert detectors.off() == []
+        assert detectors.page.locator("body").inner_text().count("onerror") > 5
+        assert detectors.page.locator("script, iframe, body img, a[href^='javascript']").count() == 0
+    # a control: what is shown goes off where it is taken for markup
+    detectors.show(unescape(without_policy))
+    assert detectors.off() != []
 
 
 def look_everywhere(page: Any) -> None:

@@ -153,3 +153,47 @@ def test_look_ups_are_read_only_and_bounded(look_ups: RunLookUps) -> None:
     assert json.loads(look_ups.look_up("what_if", {"values": {"P1": 0.0}}))["after"] == pytest.approx(0.26)
     with pytest.raises(MalformedReply, match="no look-ups are left"):
         parse_move(LOOK, look_ups, must_answer=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("what_if", {"values": [1]}),
+        ("what_if", {"values": "P1"}),
+        ("what_if", {"values": {"P1": 10**400}}),
+        ("what_if", {"values": {"P1": float("nan")}}),
+        ("reach", {"p": 10**400}),
+        ("rows", {"node": "P1", "last": float("inf")}),
+        ("rows", {"node": "P1", "call": "x"}),
+        ("evidence", {"node": 5}),
+        ("evidence", {"node": ["P1"]}),
+        ("cell", {"node": "P1", "cell": "x" * 1_000_000}),
+        ("__class__", {}),
+        ("look_up", {"name": "tree"}),
+    ],
+)
+def test_whatever_a_model_asks_for_is_answered_and_stops_nothing(
+    look_ups: RunLookUps, name: str, arguments: dict[str, object]
+) -> None:
+    refused = json.loads(look_ups.look_up(name, arguments))["refused"]
+    assert 0 < len(refused) <= 300 and "\n" not in refused
+    if name in look_ups.names:
+        assert "no look-up" not in refused
+
+
+@pytest.mark.parametrize("p", ["1e999", "9" * 400, "-0.1", "NaN"])
+def test_a_proposal_that_is_no_probability_goes_back_to_the_model(look_ups: RunLookUps, p: str) -> None:
+    with pytest.raises(MalformedReply):
+        parse_move(
+            f'```json\n{{"answer": "x", "cites": [{{"node": "P1"}}], "proposal": {{"P1": {p}}}}}\n```',
+            look_ups,
+        )
+
+
+def test_a_models_answer_steers_no_terminal(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = CitedAnswer(text="fine\x1b[2J\u202egpj\x07", cites=(Cite(node="P1", row="2018-06-29"),))
+    monkeypatch.setattr("workbench.cli.answers.ask.rule_answer", lambda *_, **__: said)
+    done = run_cli(home, "ask", RUN, "why so low?")
+    assert (
+        done.returncode == 0 and "fine" in done.stdout and not {"\x1b", "\u202e", "\x07"} & set(done.stdout)
+    )

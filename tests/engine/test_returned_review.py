@@ -220,8 +220,14 @@ def test_a_review_of_a_log_that_goes_on_otherwise_or_lends_a_name_is_refused(
 @pytest.mark.parametrize(
     ("forged", "says"),
     [
-        (ev.CommentAdded(node="P1", text="x" * 3_000_000, author="Bo"), "by Bo has 3000000 characters, at most"),
-        (ev.CommentAdded(node="P7.3", text="y", author="Bo"), "by Bo is on P7.3, which the run does not have"),
+        (
+            ev.CommentAdded(node="P1", text="x" * 3_000_000, author="Bo"),
+            "by Bo has 3000000 characters, at most",
+        ),
+        (
+            ev.CommentAdded(node="P7.3", text="y", author="Bo"),
+            "by Bo is on P7.3, which the run does not have",
+        ),
     ],
     ids=["3 MB", "a driver that is not there"],
 )

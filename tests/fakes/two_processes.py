@@ -1,8 +1,9 @@
 """Two commands on one home, as two processes: the second begins, or the first is killed, between any two steps of the first.
 
 ``python -m tests.fakes.two_processes FOLDER FIRST,COUNT`` prints a line of JSON for each schedule that went wrong, and the number
-of schedules; with ``unguarded`` instead of numbers it plays a removal beside a clean-up in a product whose guard was taken off, which has
-to go wrong. A process of its own, because it forks: no thread may be alive.
+of schedules; with ``unguarded`` or ``by the clock`` instead of numbers it plays a removal beside a clean-up, or two imports, in a product
+whose guard was taken off, which has to go wrong. In every third schedule the clocks of both commands jump by a year and more between two
+looks. A process of its own, because it forks: no thread may be alive.
 """
 
 import asyncio
@@ -18,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,10 @@ from workbench.audit.home_check import check_home
 from workbench.engine.leaves.single_node import reopen_leaf
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
+from workbench.packages import package
 from workbench.packages.package import export_run, import_package
 from workbench.propositions.edits import SetValue
-from workbench.store import Store, removal
+from workbench.store import Store, database, removal
 from workbench.whatif.saved_scenarios import SavedScenarios
 
 STUDY = """
@@ -141,13 +144,41 @@ def _steps(home: str, reached: Callable[[], None]) -> None:
     Store.transaction = stepped  # type: ignore[method-assign,assignment]
 
 
-def _child(command: str, folder: Path, asking: str, reached: Callable[[], None] | None) -> int:
+def jump_clock(draw: random.Random) -> None:
+    """Have every look of this process at its wall clock come out up to 400 days too early or too late."""
+    true_time, true_now = time.time, database.utc_now
+
+    def wrong_time() -> float:
+        return true_time() + 86_400 * draw.choice((-400, -2, 0, 2, 400))
+
+    def wrong_now() -> str:
+        return (
+            datetime.fromtimestamp(wrong_time(), UTC)
+            .isoformat(timespec="microseconds")
+            .replace("+00:00", "Z")
+        )
+
+    time.time = wrong_time
+    for room in list(sys.modules.values()):
+        if getattr(room, "utc_now", None) is true_now:
+            room.utc_now = wrong_now  # type: ignore[attr-defined]
+
+
+def _child(
+    command: str,
+    folder: Path,
+    asking: str,
+    reached: Callable[[], None] | None,
+    clock: random.Random | None = None,
+) -> int:
     """Begin a command in a process of its own and return its id."""
     pid = os.fork()
     if pid:
         return pid
     code = 1
     try:
+        if clock is not None:
+            jump_clock(clock)
         if reached is not None:
             _steps(str(folder / "home"), reached)
         code = COMMANDS[command](folder, asking)
@@ -191,8 +222,33 @@ def take_guard_off() -> None:
     removal.settle = bare
 
 
+def sweep_by_the_clock() -> None:
+    """Have an import remove the folder of another that a day has passed over, as before a clock was seen to jump."""
+
+    def sweep(home: Path) -> None:
+        for left in home.glob(".import-*"):
+            if time.time() - left.stat().st_mtime > 86_400:
+                shutil.rmtree(left, ignore_errors=True)
+
+    package._sweep = sweep
+    package._locked = lambda _descriptor, _how: True
+
+
+class _Ahead(random.Random):
+    """A clock that has been set forward by 400 days."""
+
+    def choice(self, _days: Any) -> Any:
+        return 400
+
+
 def play(
-    template: Path, folder: Path, asking: str, at: int, pair: tuple[str, str], kill: bool
+    template: Path,
+    folder: Path,
+    asking: str,
+    at: int,
+    pair: tuple[str, str],
+    kill: bool,
+    clock: random.Random | None = None,
 ) -> dict[str, Any]:
     """Play one schedule and return what came of it; ``faults`` is empty if all is well."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -212,7 +268,7 @@ def play(
         os.write(ready_out, b"x")
         os.read(go_in, 1)
 
-    one = _child(first, folder, asking, reached)
+    one = _child(first, folder, asking, reached, clock)
     two = None
     os.set_blocking(ready_in, False)
     code_one = code_two = None
@@ -220,11 +276,11 @@ def play(
         code_one = _ended(one, 0.004)
         with contextlib.suppress(BlockingIOError):
             if os.read(ready_in, 1):
-                two = _child(second, folder, asking, None)
+                two = _child(second, folder, asking, None, clock)
                 code_two = _ended(two, 0.4)  # it may have to wait for the first one
                 os.write(go_out, b"x")
     if two is None:  # killed, or it had fewer steps: the second comes after
-        two = _child(second, folder, asking, None)
+        two = _child(second, folder, asking, None, clock)
     if code_two is None:
         code_two = _ended(two)
     for end in (ready_in, ready_out, go_in, go_out):
@@ -238,6 +294,7 @@ def play(
         "pair": f"{first} {second}",
         "at": at,
         "kill": kill,
+        "jumps": clock is not None,
         "codes": [code_one, code_two],
         "faults": faults,
     }
@@ -278,11 +335,15 @@ def _afterwards(folder: Path, asking: str, codes: dict[str, int | None]) -> list
     return faults
 
 
-def schedules() -> Iterator[tuple[int, tuple[str, str], bool]]:
-    """The step, the pair, and whether it is a kill, of each schedule that the command line asks for."""
+def schedules() -> Iterator[tuple[int, tuple[str, str], bool, random.Random | None]]:
+    """The step, the pair, whether it is a kill, and what moves the clocks, of each schedule that the command line asks for."""
     if sys.argv[2] == "unguarded":
         take_guard_off()
-        yield from ((at, ("rm", "gc"), False) for at in range(1, 13))
+        yield from ((at, ("rm", "gc"), False, None) for at in range(1, 13))
+        return
+    if sys.argv[2] == "by the clock":
+        sweep_by_the_clock()
+        yield from ((at, ("review", "import"), False, _Ahead()) for at in range(6, 40, 6))
         return
     first, count = map(int, sys.argv[2].split(","))
     for seed in range(first, first + count):
@@ -290,15 +351,15 @@ def schedules() -> Iterator[tuple[int, tuple[str, str], bool]]:
         kill = schedule.random() < 0.5
         at = schedule.choice((1, 2, 3, 5, 8, 12, 18, 27, 40, schedule.randrange(1, 120)))
         # 29 and 144 have no common factor: every pair comes once in 144
-        yield at, PAIRS[seed * 29 % len(PAIRS)], kill
+        yield at, PAIRS[seed * 29 % len(PAIRS)], kill, random.Random(-seed) if seed % 3 == 0 else None
 
 
 def main() -> None:
     """Play the schedules that the words of the command line name."""
     folder, asked = Path(sys.argv[1]), list(schedules())
     asking = make_template(folder / "template")
-    for at, pair, kill in asked:
-        outcome = play(folder / "template", folder / "home", asking, at, pair, kill)
+    for at, pair, kill, clock in asked:
+        outcome = play(folder / "template", folder / "home", asking, at, pair, kill, clock)
         if outcome["faults"]:
             print(json.dumps(outcome), flush=True)
     print(len(asked))

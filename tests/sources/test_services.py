@@ -319,6 +319,12 @@ async def test_rows_that_are_called_static_are_caught_with_their_line(tmp_path: 
         ("source: desk", "source: own", "desk.yaml: the source is named 'own', not 'desk'"),
         *((HOST, wrong, "is no https://HOST or http://HOST") for wrong in NO_SERVICES),
         ("path: desk/prices", "path: desk/../fred/prices", "desk.yaml line 8: write path and call without"),
+        ("example: X", "example: X, chars: '(a+)+b'", "chars of symbol is a row of characters and classes"),
+        ("example: X", "example: X, chars: 'a*a*a*a*a*b'", "chars of symbol is a row of characters and classes"),
+        ("example: X", "example: X, chars: '('", "chars of symbol is a row of characters and classes"),
+        ("call: GET prices", 'call: "GET prices\\r\\nX: y"', "holds characters that no request's head can have"),
+        ("upstream: DESK", 'agent: "x\\r\\nHost: evil"', "holds characters that no request's head can have"),
+        ("place: basic", 'place: header, name: "X\\nY"', "desk.yaml line 6: 'X\\nY' holds characters"),
     ],
 )  # fmt: skip
 def test_a_file_that_does_not_fit_adds_nothing(tmp_path: Path, old: str, new: str, words: str) -> None:

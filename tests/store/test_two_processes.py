@@ -43,6 +43,12 @@ def test_a_product_without_its_guard_is_caught(tmp_path: Path) -> None:
     assert any("no record names the folder" in line for line in wrong), wrong
 
 
+def test_an_import_that_goes_by_the_clock_is_caught(tmp_path: Path) -> None:
+    """The second import's clock is 400 days ahead: it must not take the folder of the first for one that was left behind."""
+    wrong, _ = play_all(tmp_path, "by the clock")
+    assert any('"review import"' in line for line in wrong), wrong
+
+
 @pytest.mark.long
 def test_more_pairs_leave_the_home_whole(tmp_path: Path) -> None:
     assert played(tmp_path, 1_000, 36) == []

@@ -130,7 +130,7 @@ def parse_move(text: str, look_ups: RunLookUps, *, must_answer: bool = False) ->
         if not isinstance(values, dict):
             raise MalformedReply('"proposal" is {"P1": 0.4} or null')
         numbers = {str(node): number_of(p) for node, p in values.items()}
-        if not all(isinstance(p, int | float) for p in numbers.values()):
+        if not all(isinstance(p, int | float) and 0 <= p <= 1 for p in numbers.values()):
             raise MalformedReply("the proposal's values are probabilities")
         answer = CitedAnswer(
             text=words.strip(), cites=cites, proposal={node: float(p) for node, p in numbers.items()}

@@ -54,12 +54,12 @@ class RunLookUps:
     def look_up(self, name: str, arguments: Mapping[str, Any]) -> str:
         """Return a look-up as JSON text, cut where it is long; what is wrong with one is its answer."""
         try:
-            value = self.names[name](**arguments)
-        except KeyError:
-            value = {"refused": f"no look-up {name!r:.40}: one of {', '.join(self.names)}"}
-        except (WorkbenchError, TypeError, ValueError) as error:
-            value = {"refused": " ".join(str(error).split())[:300]}
-        text = orjson.dumps(value, default=str).decode()
+            if name not in self.names:
+                raise UsageError(f"no look-up {name!r:.40}: one of {', '.join(self.names)}")
+            text = orjson.dumps(self.names[name](**arguments), default=str).decode()
+        # arguments are a model's: a list for a mapping, a number that no float holds
+        except (WorkbenchError, TypeError, ValueError, AttributeError, LookupError, ArithmeticError) as error:
+            text = orjson.dumps({"refused": " ".join(str(error).split())[:300]}).decode()
         return text if len(text) <= _LONGEST else f"{text[:_LONGEST]} (cut)"
 
     def tree(self) -> list[dict[str, Any]]:

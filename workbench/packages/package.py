@@ -1,10 +1,11 @@
 """A run as one file: what a reviewer needs to look, recompute and verify without a network, and the way back in."""
 
+import fcntl
 import hashlib
 import io
+import os
 import shutil
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -492,11 +493,8 @@ def examined_package(
         It cannot be shown at all.
     """
     _check_file(path)
-    if home is not None:
-        _sweep(home)
     digest = sha256_of_file(path)
-    with tempfile.TemporaryDirectory(dir=home, prefix=_TEMPORARY) as name:
-        temporary = Path(name)
+    with _import_folder(home) as temporary:
         hashes, member = unpack(path, temporary, "files")
         signature = read_signature(member, hashes) if member is not None else None
         own = Store(temporary / "home", durable=False)
@@ -552,8 +550,33 @@ def _move_in(own: Store, store: Store, run_id: str) -> None:
     (target / MOVING).unlink(missing_ok=True)
 
 
+@contextmanager
+def _import_folder(home: Path | None) -> Iterator[Path]:
+    """A temporary folder of one import. What killed imports left in the home goes first, if nobody else imports into it.
+
+    Who imports holds a shared lock on the home, which goes with its process. A clock does not tell who is alive: it may be set forward
+    while an import is under way.
+    """
+    with ExitStack() as stack:
+        if home is not None:
+            descriptor = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            stack.callback(os.close, descriptor)
+            if _locked(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB):
+                _sweep(home)
+            _locked(descriptor, fcntl.LOCK_SH)  # before there is a folder of ours to sweep
+        yield Path(stack.enter_context(tempfile.TemporaryDirectory(dir=home, prefix=_TEMPORARY)))
+
+
+def _locked(descriptor: int, how: int) -> bool:
+    """Whether a lock could be had; some file systems of a network have none on folders, and nothing is swept there."""
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:
+        return False
+    return True
+
+
 def _sweep(home: Path) -> None:
-    """Remove what an import that was killed left behind; a day is longer than any import takes."""
+    """Remove what imports that were killed left behind."""
     for left in home.glob(f"{_TEMPORARY}*"):
-        if time.time() - left.stat().st_mtime > 86_400:
-            shutil.rmtree(left, ignore_errors=True)
+        shutil.rmtree(left, ignore_errors=True)

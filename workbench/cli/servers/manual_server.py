@@ -10,7 +10,7 @@ import sys
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -111,12 +111,18 @@ def built_manual(home: Path) -> Path:
 class _Pages(http.server.SimpleHTTPRequestHandler):
     """The finished pages, for requests that name this server; nothing is logged."""
 
-    def do_GET(self) -> None:
+    def send_head(self) -> Any:
+        """What every request begins with, HEAD as well as GET: the door stands here and not before one method."""
         assert isinstance(self.server, http.server.HTTPServer)
-        if not is_own_request(dict(self.headers.items()), self.server.server_port):
+        said = {name.title(): value for name, value in self.headers.items()}  # names have no case
+        if len(said) < len(self.headers) or not is_own_request(said, self.server.server_port):
             self.send_error(403)
-            return
-        super().do_GET()
+            return None
+        return super().send_head()
+
+    def list_directory(self, path: str | os.PathLike[str]) -> None:
+        """No folder is listed."""
+        self.send_error(404)
 
     def log_message(self, format: str, *values: object) -> None:
         """Say nothing: the terminal is the person's."""
