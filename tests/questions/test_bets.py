@@ -144,8 +144,12 @@ def test_the_worst_case_of_linked_questions_is_one_that_their_links_allow() -> N
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"cap": 1.5}, {"total_cap": -0.1}, {"bankroll": 0}, {"bankroll": float("nan")}]
-)
+    "wrong",
+    [
+        {"cap": 1.5}, {"total_cap": -0.1}, {"bankroll": 0}, {"bankroll": float("nan")}, {"fee": float("nan")}, {"fee": -0.1},
+        {"risk_aversion": float("nan")}, {"risk_aversion": float("inf")},
+    ],
+)  # fmt: skip
 def test_rules_that_no_bankroll_can_keep_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(QuestionError):
         BetRules(**wrong)  # type: ignore[arg-type]

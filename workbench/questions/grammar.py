@@ -192,10 +192,10 @@ def _dates(text: str) -> str:
         return _token(int(match["y"]), _MONTHS[match["m"]], int(match["d"]), match[0])
 
     def month(match: _Match) -> str:
-        return "{" + month_end(date(int(match["y"]), _MONTHS[match["m"]], 1)).isoformat() + "}"
+        return _month_token(int(match["y"]), _MONTHS[match["m"]], match[0])
 
     def quarter(match: _Match) -> str:
-        return "{" + month_end(date(int(match["y"]), 3 * int(match["q"]), 1)).isoformat() + "}"
+        return _month_token(int(match["y"]), 3 * int(match["q"]), match[0])
 
     named = _MONTH.replace("(", "(?P<m>", 1)
     year = r"(?P<y>\d{4})"
@@ -232,6 +232,11 @@ def _years(text: str) -> str:
         text,
     )
     return re.sub(rf"(?P<verb>\b(?:{_UP}|{_DOWN}|{_AHEAD})\b.*?) (?:in|over|during) {year}$", span, text)
+
+
+def _month_token(year: int, month: int, written: str) -> str:
+    first = date.fromisoformat(_token(year, month, 1, written).strip("{}"))
+    return "{" + month_end(first).isoformat() + "}"
 
 
 def _token(year: int, month: int, day: int, written: str) -> str:

@@ -5,7 +5,7 @@ Command line, Python API and first page show the same rows.
 
 import re
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
@@ -190,7 +190,14 @@ def claim_day(statement: str) -> date | None:
 
     >>> claim_day("VIX closes above 20 on 31 December 2018"), claim_day("A treaty is signed by 2027-03-01"), claim_day("So it is")
     (datetime.date(2018, 12, 31), datetime.date(2027, 3, 1), None)
+
+    A day of the calendar's last year is none: there is no day after it, on which it could be said how it came out.
     """
+    day = _day_named(statement)
+    return None if day is None or day.year == MAXYEAR else day
+
+
+def _day_named(statement: str) -> date | None:
     try:
         return read_claim(statement).end
     except UsageError:

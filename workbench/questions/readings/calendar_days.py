@@ -4,6 +4,8 @@ from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from workbench.questions.errors import ClaimRefused
+
 #: Last days of the scheduled meetings of the FOMC (federalreserve.gov, "Meeting calendars"), on which its decision is published.
 FOMC = tuple(
     date(year, *map(int, day.split("-")))
@@ -94,6 +96,9 @@ def later_month(year: int, month: int, count: int) -> tuple[int, int]:
     return total // 12, total % 12 + 1
 
 
+_LIFETIME = {"day": 36_500, "week": 5_200, "month": 1_200, "quarter": 400, "half": 200, "year": 100}
+
+
 def after(day: date, count: int, unit: str) -> date:
     """Return the day so many days, weeks, months or years after a day.
 
@@ -101,7 +106,14 @@ def after(day: date, count: int, unit: str) -> date:
     (datetime.date(2018, 9, 30), datetime.date(2018, 11, 30))
     >>> after(date(2018, 7, 3), 1, "trading day")
     datetime.date(2018, 7, 5)
+
+    Raises
+    ------
+    ClaimRefused
+        It is more than a lifetime away: the calendar ends, and days would be counted one by one until then.
     """
+    if count > _LIFETIME.get(unit, _LIFETIME["day"]):
+        raise ClaimRefused(f"{count} {unit}s from now is further than a claim can look; choose a nearer date")
     if unit in ("trading day", "session", "business day"):
         for _ in range(count):
             day += timedelta(days=1)

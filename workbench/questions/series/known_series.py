@@ -1,5 +1,6 @@
 """What a claim needs to know of its series: how it is called in a sentence, what kind it is, how often it has values, how far it reaches."""
 
+from calendar import monthrange
 from dataclasses import dataclass
 from datetime import date
 from typing import Literal
@@ -75,8 +76,7 @@ class Series:
 
 def month_end(day: date) -> date:
     """Return the last day of the month that a day falls in."""
-    following = date(day.year + (day.month == 12), day.month % 12 + 1, 1)
-    return date.fromordinal(following.toordinal() - 1)
+    return day.replace(day=monthrange(day.year, day.month)[1])
 
 
 def data_end(series: Series) -> date | None:

@@ -203,6 +203,12 @@ class BetRules:
                 raise QuestionError(f"a {name} is a share of the bankroll, from 0 to 1, not {value:g}")
         if not 0 < self.bankroll < float("inf"):
             raise QuestionError(f"a bankroll is above 0 dollars, not {self.bankroll:g}")
+        if not 0 <= self.fee < 1:
+            raise QuestionError(
+                f"a fee is dollars on top of the ask of a share, from 0 to below 1, not {self.fee:g}"
+            )
+        if not 0 <= self.risk_aversion < 1e6:
+            raise QuestionError(f"a risk aversion is a number from 0 on, not {self.risk_aversion:g}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
