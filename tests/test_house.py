@@ -29,7 +29,6 @@ SHORT = {
     "proxies/vendors/": "a file per source",
     "proxies/asof/policies/": "a file per policy",
     "proxies/home.py": "what the sandbox and the workbench both read stands in the lowest room",
-    "proxies/catalogue/catalogue_checks.py": "what a row must be, apart from how rows are read",
     "sandbox/cleanup.py": "the manager and the pool of kernels share it, below both",
     "sandbox/jupyter/lab_process.py": "a process of its own, started by name",
     "workbench/cli/servers/serve.py": "a command's file is loaded when it is called, and nothing else with it",

@@ -6,9 +6,9 @@ from proxies.catalogue.schema import GUARD_NEEDS, NEEDS, EndpointRow, exceeds, l
 from proxies.errors import CatalogueError
 
 # one character: a class, an escaped one, or itself
-_ONE = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
-_PLAIN = re.compile(rf"(?:{_ONE}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)*")
-_SEVERAL = re.compile(rf"{_ONE}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
+_CHARACTER = r"(?:\[\^?\]?(?:\\.|[^\]\\])*\]|\\[dwsDWS.+*?()|/\\-]|[^\W_]|[ _.,:;/=@#%&~-])"
+_PLAIN = re.compile(rf"(?:{_CHARACTER}(?:[+*?]|\{{\d{{1,3}}(?:,\d{{0,3}})?\}})?)*")
+_SEVERAL = re.compile(rf"{_CHARACTER}([+*?]|\{{\d{{1,3}},\d{{0,3}}\}})?")
 
 
 def is_plain_form(pattern: str) -> bool:

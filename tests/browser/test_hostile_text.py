@@ -17,7 +17,7 @@ import pytest
 
 from sandbox.jupyter.sanitize import clean_html, clean_markdown
 from tests.browser.conftest import start
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_process
 from tests.fakes.browser import open_tab
 from tests.fakes.hostile_text import (
     COVERING,
@@ -277,7 +277,7 @@ def test_the_page_of_a_round_shows_the_corpus_as_text(detectors: Detectors, tmp_
             "--promote",
             "0",
         )
-        done = run_cli(tmp_path, "tournament", "run", "q", *words, "--json", OPENAI_API_KEY="sk-none")
+        done = run_process(tmp_path, "tournament", "run", "q", *words, "--json", OPENAI_API_KEY="sk-none")
     assert done.returncode == 0, done.stderr
     page = (Path(json.loads(done.stdout)["folder"]) / "night.html").read_text()
     without_policy, count = re.subn(r"<meta http-equiv=\"Content-Security-Policy\"[^>]*>", "", page)
