@@ -224,6 +224,16 @@ async def test_the_preview_says_what_three_cutoffs_see(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "data", [b"FEA1\x00\xff\xfe\xff", b"ARROW1\xff", b"", b"\xff" * 100, b"out\n\xff\n", None]
+)
+async def test_a_file_of_releases_that_is_none_is_one_line(data: bytes | None, tmp_path: Path) -> None:
+    path = tmp_path / "none.csv" if data is None else csv(tmp_path, data, "r.csv")
+    with pytest.raises(UsageError) as caught:
+        await added(tmp_path, "orders", monthly(tmp_path), date="day", releases=path)
+    assert "\n" not in str(caught.value) and not own_folder(tmp_path).exists()
+
+
 BAD = {
     "no file": (None, {}, "no file"),
     "empty": ("", {}, "is empty"),

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxies.input_files import read_bytes
+from proxies.input_files import InputRefused, read_bytes
 from proxies.vendors.own.own_manifest import OwnPolicy
 from workbench.errors import UsageError
 from workbench.sources.row_dates import DatedColumn, read_dates
@@ -128,7 +128,17 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
     """Return the release of each row out of a file: date and release, or releases alone, of which the next one counts."""
     import pandas as pd
 
-    table = read_table(path) if _has_columns(path) else pd.read_csv(io.BytesIO(read_bytes(path)))
+    try:
+        data = read_bytes(path)
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
+    if any(sign in data.partition(b"\n")[0] for sign in (b",", b";", b"\t", b"|")):
+        table = read_table(path)
+    else:
+        try:
+            table = pd.read_csv(io.BytesIO(data))
+        except (ValueError, OverflowError) as error:  # no text, no column, no table
+            raise UsageError(f"{path.name[:80]} holds no column of days ({type(error).__name__})") from None
     columns = list(table.columns)
     if len(columns) == 1:
         times = known_after(
@@ -156,11 +166,3 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
             f"{path.name} names no release of {first.date()} ({int(absent.sum())} rows have none): add it, or leave the rows out"
         )
     return known
-
-
-def _has_columns(path: Path) -> bool:
-    try:
-        with path.open(encoding="utf-8-sig", errors="replace") as file:
-            return any(sign in file.readline() for sign in ",;\t|")
-    except OSError as error:
-        raise UsageError(f"{path.name[:80]} cannot be read ({error.strerror})") from None
