@@ -226,13 +226,17 @@ def test_a_review_of_a_log_that_goes_on_otherwise_or_lends_a_name_is_refused(
         ),
         (
             ev.CommentAdded(node="P7.3", text="y", author="Bo"),
-            "by Bo is on P7.3, which the run does not have",
+            "a comment by Bo is on P7.3, which the run does not have",
+        ),
+        (
+            ev.EstimateGiven(node="P7.3", p=0.5, why="y", author="Bo"),
+            "an estimate by Bo is on P7.3, which the run does not have",
         ),
     ],
-    ids=["3 MB", "a driver that is not there"],
+    ids=["3 MB", "a driver that is not there", "an estimate of one"],
 )
 def test_a_comment_that_nobody_could_have_typed_is_one_line_and_nothing_is_taken_or_lost(
-    forged: ev.CommentAdded, says: str, author: Store, reviewer: Store, tmp_path: Path
+    forged: ev.Annotation, says: str, author: Store, reviewer: Store, tmp_path: Path
 ) -> None:
     add_comment(reviewer, RUN, "P2", "too thin", author="Bo")
     honest = packed(reviewer, tmp_path / "honest.zip")
