@@ -107,7 +107,9 @@ async def test_outputs_and_pictures_go_back_and_replies_stay_verbatim() -> None:
     turns = ask.calls[2].request.messages
     assert [turn.role for turn in turns] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert turns[2].content == first
-    assert "Python cell 1 gave:\n| rows 250\n\nPython cell 2 gave:\n| <Figure>\n| [image/png" in turns[3].content
+    assert (
+        "Python cell 1 gave:\n| rows 250\n\nPython cell 2 gave:\n| <Figure>\n| [image/png" in turns[3].content
+    )
     assert turns[3].images == (PNG,)
     assert turns[5].images == ()
 
