@@ -226,8 +226,12 @@ function offerTables() {
   };
   document.addEventListener("mouseover", show);
   document.addEventListener("focusin", show);
+  // Only what is new is looked through: a notebook around our cells changes all the time.
+  const holdsFold = (node) =>
+    node.nodeType === Node.ELEMENT_NODE &&
+    (node.matches(".jupyter-widget-Collapse-header") || node.querySelector(".jupyter-widget-Collapse-header"));
   new MutationObserver((changes) => {
-    if (changes.some((each) => each.addedNodes.length)) reachFolds(document);
+    if (changes.some((each) => [...each.addedNodes].some(holdsFold))) reachFolds(document);
   }).observe(document.body, { childList: true, subtree: true });
   reachFolds(document);
   keepFocus();
