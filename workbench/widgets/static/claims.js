@@ -162,7 +162,9 @@ class Claims {
       row.dataset.run = each.run_id;
       const link = element("a", "", each.claim);
       link.href = pageOf(each.run_id);
-      row.append(element("span", "wb-state", each.kind), link, element("span", "wb-needs-words", each.words));
+      const kind = element("span", "wb-state", each.kind);
+      kind.dataset.state = each.kind;
+      row.append(kind, link, element("span", "wb-needs-words", each.words));
       if (["failed", "stopped"].includes(each.kind)) {
         const retry = element("button", "wb-button", "Retry");
         retry.type = "button";
@@ -207,6 +209,7 @@ class Claims {
     for (const [name, label] of COLUMNS) {
       const cell = element("th");
       cell.scope = "col";
+      cell.dataset.column = name; // as wide and as far to the right as what stands below
       cell.setAttribute("aria-sort", this.sort === name ? (this.rising ? "ascending" : "descending") : "none");
       const sorter = element("button", "wb-sort", label || "\u2605");
       sorter.type = "button";
