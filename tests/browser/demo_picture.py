@@ -104,18 +104,22 @@ def take_run(page: Any, url: str) -> None:
             field.fill("0.3")
             field.press("Enter")
             page.wait_for_selector('[data-edited="true"]', timeout=WAIT_MS)
+            field.press("Escape")
         elif name == "review":
             page.get_by_role("button", name="Reset all").first.click()
         take(page, name)
 
 
 def take(page: Any, name: str) -> None:
-    """Take a page at every width in both themes."""
-    for width, (height, _) in WIDTHS.items():
-        for theme in THEMES:
+    """Take a page from its beginning at every width in both themes."""
+    page.mouse.move(0, 0)  # what a table offers under the pointer is out of sight
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_timeout(2500)  # the frame of a proof is drawn anew for another theme
+        for width, (height, _) in WIDTHS.items():
             page.set_viewport_size({"width": width, "height": height})
-            page.emulate_media(color_scheme=theme)
-            page.wait_for_timeout(600)  # the frame of a proof is drawn anew for another theme
+            page.evaluate("document.querySelector('.wb-header').scrollIntoView()")
+            page.wait_for_timeout(400)
             page.screenshot(path=SCREENSHOTS / f"{name}-{theme}-{width}.png")
 
 

@@ -225,6 +225,18 @@ def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched
     watched.clean()
 
 
+def test_a_system_that_turns_dark_takes_the_notebook_along(served: Served, watched: Watched) -> None:
+    page = opened(watched, served.url)
+    page.locator('[data-id="P2.1"]').click()
+    frame = page.frame_locator('iframe[title="proof notebook of P2.1"]')
+    frame.locator("body:not(.dark)").wait_for()
+    page.emulate_media(color_scheme="dark")
+    frame.locator("body.dark").wait_for()
+    page.emulate_media(color_scheme="light")
+    frame.locator("body:not(.dark)").wait_for()
+    watched.clean()
+
+
 def test_edits_are_undone_by_keys_and_come_back_after_a_reload(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url, scenario="calm ends")
     changed = by_hand(served, "P2.1", 0.0)

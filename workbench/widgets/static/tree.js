@@ -549,6 +549,7 @@ class TreeView {
     system.addEventListener("change", () => {
       paint();
       this.nameTheme();
+      this.sayReady(); // the frame of a proof takes no style of the page: Python draws it anew
     });
     this.theme = element("button", "wb-button", "");
     this.theme.type = "button";
