@@ -227,7 +227,7 @@ def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched
 
 def test_a_system_that_turns_dark_takes_the_notebook_along(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
-    page.locator('[data-id="P2.1"]').click()
+    page.locator('[data-id="P2.1"] .wb-statement').click()
     frame = page.frame_locator('iframe[title="proof notebook of P2.1"]')
     frame.locator("body:not(.dark)").wait_for()
     page.emulate_media(color_scheme="dark")
