@@ -395,7 +395,7 @@ def _check_addresses(item: CatalogueText, row: SourceRow) -> None:
                 f"{item.name}{_line_named(item, 'endpoints', number)}: write path and call without . and .. between slashes"
             )
     # they become lines of a request's head
-    head = [(("agent",), row.agent)]
+    head: list[tuple[tuple[str | int, ...], str]] = [(("agent",), row.agent)]
     head += [(("key",), text) for text in ((row.key.name, row.key.prefix) if row.key else ())]
     head += [(("endpoints", number), endpoint.call) for number, endpoint in enumerate(row.endpoints)]
     for place, text in head:

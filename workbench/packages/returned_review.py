@@ -12,6 +12,7 @@ from typing import Any
 from workbench.annotations.entries import LONGEST_TEXT, sign_off_rows
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.people import Annotations
+from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, command
 from workbench.packages.package import ExaminedPackage, PackageAltered, examined_package
 from workbench.store import Store
@@ -114,17 +115,10 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
         for each in said.estimates
         if (each.node, each.author, each.at_utc) not in known_estimates
     )
-    for what, each, text in (
-        *(("a comment", each, each.text) for each in comments),
-        *(("an estimate", each, each.why) for each in estimates),
-    ):
-        if each.node not in state.tree or len(text) > LONGEST_TEXT:
-            fault = (
-                f"is on {each.node}, which the run does not have"
-                if each.node not in state.tree
-                else f"has {len(text)} characters, at most {LONGEST_TEXT} are taken"
-            )
-            raise UsageError(f"{what} by {each.author or 'nobody':.60} {fault}; nothing was taken in")
+    for each in comments:
+        _refuse_what_nobody_typed(state, "a comment", each, each.text)
+    for estimate in estimates:
+        _refuse_what_nobody_typed(state, "an estimate", estimate, estimate.why)
     attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
     if not (comments or settled or estimates or sign_offs):
@@ -145,6 +139,19 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
     return ReturnedReview(
         run_id=run_id, comments=comments, settled=settled, estimates=estimates, sign_offs=sign_offs
     )
+
+
+def _refuse_what_nobody_typed(
+    state: RunState, what: str, said: ev.ReturnedComment | ev.ReturnedEstimate, text: str
+) -> None:
+    """Raise ``UsageError`` for a word on a driver that the run does not have, or one longer than any door takes."""
+    if said.node not in state.tree:
+        fault = f"is on {said.node}, which the run does not have"
+    elif len(text) > LONGEST_TEXT:
+        fault = f"has {len(text)} characters, at most {LONGEST_TEXT} are taken"
+    else:
+        return
+    raise UsageError(f"{what} by {said.author or 'nobody':.60} {fault}; nothing was taken in")
 
 
 def _sign_offs(said: Annotations) -> list[ev.ReturnedSignOff]:
