@@ -2,7 +2,7 @@
 
 import dataclasses
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -330,3 +330,19 @@ def test_the_class_of_a_series_chooses_its_models() -> None:
 
     assert models(reverting)[0] == "mean-reverting" and "AR" in models(reverting)[1]
     assert models(walk)[0] != "mean-reverting" and "vol-scaled" in models(walk)[1]
+
+
+@pytest.mark.parametrize(
+    ("statement", "source", "path"),
+    [
+        ("own:sales is above 90 on 2018-12-20", "own", "own/sales/rows"),
+        ("VIX above 20 on 2018-12-31", "embedded", "embedded/series/observations"),
+    ],
+)
+def test_a_reference_of_the_users_own_is_read_from_its_own_source(
+    statement: str, source: str, path: str
+) -> None:
+    """Such a leaf was asked of the embedded series, in a run and again in its review."""
+    (ref,) = read_series_leaf(statement).refs
+    assert ref.source == source
+    assert ref.call(datetime(2018, 6, 30, tzinfo=UTC))[0].startswith(path.rpartition("/")[0])

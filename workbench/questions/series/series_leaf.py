@@ -15,6 +15,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.series_reference import SeriesRef, series_mentioned
+from workbench.questions.series.series_registry import source_of_rows
 
 #: What the grammar reads in place of a series that it does not know: a daily series of prices.
 STAND_IN = "SP500"
@@ -98,7 +99,7 @@ def read_series_leaf(statement: str, hints: str = "") -> SeriesLeaf:
     if not named:
         try:
             claim = read_claim(statement)
-            refs = tuple(SeriesRef(source="embedded", id=name) for name in claim.sources)
+            refs = tuple(map(source_of_rows, claim.sources))
             return SeriesLeaf(claim=claim, refs=refs)
         except ClaimRefused as problem:
             named = series_mentioned(hints)
