@@ -3,7 +3,7 @@
 import pytest
 
 from tests.agents.scripted import ScriptedAsker, fake_session, leaf_task
-from tests.fakes.openai_server import cells, conclusion
+from tests.fakes.model_policy import cells, conclusion
 from tests.fakes.sandbox import printed
 from workbench.agents.base import Grounding
 from workbench.agents.findings.repeatable_cells import CHANCE, CLOCK, MACHINE, RepeatableCells
