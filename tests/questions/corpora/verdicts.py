@@ -97,6 +97,8 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
             | "first_below"
             | "minimum_below"
         ):
+            if base == "first" and name == "first":  # "1300 before 1200": two levels, and no side said
+                return True
             extreme = "maximum" if tail == "above" else "minimum"
             return name in ("touch", extreme) and side in sides
         case "average_above" | "average_below":
@@ -122,11 +124,18 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
         case "streak_up" | "streak_down":
             return name == "streak" and side in (_UP if tail == "up" else _DOWN)
         case "stays_above" | "stays_below":
-            return name == "stay" and side in sides
+            return (name == "stay" or (name == "touch" and reading.never and side == "toward")) and side in (*sides, "toward")  # fmt: skip
+        case "maximum_below" | "minimum_above":
+            extreme = "maximum" if tail == "below" else "minimum"
+            said_so = name in (extreme, "stay") and side in sides and not reading.never
+            opposite = _UP if tail == "below" else _DOWN
+            return said_so or (name in (extreme, "touch") and side in opposite and reading.never)
         case "step_up" | "step_down":
             return name == "any_step" and ((reading.level or 0) > 0) == (tail == "up")
         case "touch_up_by" | "spread_up_by":
             return name in ("change", "drawdown") and (reading.level or 0) > 0
+        case "touch_down_by" | "spread_down_by":
+            return name in ("change", "drawdown") and (reading.level or 0) < 0
         case "move_by":
             return name == "move_by" and not reading.never
         case "up_between":
