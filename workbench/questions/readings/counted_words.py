@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-_COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "a": 1, "one": 1}  # fmt: skip
+_COUNT_WORDS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "a": 1, "one": 1}  # fmt: skip
 _TIMES = {"once": 1, "one": 1, "twice": 2, "two": 2, "three": 3, "four": 4}
 
 
@@ -91,7 +91,7 @@ def count_of_steps(plain: str) -> tuple[str, dict[str, str | int]]:
     >>> count_of_steps("closes higher on 3 of the next 5 days")[1]
     {'times': 3, 'of': 5, 'step': 'day'}
     """
-    number = r"\d+|two|three|four|five|six|seven|eight|nine|ten"
+    number = r"\d+|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty"
     step = r"(?P<step>day|session|trading day|week|month|quarter|close|meeting|reading|print|release)s?"
     at_least = r"(?:(?:on|in|for) )?(?P<more>at least |more than |a minimum of )?"
     row = r"(?P<row> (?:in a row|running|straight|on the trot)| consecutively)?"

@@ -75,6 +75,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     """Read a text once, each of its open choices taken as ``choices`` say."""
     unsettled: dict[str, int] = {}
     notes: list[str] = [f"{typed!r} is read as {word!r}" for typed, word in text.mended]
+    notes += [f"{each!r} is an aside, and no part of the claim" for each in text.asides]
     plain = text.plain.rstrip(".?! ")
     plain = re.sub(r"(?<!of )(?<!half )\ba (?:full )?(?=(?:percentage point|percent|cent|basis point)\b)", lambda match: "1".ljust(len(match[0])), plain)  # fmt: skip
     frame = _FRAME.match(plain)
@@ -381,7 +382,7 @@ _NEVER_OF_TWO = (
 )
 #: Stands where a level should.
 _HOLE = re.compile(
-    r"\[?x+(?:\.x+)?\]?|bps?|consensus|expectations?|expected|expensive|cheap|high|low|somewhere|a lot|%"
+    r"target|materially|comfortably|\[?x+(?:\.x+)?\]?|bps?|consensus|expectations?|expected|expensive|cheap|high|low|somewhere|a lot|%"
 )
 #: "Rises to by December": where to is not said.
 _OPEN_TO = re.compile(r"R (to)(?= (?:by |on |in |before )?(?:the )?W|$)")
@@ -421,7 +422,12 @@ def _names_written(
         mentioned = tuple(
             each for each in mentioned if masked[each.start : each.end] not in ("spread", "the spread")
         )
+    named = {each.candidates[0].ref for each in mentioned if len(each.candidates) == 1}
     for index, each in enumerate(mentioned):
+        if len(each.candidates) > 1 and len({other.ref for other in each.candidates} & named) == 1:
+            # "Oil's slump goes on, and Brent ...": the word is the one that is named beside it.
+            places.append((each.start, each.end))
+            continue
         candidates = reachable(each.candidates, sources)
         written = masked[each.start : each.end]
         chosen = candidates[0]
@@ -435,14 +441,19 @@ def _names_written(
         names.append(chosen)
         places.append((each.start, each.end))
     if len(names) > 1:
-        # A series that is named again is the same one.
+        # A series that is named again is the same one; of two that are compared the verb stands between.
         distinct = [i for i, name in enumerate(names) if name not in names[:i]]
+        verb = _BETTER.search(masked)
+        sides = [[each for place, each in zip(places, names, strict=True) if verb and (place[1] <= verb.start()) is before] for before in (True, False)] if len(places) == len(names) else [[], []]  # fmt: skip
         names = [names[i] for i in distinct]
+        if len(names) == 2 and all(sides) and {sides[0][-1].ref, sides[1][0].ref} == {each.ref for each in names}:  # fmt: skip
+            names = [sides[0][-1], sides[1][0]]
     for start, end in places:
         masked = masked[:start] + "S" * (end - start) + masked[end:]
     return masked, tuple(names), tuple(places)
 
 
+_BETTER = re.compile(r"\b(?:beats?|beating|(?:out|under)-?perform[a-z]*|do(?:es)? (?:better|worse) than|lags?|trails?|outpaces?)\b")
 _PAIRS = {"EUR/USD", "GBP/USD"}
 
 

@@ -34,7 +34,7 @@ KNOWN_WORDS = words(
     annually straight consecutive moving all-time history recent peak outright ended ending closing rising
     gaining climbing losing beating topping hitting reaching breaking crossing staying trading finishing
     settling reserve consensus inauguration trough troughs gauge bucks situation employment unchanged
-    fifth sixth tenth lags treasuries straight midterm handle handles election report number print either direction benchmark volatility
+    fifth sixth tenth lags treasuries straight midterm handle handles election report number print either direction benchmark volatility sessions session mortgage
     """
 )
 #: Shorthand of those who type fast.
@@ -45,13 +45,15 @@ SHORTHAND = {
     "mth": "month", "mths": "months", "mo": "month", "w": "with", "natty": "natural gas", "atleast": "at least", "pct": "percent", "vols": "vol",
     "mkt": "market", "mkts": "markets", "eq": "equities", "rlzd": "realised", "bip": "bp", "b/w": "between", "bips": "bp", "abv": "above", "blw": "below", "yer": "year",
     "wont": "won't", "dont": "don't", "doesnt": "doesn't", "isnt": "isn't", "cant": "can't", "didnt": "didn't", "wouldnt": "wouldn't", "abuv": "above",
+    "btwn": "between", "avgs": "averages", "ovr": "over", "undr": "under", "dn": "down", "teh": "the", "bout": "about", "sesh": "session",
+    "thats": "that's", "im": "i'm", "abt": "about", "anohter": "another", "singel": "single", "mortage": "mortgage", "hodls": "holds", "hodl": "hold",
     "fri": "friday", "thurs": "thursday", "thu": "thursday", "tue": "tuesday", "tues": "tuesday", "mon": "monday", "then": "then",
 }  # fmt: skip
-_NUMBERS = {word: str(value) for value, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)} | {"twelve": "12", "twenty": "20", "thirty": "30"}  # fmt: skip
+_NUMBERS = {word: str(value) for value, word in enumerate(["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], start=1)} | {"twelve": "12", "fifteen": "15", "twenty": "20", "thirty": "30"}  # fmt: skip
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _PIECE = re.compile(r"\b[Bb]4\b|\b[Bb]/[Ww]\b|[A-Za-z]+(?:'[A-Za-z]+)?|\s+|.", re.DOTALL)
 _SIGNS = {
-    "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5",
+    "’": "'", "‘": "'", "`": "'", "´": "'", "“": '"', "”": '"', "–": "-", "—": "-", "−": "-", "\u00a0": " ", "≥": ">=", "≤": "<=", "½": ".5", "¼": ".25", "¾": ".75",
     "％": "%", "…": ".",
 }  # fmt: skip
 
@@ -70,12 +72,15 @@ class PlainText:
         For every letter of ``plain`` the piece of ``written`` that it stands for.
     mended : tuple of (str, str)
         Words as typed, and as they were read.
+    asides : tuple of str
+        What was typed and is left out of ``plain``, because it changes nothing of the claim.
     """
 
     written: str
     plain: str
     spans: tuple[tuple[int, int], ...]
     mended: tuple[tuple[str, str], ...] = ()
+    asides: tuple[str, ...] = ()
 
     def words(self, start: int, end: int) -> str:
         """Return what was typed for a part of the plain text, without blanks around it.
@@ -164,7 +169,7 @@ _AS_THEY_ARE = words(
     cent cents peaks speaks weak dated deal deals real rate cuts hike apply stack shore share spike yielded
     grain gains trader traded raises rising race races then than them thing thin later layer letter latter
     ending sending lending bending wider rider cider order border father further other mother another nether
-    whether weather either neither quote quotes quota point pint paint wide side rice price pries month
+    fight sight might night light right tight whether weather either neither quote quotes quota point pint paint wide side rice price pries month
     mouth moth weekly doubt double trouble stable table cable thread three tree free first fist worst worse
     worth word words world would wound sound round pound found bound bond bonds band banks market marked
     mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site

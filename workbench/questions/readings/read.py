@@ -10,6 +10,7 @@ from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings.drafts import Draft, draft
+from workbench.questions.readings.phrasings import rephrased
 from workbench.questions.readings.plain_text import plain_text
 from workbench.questions.readings.sentences import completed
 from workbench.questions.readings.series_names import embedded_name
@@ -47,7 +48,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     >>> read("WTI above 80", date(2018, 6, 30)).missing
     ('window',)
     """
-    plain = plain_text(text)
+    plain = rephrased(plain_text(text), cutoff)
     first = draft(plain, cutoff, sources, {})
     try:
         if _DECIMAL_COMMA.search(text):

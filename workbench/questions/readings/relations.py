@@ -31,7 +31,7 @@ _REACH = (
 )
 _CROSS = r"blows? through|reclaims?|retakes?|recaptures?|broken|crossed|passed|breaks?(?: out| through| back| down)?|breaking|crosses?|cross|crossing|pierces?|passes|pass(?: through)?|pushes|push(?: through)?|blows? (?:through|past)|clears?|pops?(?= (?:above|over|through|past))|takes? out|tak(?:es?|ing) out|through(?= A)|smash(?:es)? through"
 _END = r"(?:have |has )?(?:closed|ended|finished|settled|traded)|fetch(?:es)?|chang(?:e|es|ing) hands(?: for| at)?|buys?|(?:to )?yields?(?= (?:R|less|more|above|below|over|under|at))|runs?(?= (?:R|above|below|over|under|at))|(?:is |be )?worth|closes?|closing|ends?|ending|finish(?:es|ing)?|settles?|(?:is|are|be|being|was|were)|stands?|sits?|trades?|trading|comes? in|prints?|reads?|lands?|lies?|lie|costs?|posts?|stays? up"
-_STAY = r"spends?|spending|(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
+_STAY = r"(?:is |be )?stuck|spends?|spending|(?:is |be )?confined(?: to)?|stays?|staying|remains?|remaining|holds?|holding|keeps?|persists?"
 _NEG = r"(?:do(?:es)?|will|would|is|are|can|did|shall)(?: not|n't)|won't|can't|cannot|isn't|never|no way(?: that)?|(?:i )?doubt(?: that| if| whether)?|(?:is |are )?unlikely to|(?:there(?: will be|'s| is) )?no(?= (?:S+ )?(?:more |further )?(?:hikes?|cuts?|rise|fall|increase|decrease|drop|rally|crash|bear|correction|touch|new))|not(?! (?:above|below|more|less|higher|lower|over|under))|fails? to"
 
 _ABOVE = r"(?:higher|more|greater|larger|bigger|stronger|wider|steeper|faster) than|above|over|exceeds?|exceeding|overshoots?|>|north of|upwards? of|in excess of|beyond|past|tops?|topping|surpass(?:es)?|beats?|better than"
@@ -199,7 +199,7 @@ def relations(
             Relation(name="move_by", comparison="at_least", level=amounts[0], never=negated, now=now),
         )
     if part.word(
-        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change|without (?:a )?change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
+        r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change|without (?:a )?change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|the|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
     ):
         return part.text, (Relation(name="unchanged", comparison="between", never=negated),)
     base = Relation(name="", now=now, never=negated, once=sometime or "any" in counts)
@@ -363,7 +363,8 @@ def relations(
             low_end = replace(low_end, unit=high_end.unit)
         if 0 < low_end.value < high_end.value / 200 and high_end.value >= 1000:
             low_end = replace(low_end, value=low_end.value * 1000)
-        by_how_much = moved and kind == "price" and low_end.unit == "%" and not _moves_to
+        how_much = low_end.unit == "%" if kind == "price" else way and low_end.unit in ("bp", "pp", "points")
+        by_how_much = moved and how_much and not _moves_to
         name = "change" if by_how_much else "stay" if stay or throughout else "mean" if mean else "level"
         return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip
     if mean:

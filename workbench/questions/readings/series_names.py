@@ -100,7 +100,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:the )?(?:blue[- ]chips?(?: index| average)?|dow industrials)", (_other("Dow Jones Industrial Average", source="yahoo:^DJI"),)),
     (r"(?:(?:the|america'?s|us|u\.s\.|wall street'?s?) )*(?:main|benchmark|broad|broader|headline|leading) (?:us |stock |share |equity )*(?:index|market|gauge)", (_EMBEDDED["SP500"],)),
     (r"\bspoo[sz]?\b|s ?(?:&|\+) ?p(?: ?-?500)?(?: stock)?(?: index)?|\bs and p(?: 500)?|standard (?:&|and) poor'?s?(?: ?500)?(?: index)?|\bsnp ?500\b|\bsp-?(?: ?500|x)\b(?: index)?|\^gspc|\bus ?500\b", (_EMBEDDED["SP500"],)),
-    (r"\b(?:nasdaq|naz)(?: comp(?:osite)?)?(?: index)?\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
+    (r"\b(?:nasdaq|naz)(?: comp(?:osite)?)?(?: index)?\b|\bcomp\b|\^ixic|\bixic\b", (_EMBEDDED["NASDAQ"],)),
     (r"(?:the )?vix, (?:the )?(?:wall street'?s?|market'?s?|investors'?|stock market'?s?|so-called) (?:main |favou?rite )?(?:fear|volatility) (?:index|gauge),?|(?:cboe )?\bvix\b(?: index)?|(?:cboe |wall street'?s? )*(?:vol(?:atility)?) (?:index|gauge)|(?:(?:wall streets?'?s?|market'?s?|investors'?|so-called) )*fear (?:index|gauge),? ?(?:the )?(?:vix)?", (_EMBEDDED["VIX"],)),
     (r"(?:us |u\.s\. |the |american )*(?:stock markets?|stocks|equities|equity markets?|the market|markets)", (_EMBEDDED["SP500"], _EMBEDDED["NASDAQ"])),
     (r"wall street(?!')", (_EMBEDDED["SP500"], _other("Dow Jones Industrial Average", source="yahoo:^DJI"))),
@@ -175,7 +175,7 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
     (r"(?:us )?(?:3|three)[- ]month (?:t-?bills?|treasury(?: bills?)?|libor)(?: yields?| rates?)?|\blibor\b", (_other("3-month rate", "rate"),)),
     (r"(?:german |10-?year )*bunds?(?: yields?)?", (_other("German 10-year yield", "rate"),)),
     (rf"(?:(?:us |average )?30{_Y} (?:fixed )?)?(?:fixed )?mortgage rates?(?: \(30{_Y}\))?|(?:average )?30{_Y}(?: fixed)? mortgages?(?: rates?)?", (_other("30-year mortgage rate", "rate", source="fred:MORTGAGE30US"),)),
-    (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?(?: upper bound)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|\bffr\b", (_other("federal funds rate", "rate", source="fred:DFEDTARU"),)),
+    (r"(?:effective |target )?fed(?:eral)? ?funds?(?: target| effective)?(?: rates?)?(?: upper bound)?|fed'?s? (?:policy |target )?rates?|(?:fed(?:eral)? funds )target|(?:the )?(?:target range for the )?(?:fed(?:eral)? )?funds rate(?: target)?|\bffr\b", (_other("federal funds rate", "rate", source="fred:DFEDTARU"),)),
     (r"(?:(?:its|the|their) )?(?:target|benchmark|policy|key|base|main|overnight)(?: interest| lending| policy)? (?:rate|range)|(?:its|their) (?:interest )?rates?(?= (?:by|to|in|at|on|this|before|again|W|target))|(?<!mortgage )(?<!unemployment )\brate(?= (?:hikes?|cuts?|increases?|rises?|reductions?)\b)|(?:the )?(?:fed(?:eral reserve)?|fomc)(?= (?:will |is going to |to |does not |doesn't |won't |will not |have |has |chair )*(?:pauses?|skips?|cuts?|hikes?|hiked|raised|lowered|raises?|lowers?|lifts?|slashes|increases?|reduces?|holds?|keeps?|leave[s]?|leave|moves?|on hold)\b)", (_other("federal funds rate", "rate", source="fred:DFEDTARU"),)),
     (r"(?:us |a |the )*recession", (_other("US recession indicator", "count", monthly=True),)),
     (r"interest rates|the (?:policy )?rate", (_other("federal funds rate", "rate", source="fred:DFEDTARU"), _other("10-year Treasury yield", "rate", source="fred:DGS10"))),
@@ -302,7 +302,7 @@ _HINTS: tuple[tuple[str, str], ...] = (
 VAGUE = words(
     """
     it they things thing everything something economy the situation world prices price rates yields bonds
-    sentiment risk commodities currencies crypto tech volatility the in company firm stock shares share its our
+    sentiment risk commodities currencies crypto tech volatility the in company firm stock shares share its our short long buy sell
     """
 )
 
