@@ -36,11 +36,14 @@ ROOT = Path(__file__).resolve().parents[2]
 BLIND = "69fa17650d4b8d32c0b4f280342738687d86a9b40b926362b582cc4dc723dc70"
 #: A second such half, written when the first had been used to mend the reader; what its first reading gave is in docs/claims.md.
 FRESH = "cd7bcc87f2f981526292d5de9c38d27cfddfe002e5633bc53273709d3a300efd"
+#: A fourth, by somebody else again.
+FOURTH = "86670d780493a50ba9d97a13bb1490adf034d9a9c08016709d49096432eca530"
 JUNE = date(2018, 6, 30)
-#: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later.
+#: Misread by the label, and listed on the page: its summer ends on 22 September, and its 60 trading days two days later; the third says 5000 ("fifty hundred"), and was to be refused.
 LISTED = (
     "Nasdaq new highs this summer",
     "S&P 500 total volatility over the next 60 trading days below 12 per cent annualized",
+    "btc under fiddy hundred bucks on 31 july",
 )
 UX = """the S&P 500 closes 2018 higher|2018-06-30
 SPX will be above 3000 by year end 2018|2018-06-30
@@ -68,20 +71,29 @@ def halves() -> dict[str, tuple[verdicts.Verdict, ...]]:
         "own": tuple(verdicts.own_verdicts()),
         "blind": tuple(verdicts.blind_verdicts()),
         "fresh": tuple(verdicts.blind_verdicts(verdicts.HERE / "fresh.jsonl")),
+        "fourth": tuple(verdicts.blind_verdicts(verdicts.HERE / "fourth.jsonl")),
         "held": tuple(verdicts.own_verdicts(verdicts.HERE / "held.tsv")),
         "practice": tuple(verdicts.own_verdicts(verdicts.HERE / "practice.tsv")),
         "phrased": tuple(verdicts.own_verdicts(verdicts.HERE / "phrased.tsv")),
     }
 
 
-@pytest.mark.parametrize(("half", "digest"), [("blind", BLIND), ("fresh", FRESH)])
+@pytest.mark.parametrize(("half", "digest"), [("blind", BLIND), ("fresh", FRESH), ("fourth", FOURTH)])
 def test_a_blind_half_is_as_it_was_written(half: str, digest: str) -> None:
     assert hashlib.sha256((verdicts.HERE / f"{half}.jsonl").read_bytes()).hexdigest() == digest
 
 
 @pytest.mark.parametrize(
     ("half", "least"),
-    [("own", 0.95), ("blind", 0.93), ("held", 0.93), ("fresh", 0.95), ("practice", 0.95), ("phrased", 0.92)],
+    [
+        ("own", 0.95),
+        ("blind", 0.93),
+        ("held", 0.93),
+        ("fresh", 0.95),
+        ("fourth", 0.97),
+        ("practice", 0.95),
+        ("phrased", 0.94),
+    ],
 )
 def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) -> None:
     found = halves()[half]
@@ -93,7 +105,7 @@ def test_most_claims_are_read_or_rightly_asked_about(half: str, least: float) ->
     )
 
 
-@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh", "practice", "phrased"])
+@pytest.mark.parametrize("half", ["own", "blind", "held", "fresh", "fourth", "practice", "phrased"])
 def test_hardly_a_claim_is_misread(half: str) -> None:
     misread = [
         verdicts.described(each)
@@ -110,6 +122,7 @@ def test_hardly_a_claim_is_misread(half: str) -> None:
         ("S&P gains between 2 % and 5 % by year end", "The S&P 500 rises by between 2 and 5 % on 2018-12-31"),
         ("S&P 500 falls between 2% and 5% by year end", "The S&P 500 falls by between 2 and 5 % on 2018-12-31"),
         ("WTI rises 3% or more on any day in July", "WTI crude oil rises by at least 3 % on at least one day through 2018-07-31"),
+        ("tech-heavy Nasdaq lags the S&P into year-end", "The NASDAQ Composite underperforms the S&P 500 by 2018-12-31"),
         ("S&P 500 is 10% below its top by year end", "The S&P 500 closes 10 % or more below its highest close of the window through 2018-12-31"),
         ("the yield curve (10y-3m) inverts by year end", "fred:T10Y3M closes at or below 0 at least once through 2018-12-31"),
         ("yahoo:MSFT beats the S&P 500 by year end", "yahoo:MSFT outperforms the S&P 500 by 2018-12-31"),
@@ -292,7 +305,6 @@ def test_a_word_of_no_part_stands_in_the_way(text: str) -> None:
         ("S&P 500 moves 5% in October 2018", "The S&P 500 moves by at least 5 % either way from 2018-09-30 to 2018-10-31"),
         ("Goldman calls for WTI at $82.50 in six months", "WTI crude oil closes at or above 82.5 on 2018-12-30"),
         ("the FOMC stands pat in August 2018", "Federal funds rate does not change from 2018-07-31 to 2018-08-31"),
-        ("tech-heavy Nasdaq lags the S&P into year-end", "The NASDAQ Composite underperforms the S&P 500 by 2018-12-31"),
         ("US crude tacks on a further $5 by 2018-08-31", "WTI crude oil rises by at least 5 points by 2018-08-31"),
     ],
 )  # fmt: skip

@@ -192,7 +192,11 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         ),
     )
     # A series more than the relation has places for would be dropped in silence.
-    places_for = 1 if stated and stated[0].name in _OF_ONE_SERIES else 2
+    of_one = stated and (
+        stated[0].name in _OF_ONE_SERIES
+        or (stated[0].name in ("compare", "change", "drawdown") and _apples_and_pears(names))
+    )
+    places_for = 1 if of_one else 2
     leftover = (*leftover, *(each.article for each in names[places_for:]))
     missing: list[Slot] = []
     if not numbers and (gap := _OPEN_TO.search(masked)):
@@ -251,7 +255,9 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             stated = (*stated, *near)
     if passed_over and leftover:
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
-    contradicted = bool(stated) and bool(names) and not near and disagrees(before, stated[0])
+    contradicted = bool(stated) and bool(names) and not near and (
+        disagrees(before, stated[0]) or (_EACH_OF.search(plain) is not None and stated[0].name not in _OF_EACH)
+    )  # fmt: skip
     if contradicted and not unknown:
         stated = (
             *stated,
@@ -357,6 +363,9 @@ def hard_words(leftover: Sequence[str]) -> bool:
 _COUNTED_SESSIONS = re.compile(
     r"\b(?:\d{2,}|[6-9]|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty) (?:trading |business )?(?:days|sessions)\b(?= |$)(?<!calendar days)"
 )
+#: "A record in each of the next three months": a window that is several.
+_EACH_OF = re.compile(r"\b(?:each|every one) of (?:the|its) (?:next|coming|following)\b")
+_OF_EACH = ("stay", "count", "streak")
 #: Relations that are never of two series.
 _OF_ONE_SERIES = (
     "unchanged",
@@ -453,7 +462,9 @@ def _names_written(
     return masked, tuple(names), tuple(places)
 
 
-_BETTER = re.compile(r"\b(?:beats?|beating|(?:out|under)-?perform[a-z]*|do(?:es)? (?:better|worse) than|lags?|trails?|outpaces?)\b")
+_BETTER = re.compile(
+    r"\b(?:beats?|beating|(?:out|under)-?perform[a-z]*|do(?:es)? (?:better|worse) than|lags?|trails?|outpaces?)\b"
+)
 _PAIRS = {"EUR/USD", "GBP/USD"}
 
 

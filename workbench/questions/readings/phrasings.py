@@ -54,24 +54,32 @@ _SAME: tuple[tuple[str, Rewriting], ...] = (
     (rf"\b(?:next |this |this coming )?{_DAY_NAME}'s (?:jobs |payrolls? |employment |cpi )?(?:report|release|print|number|figure|data)\b", "the next report"),
     (r"(?<=the )(?P<unit>year|quarter|month|week) is (?:through|done|finished|up)\b", r"\g<unit> is out"),
     (r"\bno(?:t)? later than\b", "by"),
+    (r"\b(?:when|as|by the time) the (?P<unit>year|quarter|month|week) (?:ends|closes|draws to (?:a|its) close|comes to an end|is over)\b", r"at the end of the \g<unit>"),
     (r"\b(?P<w>some|any) (?:juncture|moment|pt|stage)\b", r"\g<w> point"),
     # how much
     (r"(?<=\d) ?pc\b", "%"),
     (r"\bfiddy\b", "fifty"),
+    (r"\ba dozen\b", "12"),
+    (r"\b(?:st )?valentine'?s\b(?! day)", "valentine's day"),
     (rf"(?P<n>{_NUMBER})\+ ?(?P<u>{_UNIT}|bucks|dollars)(?![\w])", r"\g<n> \g<u> or more"),
     (r"\b(?:a|one) (?P<part>tenth|fifth|quarter|third|half) (?P<how>dearer|cheaper|higher|lower|more expensive|pricier)\b", lambda m: f"{_PARTS[m['part']]:g}% {'higher' if m['how'] == 'more expensive' else m['how']}"),
     (rf"\b(?:an? )?(?:further|additional|extra|another) (?=\$?\d[\d.,]* ?(?:{_UNIT}|dollars|bucks)(?!\w))(?!.*\b(?:hike|cut)s?\b)", "by "),
     (r"\bsomewhere (?=between)", ""),
+    (r"\bor (?:hotter|stronger|dearer|richer|firmer)\b", "or higher"),
+    (r"\bor (?:cooler|softer|weaker|cheaper)\b", "or lower"),
     # how it moves
+    (r"\b(?:be |is |fetch(?:es)? )?(?:worth )?(?P<how>half|twice) (?:as much|what it (?:is|costs|fetches)(?: now| today)?)(?: as (?:now|today))?(?= |$)", lambda m: "halve" if m["how"] == "half" else "double"),
     (rf"\bno (?:lower|less) than (?P<a>{_NUMBER}(?: ?{_UNIT})?)(?: and|,| but)(?: and| but)? no (?:higher|more) than (?P<b>{_NUMBER})", r"between \g<a> and \g<b>"),
     (rf"\bno (?:higher|more) than (?P<a>{_NUMBER}(?: ?{_UNIT})?)(?: and|,| but)(?: and| but)? no (?:lower|less) than (?P<b>{_NUMBER})", r"between \g<b> and \g<a>"),
-    (rf"(?P<a>[\d.]+) ?(?:-|to) ?(?P<b>[\d.]+) ?(?P<u>{_UNIT}) (?P<way>higher|lower|above|below)(?: than)? (?P<now>today|now|here|(?:its |the )?current(?: level)?|where (?:it|they) (?:is|are)(?: now| today)?)\b", lambda m: f"{'rises' if m['way'] in ('higher', 'above') else 'falls'} between {m['a']} and {m['b']} {m['u']} from today"),
-    (rf"\b(?:is |ends |closes |sits |trades )?(?P<n>[\d.]+ ?{_UNIT})(?: or (?:more|further))? away from (?:today's (?:close|level|price)|here|today|now|where it is(?: now| today)?)(?:,? (?:up or d(?:ow)?n|in either direction|either way|one way or (?:the other|another)))?", r"moves at least \g<n> either way"),
+    (rf"(?P<a>[\d.]+) ?(?:-|to) ?(?P<b>[\d.]+) ?(?P<u>{_UNIT}|dollars|bucks) (?P<way>higher|lower|above|below)(?: than)? (?P<now>today|now|here|(?:its |the )?current(?: level)?|where (?:it|they) (?:is|are)(?: now| today)?)\b", lambda m: f"{'rises' if m['way'] in ('higher', 'above') else 'falls'} between {m['a']} and {m['b']} {m['u']} from today"),
+    (rf"\b(?:is |ends |closes |sits |trades |end )?(?:more than |at least |over )?(?P<n>[\d.]+ ?{_UNIT})(?: or (?:more|further))? away from (?:today's (?:close|level|price)|here|today|now|where it is(?: now| today)?)(?:,? (?:up or d(?:ow)?n|in either direction|either way|one way or (?:the other|another)))?", r"moves at least \g<n> either way"),
     (r"(?P<how>either way)(?P<when>.*?),? (?:up or d(?:ow)?n|in either direction)$", r"\g<how>\g<when>"),
     (r"\b(?:with)?in (?:one|1) (?:single |trading )?(?P<w>day|session)\b", r"in a single \g<w>"),
+    (r"\b(?:for|in|on|during) at least 1 (?P<w>day|session|week|month|quarter)\b", r"in at least one \g<w>"),
     (r"\bat least 1 (?P<w>day|session|week|month|quarter)\b", r"at least one \g<w>"),
     (rf"\b(?:does |posts? |sees? |gets? |has |have |for |logs? |notch(?:es)? )?(?P<more>at least |more than |no fewer than )?(?P<n>{_COUNT}) (?P<how>green|up|positive|winning|red|down|negative|losing) (?P<w>days|sessions|closes)\b", lambda m: f"closes {'higher' if m['how'] in ('green', 'up', 'positive', 'winning') else 'lower'} on {m['more'] or ''}{m['n']} days"),
     (rf"^(?P<lead>.*?)(?:there (?:will be|are|'ll be) )?(?P<count>(?:at least |more than |no fewer than )(?:{_COUNT})) (?:trading )?(?P<w>days|sessions|closes) (?:on|in|during) which (?P<what>.+)$", r"\g<lead>\g<what> on \g<count> days"),
+    (rf"\b(?P<w>(?:highest|lowest|best|worst) (?:close|closing level|finish|level)) of (?=(?:the |this |next )?(?:(?:19|20)\d\d|[qh][1-4]\b|[1-4][qh]\b|year|quarter|month|first|second|third|fourth|{_MONTH}))", r"\g<w> in "),
     (r"\bbest (?P<w>close|closing level|day's close|finish|level)\b", "highest close"),
     (r"\bworst (?P<w>close|closing level|finish|level)\b", "lowest close"),
     (rf"\b(?:breaks?|cracks?|busts?|snaps?|breaching|breaking|break) (?P<n>{_NUMBER}) (?:to|on) the (?P<way>down|up)side\b", lambda m: f"{'falls below' if m['way'] == 'down' else 'rises above'} {m['n']} at some point"),
@@ -79,6 +87,7 @@ _SAME: tuple[tuple[str, Rewriting], ...] = (
     (r"\b(?P<who>fed|fomc|committee)(?P<will> will| to)? (?:goes?|delivers?|does) (?=\d+ ?(?:bps?|basis))", r"\g<who>\g<will> hikes "),
     (r"\b(?:an? )?(?:cumulative |total |combined )*(?:of )?(?P<n>\d+) (?P<u>bps?|basis points?)(?: worth)? (?:of|in) (?:further |additional |more |extra |cumulative )*(?:policy )?(?P<way>tightening|hikes|rate hikes|increases|easing|cuts|rate cuts|loosening)\b", lambda m: f"{'cuts' if re.search('eas|cut|loos', m['way']) else 'hikes'} by {m['n']} {m['u']}"),
     (r"\b(?P<who>fed|fomc|committee)(?P<will> will| to)? (?:goes?|delivers?|does|hikes?) (?P<n>25|50|75|100)(?= (?:at|in|on|by|next)\b|$)", r"\g<who>\g<will> hikes \g<n>bp"),
+    (r"\b(?P<who>fed|fomc|committee)(?P<will> will| to)? (?:cuts?|eases?|lowers?) (?P<n>25|50|75|100)(?= (?:at|in|on|by|next)\b|$)", r"\g<who>\g<will> cuts by \g<n>bp"),
     (r"\b(?P<who>fed|fomc): (?=hikes|cuts|pauses)", r"\g<who> "),
     (r"\b(?:relative to|compared (?:to|with)|versus) (?:today's|the current|the present) (?:setting|level|close|price)\b", "from today's level"),
     (r"\bskips? (?:a |another |its next )?(?:rate )?(?:hike|cut|increase|move|rise)\b", "pauses"),
@@ -98,15 +107,19 @@ _SAME: tuple[tuple[str, Rewriting], ...] = (
 #: What changes nothing of a claim: who says so, how sure, where it stands now, and exclamations.
 _ASIDES = (
     r", (?:something|a level|levels|a mark|a price|territory)(?: that| which)? [a-z' ]*?(?:not|never|last)[a-z' ]* (?:since|for|in) [a-z0-9 ]+$",
-    r"[,(] ?(?:now|currently|today|last|presently) (?:seen |trading |quoted |sitting )?(?:at|near|around|about|in) (?:the )?(?:low|mid|high|upper|lower)?[- ]?\$?[\d.,]+k?(?:s|%| ?bps?)?[,)]",
-    r",? ?(?<![\w'])(?:we|i) (?:believe|think|estimate|suspect|reckon|judge|feel|guess|say|forecast|figure|expect)(?:,|\.?$)",
+    r"[,(] ?(?:now|currently|today|last|presently) (?:seen |trading |quoted )?(?:at|near|around|about|in) (?:the )?(?:low|mid|high|upper|lower)?[- ]?\$?[\d.,]+k?(?:s|%| ?bps?)?[,)]",
+    rf"[,(] ?(?:which stands )?at \$?[\d.,]+k?(?:%| ?bps?)? (?:now|today|currently|at present|in {_MONTH}|last (?:month|week|quarter|year))[,)]",
+    rf", which (?:has|have|had|is|was|are|were)(?: {_WHO}){{1,6}},",
+    rf",? or so {_WHO}(?: {_WHO}){{0,3}} {_SAY}$",
+    r",? or i(?:'ll| will)? (?:eat|shave|quit|delete|retire|resign)[a-z' ]*$",
+    r",? ?(?<![\w'])(?:we|i) (?:believe|think|estimate|suspect|reckon|judge|feel|guess|say|forecast|figure|expect|project)(?:,|\.?$)",
     r",? ?(?<![\w'])(?:in (?:our|my) (?:view|judge?ment|opinion|book|estimation)|on our (?:numbers|estimates|forecasts|projections)|by (?:my|our) (?:reckoning|count|estimates?|lights)|in all (?:likelihood|probability)|on balance)(?![\w']),?",
     rf", (?:according to|per) {_WHO}(?: {_WHO}){{0,6}}$",
     rf", (?:so )?{_SAY} {_WHO}(?: {_WHO}){{0,6}}$",
     rf", {_WHO}(?: {_WHO}){{0,5}} (?:{_SAY}|(?:is|are) going to show|will show)$",
     r", (?:i'm told|i am told|we are told|sources say|they say|so they say)$",
     r"(?:[,;] |\.+ )(?:that|this)(?:'s| is| will be)? what [a-z' ]+$",
-    r"(?:[,;!?-]|\.+)? ?(?<![\w'])(?:free money|nfa|imh?o|lol|lmao|fight me|mark my words|screenshot this|bookmark (?:it|this)|count on it|book it|chop city|zz+z|fwiw|tbh|ngl|dyor|you heard it here first|don't @ me|trust me|who knows|or i(?:'ll)? eat my (?:hat|shoes?)|boring but ok|that'?s the trade|tho(?:ugh)?|that's(?= getting)|(?:there(?:'s| is) )?no doubt(?: about it| abt it)?|no question(?: about it)?|change my mind|bet on it|just watch|watch this space|remember this|thank me later|lfg|yolo|easy peasy|done deal|sell every rip|buy every dip|you'?ll see|wait and see|no brainer|giving it|for what it'?s worth)(?=$|[ ,.!?])[.!]?",
+    r"(?:[,;!?-]|\.+)? ?(?<![\w'])(?:free money|nfa|imh?o|lol|lmao|fight me|mark my words|screenshot this|bookmark (?:it|this)|count on it|book it|chop city|zz+z|fwiw|tbh|ngl|dyor|you heard it here first|don't @ me|trust me|who knows|boring but ok|that'?s the trade|tho(?:ugh)?|that's(?= getting)|(?:there(?:'s| is) )?no doubt(?: about it| abt it)?|no question(?: about it)?|change my mind|bet on it|just watch|watch this space|remember this|thank me later|lfg|yolo|easy peasy|done deal|sell every rip|buy every dip|you'?ll see|wait and see|no brainer|giving it|for what it'?s worth)(?=$|[ ,.!?])[.!]?",
     r", (?:easy(?: money)?|period|full stop|guaranteed|for sure|simple as that|simple as|a number to make the [a-z]+ (?:sweat|smile|blink))[.!]?$",
     r"^(?:i'?m|i am) call(?:ing|in) it[,:.]? ",
     r"^(?:hot take|(?:my |bold )?(?:prediction|call|forecast|bet)|psa|note to self)s?: ",
@@ -141,11 +154,9 @@ def rephrased(text: PlainText, today: date) -> PlainText:
     for compiled, to in _COMPILED:
         for match in reversed([*compiled.finditer(text.plain)]):
             text = _put(text, match.span(), match.expand(to) if isinstance(to, str) else to(match))
-    for pattern, said in _of_the_moment(text.plain, today):
-        for match in reversed([*re.finditer(pattern, text.plain)]):
+    for rule, said in (*_of_the_moment(text.plain, today), (r"^ +| +(?= |$)", "")):
+        for match in reversed([*re.finditer(rule, text.plain)]):
             text = _put(text, match.span(), said)
-    for match in reversed([*re.finditer(r"^ +| +(?= |$)", text.plain)]):
-        text = _put(text, match.span(), "")
     return replace(text, asides=tuple(reversed(asides)))
 
 
@@ -155,8 +166,12 @@ def _of_the_moment(plain: str, today: date) -> tuple[tuple[str, str], ...]:
     rules = [(rf"\b(?:last )?{last_close}'s (?:close|closing (?:level|price))\b", "today's close")]
     if _BANK.search(plain):
         rules.append((r"\bat the next (?:one|go)\b", "at the next meeting"))
-        rules.append((r"(?<!^)(?:,| and) (?:to )?(?:keeps?|leaves?|holds?) (?:its|the) (?:target|rate|policy rate|target range)s? (?:where it is|unchanged|steady)(?=$)(?<!pause)", "") if "pause" in plain else (r"(?!)", ""))  # fmt: skip
         rules.append((r"\bthe committee\b", "the fed"))
+        if "pause" in plain:  # the same, said again
+            rules.append((r"(?:,| and) (?:to )?(?:keeps?|leave[s]?|holds?) (?:its|the) (?:policy )?(?:target|rate)s?(?: range)? (?:where it is|unchanged|steady)$", ""))  # fmt: skip
+    if re.search(r"\b(?:curve|spread|2s ?/?10s)\b", plain):
+        rules.append((r"(?<=stays )positive|(?<=remains )positive|(?<=stay )positive", "above zero"))
+        rules.append((r"(?<=stays )(?:negative|inverted)|(?<=remains )(?:negative|inverted)|(?<=stay )(?:negative|inverted)", "below zero"))  # fmt: skip
     if re.search(r"\b(?:hold|remain|stay|keep|hodl)", plain):
         rules.append((r"\b(?:in |on )?(?:every|each)(?: single)? (?:week|month|day|session|trading day)\b(?: of)?", "at all times"))  # fmt: skip
     return tuple(rules)
@@ -168,9 +183,11 @@ def _put(text: PlainText, span: tuple[int, int], to: str) -> PlainText:
     whole = (text.spans[start][0], text.spans[end - 1][1])
     places = [whole] * len(to)
     if len(to) > 3:  # what stands in both keeps its own place
-        for kept in SequenceMatcher(None, text.plain[start:end], to, autojunk=False).get_matching_blocks():
-            if kept.size > 3:
-                places[kept.b : kept.b + kept.size] = text.spans[start + kept.a : start + kept.a + kept.size]
+        for block in SequenceMatcher(None, text.plain[start:end], to, autojunk=False).get_matching_blocks():
+            if block.size > 3:
+                places[block.b : block.b + block.size] = text.spans[
+                    start + block.a : start + block.a + block.size
+                ]
     plain = text.plain[:start] + to + text.plain[end:]
     return replace(text, plain=plain, spans=(*text.spans[:start], *places, *text.spans[end:]))
 

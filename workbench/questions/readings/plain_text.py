@@ -169,7 +169,7 @@ _AS_THEY_ARE = words(
     cent cents peaks speaks weak dated deal deals real rate cuts hike apply stack shore share spike yielded
     grain gains trader traded raises rising race races then than them thing thin later layer letter latter
     ending sending lending bending wider rider cider order border father further other mother another nether
-    fight sight might night light right tight whether weather either neither quote quotes quota point pint paint wide side rice price pries month
+    fight sight might light right tight whether weather either neither quote quotes quota point pint paint wide side rice price pries month
     mouth moth weekly doubt double trouble stable table cable thread three tree free first fist worst worse
     worth word words world would wound sound round pound found bound bond bonds band banks market marked
     mark move moves moving mover blow whole white shale scale sale sales whale while blows spend spends wait waits site

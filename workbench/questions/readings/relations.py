@@ -46,7 +46,7 @@ _MOM = r"\(?(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|from the (?:previous|
 _QOQ = r"\(?(?:qoq|q/q|quarter[- ](?:on|over)[- ]quarter)\)?"
 _ANNUALIZED = r"\(?(?:annuali[sz]ed|saar|at an annual rate)\)?"
 
-_OUTPERFORM = r"beats?|beating|out-?performs?|out-?performing|outpaces?|does better than|do better than|leads|ahead of|outgains?|outruns|(?:rises?|gains?|returns?|climbs?|grows?|rall(?:y|ies)|up|increases?|performs?) (?:by )?(?:more|better|faster|further) than|(?:falls?|drops?|loses?|declines?|down) (?:by )?less than|a (?:higher|better|bigger) return than|has a better .{0,12}than"
+_OUTPERFORM = r"beats?|beating|out-?performs?|out-?performing|outpaces?|outdoes|outdo|outshines?|trounces|does better than|do better than|leads|ahead of|outgains?|outruns|(?:rises?|gains?|returns?|climbs?|grows?|rall(?:y|ies)|up|increases?|performs?) (?:by )?(?:more|better|faster|further) than|(?:falls?|drops?|loses?|declines?|down) (?:by )?less than|a (?:higher|better|bigger) return than|has a better .{0,12}than"
 _UNDERPERFORM = r"under-?performs?|under-?performing|lags?(?: behind)?|lagging|trails?|does worse than|do worse than|behind|(?:falls?|drops?|loses?|declines?|down) (?:by )?more than(?= S)|(?:rises?|gains?|returns?|climbs?|grows?|up|performs?) (?:by )?(?:less|worse) than"
 _NOW = r"(?:from|than|versus|vs\.?|compared (?:to|with)|relative to|above|below)? ?(?:its |the |their |where (?:it|they) (?:is|are|stands?) )?(?:here(?![a-z])|current(?: levels?| price| close| value)?|present level|today's (?:close|levels?|price)|last (?:known )?(?:close|price|value|print)|latest (?:close|value|print|reading)|spot(?: levels?)?|now|the cutoff|the last value known|today)(?= |$)"
 
@@ -364,6 +364,9 @@ def relations(
         if 0 < low_end.value < high_end.value / 200 and high_end.value >= 1000:
             low_end = replace(low_end, value=low_end.value * 1000)
         how_much = low_end.unit == "%" if kind == "price" else way and low_end.unit in ("bp", "pp", "points")
+        how_much = how_much or (
+            way and {low_end.unit, high_end.unit} & {"points", "money"} == {high_end.unit}
+        )
         by_how_much = moved and how_much and not _moves_to
         name = "change" if by_how_much else "stay" if stay or throughout else "mean" if mean else "level"
         return part.text, (replace(matched, name=name, comparison="between", level=low_end, upper=high_end, statistic=statistic),)  # fmt: skip

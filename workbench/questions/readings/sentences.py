@@ -166,7 +166,7 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
         case "change" if reading.comparison == "between":
             low, high = sorted(abs(each or 0.0) for each in (reading.level, reading.upper))
             verb = "falls" if (reading.level or 0.0) < 0 else "rises"
-            middle = f"{verb} by between {number(low)} and {number(high)} {reading.unit}"
+            middle = f"{verb} by between {number(low)} and {number(high)} {reading.unit}".rstrip()
         case "change":
             happens = rises == "rises" if (reading.level or 0) >= 0 else rises == "falls"
             verb = "rises" if (reading.level or 0) >= 0 else "falls"

@@ -1,0 +1,91 @@
+"""Other ways of saying the same are read as what they say; an aside is named, and a condition is none."""
+
+from datetime import date
+
+import pytest
+
+from workbench.questions.readings.phrasings import rephrased
+from workbench.questions.readings.plain_text import plain_text
+from workbench.questions.readings.read import read
+
+JUNE = date(2018, 6, 29)
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("VIX below 15 on the last day of the July-September quarter", "The VIX closes below 15 on 2018-09-30"),
+        ("the dow loses 500+ pts in one day b4 halloween", "Dow Jones Industrial Average falls by 500 points or more within one of the steps through 2018-10-30"),
+        ("S&P 500 with seven straight daily gains in July or August", "The S&P 500 closes higher on at least 7 consecutive days from 2018-06-30 to 2018-08-31"),
+        ("Gold will be 50-75 dollars higher than today at year end", "Gold rises by between 50 and 75 on 2018-12-31"),
+        ("10-year yields 50-75 bps higher than today at year end", "10-year Treasury yield rises by between 0.5 and 0.75 percentage points on 2018-12-31"),
+        ("the Fed lifts its policy rate when it next convenes", "Federal funds rate is higher at the meeting that ends on 2018-08-01"),
+        ("Fed: a cumulative 50 bp of tightening as of 31 Dec, relative to today's setting", "fred:DFEDTARU rises by at least 0.5 points by 2018-12-31"),
+        ("USDJPY no lower than 105 and no higher than 115 on 31 August", "yahoo:USDJPY=X closes between 105 and 115 on 2018-08-31"),
+        ("the Nasdaq's best close of 2019 will be above 9,000", "The NASDAQ Composite has its highest value above 9000 from 2018-12-31 to 2019-12-31"),
+        ("Forget bullion. The S&P 500 will do better than gold in 2019.", "The S&P 500 outperforms yahoo:GC=F from 2018-12-31 to 2019-12-31"),
+        ("Oil's slump has further to run, and Brent will be under $65 on Christmas Eve", "yahoo:BZ=F closes below 65 on 2018-12-24"),
+        ("at least twelve sessions on which the VIX closes above 18 in H2", "The VIX closes above 18 on at least 12 days from 2018-06-30 to 2018-12-31"),
+    ],
+)  # fmt: skip
+def test_another_way_of_saying_it_is_read(text: str, statement: str) -> None:
+    found = read(text, JUNE)
+    assert found.best is not None and found.best.statement == statement, [
+        each.statement for each in found.choices
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "aside"),
+    [
+        ("VIX above 20 on 2018-09-28, imho", "imho"),
+        ("VIX above 20 on 2018-09-28, veteran traders say", "veteran traders say"),
+        ("We'd put the odds at roughly 70% that VIX is above 20 on 2018-09-28", "We'd put the odds at roughly 70% that"),
+        ("VIX, now in the mid-10s, is above 20 on 2018-09-28", "now in the mid-10s"),
+        ("VIX above 20 on 2018-09-28, a level traders have not seen since 2016", "a level traders have not seen since 2016"),
+    ],
+)  # fmt: skip
+def test_an_aside_is_named_and_the_claim_read_without_it(text: str, aside: str) -> None:
+    best = read(text, JUNE).best
+    assert best is not None and best.statement == "The VIX closes above 20 on 2018-09-28"
+    assert f"{aside!r} is an aside, and no part of the claim" in best.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Should trade tensions escalate, we would expect the S&P 500 to fall below 2,500 by year-end.",
+        "Were inflation to surprise, the 10-year yield ends the year above 3.5%",
+        "VIX above 20 on 2018-09-28, if traders say so",
+        "VIX above 20 on 2018-09-28, unless the Fed says no",
+        "Real GDP grows at least 3% in Q3, seasonally adjusted",
+        "Gold, in euro terms, above 1100 at year end",
+        "Why the bull market may be nearing its end",
+        "nasdaq up, dow down in july",
+    ],
+)
+def test_a_condition_another_measure_and_a_headline_are_no_asides(text: str) -> None:
+    assert not read(text, JUNE).choices
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["S&P won't have a down month before November", "S&P 500 hits a record in each of the next three months"],
+)
+def test_what_one_reading_would_lose_is_asked(text: str) -> None:
+    assert read(text, JUNE).best is None
+
+
+@pytest.mark.parametrize(
+    ("today", "said"), [(JUNE, "today's close"), (date(2018, 6, 30), "today's close"), (date(2018, 6, 27), "friday's close")]
+)  # fmt: skip
+def test_the_close_of_a_weekday_is_the_last_one_only_on_that_day(today: date, said: str) -> None:
+    assert rephrased(plain_text("WTI 5% above Friday's close"), today).plain.endswith(said)
+
+
+def test_words_keep_their_places_when_their_order_changes() -> None:
+    text = rephrased(
+        plain_text("there will be at least twelve sessions on which the VIX closes above 18"), JUNE
+    )
+    start = text.plain.index("vix closes")
+    assert text.words(start, start + len("vix closes")) == "VIX closes"
