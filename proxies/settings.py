@@ -9,6 +9,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from proxies.catalogue.loader import Catalogue, load_catalogue
+from proxies.catalogue.service_versions import service_files
 from proxies.errors import ParameterInvalid
 from proxies.secret_registry import SECRETS
 from proxies.vendors.own.own_catalogue import own_catalogue
@@ -49,6 +50,8 @@ class ProxySettings:
         The copies of the user's own data (`proxies.vendors.own`).
     own_at : datetime or None
         For a run that goes on: when it began, so that it reads the versions of then.
+    services_at : datetime or None
+        The same for the user's services. It says whose keys are read too: an old version's key goes to its hosts alone.
     reader : str
         ``model`` (the default: what is shared with nobody is left out) or ``person``.
     embedded_root : Path or None
@@ -68,6 +71,7 @@ class ProxySettings:
     catalogue_folder: Path | None = None
     own_folder: Path | None = None
     own_at: datetime | None = None
+    services_at: datetime | None = None
     reader: Reader = "model"
     embedded_root: Path | None = None
     now: Callable[[], datetime] = utc_now
@@ -85,6 +89,7 @@ class ProxySettings:
         cache_path: Path | None = None,
         catalogue_folder: Path | None = None,
         own_folder: Path | None = None,
+        services_at: datetime | None = None,
         reader: Reader = "model",
     ) -> "ProxySettings":
         """Settings as environment variables state them (see docs/data.md).
@@ -97,7 +102,10 @@ class ProxySettings:
         """
         keys: dict[str, str] = {}
         upstreams: dict[str, str] = {}
-        for source in load_catalogue(catalogue_folder, _compiled(cache_path)).sources():
+        if service_files(catalogue_folder, services_at) == service_files(catalogue_folder):
+            services_at = None  # nothing was changed since: one loaded catalogue for all runs
+        catalogue = load_catalogue(catalogue_folder, _compiled(cache_path), services_at=services_at)
+        for source in catalogue.sources():
             if source.key and environ.get(source.key.variable, "").strip():
                 keys[source.name] = environ[source.key.variable].strip()
                 SECRETS.add(keys[source.name])
@@ -122,6 +130,7 @@ class ProxySettings:
             cache_path=cache_path,
             catalogue_folder=catalogue_folder,
             own_folder=own_folder,
+            services_at=services_at,
             reader=reader,
             network=network == "on",
         )
@@ -135,7 +144,7 @@ class ProxySettings:
             One of its texts does not load.
         """
         own = own_catalogue(self.own_folder, self.reader, self.own_at)
-        catalogue = load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own)
+        catalogue = load_catalogue(self.catalogue_folder, _compiled(self.cache_path), own, self.services_at)
         return catalogue.for_models() if self.reader == "model" else catalogue
 
 

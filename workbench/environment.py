@@ -11,6 +11,8 @@ import platformdirs
 from proxies.home import home_from
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from proxies.catalogue import Catalogue
     from proxies.settings import ProxySettings
     from proxies.vendors.own.own_manifest import Reader
@@ -23,10 +25,13 @@ def config_folder() -> Path:
     return Path(platformdirs.user_config_dir("analyst-workbench"))
 
 
-def proxy_settings(environ: Mapping[str, str], home: Path, *, reader: Reader = "model") -> ProxySettings:
+def proxy_settings(
+    environ: Mapping[str, str], home: Path, *, reader: Reader = "model", services_at: datetime | None = None
+) -> ProxySettings:
     """Return the broker's settings: keys and upstreams of the environment, the raw cache and own sources of a data folder.
 
-    ``reader`` is who asks: without ``person`` what its owner shares with no language model is left out.
+    ``reader`` is who asks: without ``person`` what its owner shares with no language model is left out. ``services_at`` is when a
+    stored run began, whose requests go on by the versions of services of then.
 
     Raises
     ------
@@ -42,6 +47,7 @@ def proxy_settings(environ: Mapping[str, str], home: Path, *, reader: Reader = "
         cache_path=home / "cache.db",
         catalogue_folder=home / "catalogue",
         own_folder=own_folder(home),
+        services_at=services_at,
         reader=reader,
     )
 

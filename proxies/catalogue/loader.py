@@ -5,6 +5,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -29,6 +30,7 @@ from proxies.catalogue.schema import (
     SeriesFields,
     SourceRow,
 )
+from proxies.catalogue.service_versions import service_files
 from proxies.errors import CatalogueError, UnknownPath
 from proxies.hashing import canonical_json, sha256_of
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
@@ -476,7 +478,10 @@ _NO_OWN = OwnCatalogue()
 
 @functools.lru_cache(maxsize=64)  # of a process that serves long, whose user adds sources meanwhile
 def load_catalogue(
-    user_folder: Path | None = None, compiled: Path | None = None, own: OwnCatalogue = _NO_OWN
+    user_folder: Path | None = None,
+    compiled: Path | None = None,
+    own: OwnCatalogue = _NO_OWN,
+    services_at: datetime | None = None,
 ) -> Catalogue:
     """The catalogue that ships with the package, then what installed packages add, then the user's own files.
 
@@ -488,6 +493,8 @@ def load_catalogue(
         As `load_sources`.
     own : OwnCatalogue
         The rows of the user's own data (`proxies.vendors.own`).
+    services_at : datetime, optional
+        For a run of then: the versions of the user's services that counted at this instant.
 
     Raises
     ------
@@ -495,7 +502,7 @@ def load_catalogue(
         A text does not load. One bad text refuses all: an endpoint that has vanished would read like data that never were.
     """
     texts = _given_texts()
-    for path in sorted(user_folder.glob("*.yaml")) if user_folder else ():
+    for path in service_files(user_folder, services_at):
         try:
             texts.append(CatalogueText(name=str(path), text=read_text(path, most=MOST_YAML_BYTES)))
         except InputRefused as error:

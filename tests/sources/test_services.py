@@ -3,7 +3,7 @@
 import base64
 import json
 from contextlib import closing
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.broker import ProxySettings, open_broker
 from proxies.catalogue import load_catalogue
-from proxies.errors import CutoffRefused, SourceRejected, SourceUnavailable, UnknownPath
+from proxies.catalogue.service_versions import service_files, service_history
+from proxies.errors import CatalogueError, CutoffRefused, SourceRejected, SourceUnavailable, UnknownPath
 from proxies.ledger import Address
 from tests.command_line import run_cli
 from tests.fakes.upstream import Seen, Sent, Upstream
@@ -208,6 +209,100 @@ def test_a_claim_about_a_services_series_goes_from_its_words_to_its_outcome(tmp_
     december = next(row["price"] for row in rows if row["month"] == "2018-12-01")
     assert (december > 55) is bool(run["outcome"]) and 0 < run["p"] < 1, run
     assert late.returncode == 2 and "no value of service/desk/prices&symbol=X is visible" in late.stderr
+
+
+# -- versions: what a run used stays what it is asked by --------------------------------------------------------------
+
+
+def changed_desk(text: str) -> str:
+    """The same service after its owner moved it to another address, another key and another column of days."""
+    return (
+        text.replace("GET prices", "GET v2/prices")
+        .replace("field: published", "field: booked")
+        .replace("published: from", "booked: from")
+        .replace("DESK_LOGIN", "DESK_PASSWORD")
+    )
+
+
+def test_a_run_goes_on_by_the_version_of_a_service_that_it_used(tmp_path: Path) -> None:
+    text = DESK.replace("  as_of:\n", "  series: {date: month, value: price}\n  as_of:\n")
+    home, file = tmp_path / "home", tmp_path / "desk.yaml"
+    rows = [
+        {"month": f"{year}-{month:02d}-01", day: f"{year + month // 12}-{month % 12 + 1:02d}-12", "price": 50.5 + (12 * year + month) * 7 % 13}
+        for day in ("published", "booked") for year in range(2010, 2020) for month in range(1, 13)
+    ]  # fmt: skip
+    claim = "service:desk/prices&symbol=X is above 55 on 2018-12-31"
+
+    def answer(seen: Seen) -> Sent:
+        column = "booked" if seen.path == "/v2/prices" else "published"
+        return Sent({"rows": [row for row in rows if column in row]})
+
+    with Upstream(answer) as upstream:
+        keys = environ(upstream, DESK_PASSWORD="ann:pass-word-2")
+
+        def command(*words: str) -> str:
+            done = run_cli(tmp_path, *words, **keys)
+            assert done.returncode == 0, done.stderr
+            return done.stdout
+
+        def asked_by(*words: str) -> set[tuple[str, str]]:
+            before = len(upstream.seen)
+            (home / "cache.db").unlink(missing_ok=True)
+            command(*words)
+            return {(seen.path, base64.b64decode(seen.headers["authorization"].split()[1]).decode()) for seen in upstream.seen[before:]}  # fmt: skip
+
+        old_way, new_way = {("/prices", "ann:pass-word-1")}, {("/v2/prices", "ann:pass-word-2")}
+        analyze = ("analyze", claim, "--cutoff", "2018-06-30", "--json")
+        file.write_text(text)
+        command("source", "add", "desk", "desk.yaml", "--yes")
+        assert asked_by(*analyze) == old_way
+        (old,) = (run["run_id"] for run in json.loads(command("runs", "--json")))
+        for changed in (text.replace("Prices of", "All prices of"), changed_desk(text)):
+            file.write_text(changed)
+            command("source", "add", "desk", "desk.yaml", "--yes")
+        assert [(len(each["version"]), each["runs"]) for each in json.loads(command("source", "show", "desk"))["versions"]] == [(12, [old]), (12, []), (12, [])]  # fmt: skip
+        assert "; 3 versions" in command("source", "list")
+        # gc takes the one between, which no run used
+        assert "1 versions of own data" in run_cli(tmp_path, "gc", **keys).stderr
+        assert asked_by("resolve", old) == old_way
+        assert asked_by(*analyze) == new_way
+        new = next(run["run_id"] for run in json.loads(command("runs", "--json")) if run["run_id"] != old)
+        assert asked_by("resolve", old) == old_way and asked_by("resolve", new) == new_way
+        assert json.loads(command("show", old, "--json"))["statement"] and run_cli(tmp_path, "verify", old, **keys).returncode == 0  # fmt: skip
+        assert "what 2 stored runs read stays" in command("source", "remove", "desk", "--yes")
+        assert asked_by("resolve", old) == old_way
+        assert "no endpoint 'desk/prices/series'" in run_cli(tmp_path, *analyze, **keys).stderr
+        copies = home / "catalogue" / "versions" / "desk"
+        assert len(list(copies.glob("*.yaml"))) == 2
+        command("rm", old, "--yes")
+        command("gc")
+        assert len(list(copies.glob("*.yaml"))) == 1
+        command("rm", new, "--yes")
+        command("gc")
+        assert not copies.exists()
+
+
+def test_what_was_added_before_versions_were_kept_or_changed_by_hand_is_one(tmp_path: Path) -> None:
+    folder = tmp_path / "catalogue"
+    folder.mkdir()
+    live = folder / "desk.yaml"
+    live.write_text(DESK)
+    early = datetime(2020, 1, 1, tzinfo=UTC)
+    assert service_files(folder, early) == (live,)
+    store_service(tmp_path, service(tmp_path, changed_desk(DESK)))
+    (copy,) = service_files(folder, early)
+    assert copy.read_text() == DESK and service_files(folder, datetime.now(UTC)) == (live,)
+    live.write_text(changed_desk(DESK).replace("Prices of", "All prices of"))
+    assert service_files(folder, early) == (copy,)
+    assert [each.path == live for each in service_history(folder, "desk")] == [False, False, True]
+    load_catalogue.cache_clear()
+    store_service(
+        tmp_path, service(tmp_path, DESK)
+    )  # back to the first text: the hand's change stays a version
+    assert len(service_history(folder, "desk")) == 4 and service_files(folder, early) == (live,)
+    (copy.parent / "history.json").write_text("[]nonsense")
+    with pytest.raises(CatalogueError, match=r"history\.json: says of no version"):
+        service_files(folder, early)
 
 
 # -- EDGAR, and a warehouse ------------------------------------------------------------------------------------------

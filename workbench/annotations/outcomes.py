@@ -16,6 +16,7 @@ from workbench.questions.readings.slots import stored_claim
 from workbench.questions.worded_answers import share_of
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.store.removal import began_at
 
 
 class KnownOutcome(NamedTuple):
@@ -26,11 +27,16 @@ class KnownOutcome(NamedTuple):
 
 
 async def known_outcome(
-    statement: str, cutoff: Cutoff, read_as: Mapping[str, Any] | None = None
+    statement: str,
+    cutoff: Cutoff,
+    read_as: Mapping[str, Any] | None = None,
+    *,
+    services_at: datetime | None = None,
 ) -> KnownOutcome | None:
     """Return how the claim turned out; None where the embedded data cannot tell.
 
-    ``read_as`` is the reading that it was stored with: a later grammar does not read it anew.
+    ``read_as`` is the reading that it was stored with: a later grammar does not read it anew. ``services_at`` is when its run
+    began: a service that was changed since is asked as it was then.
     """
     try:
         claim = (stored_claim(read_as) or read_claim(statement)).going_on()
@@ -39,7 +45,7 @@ async def known_outcome(
     # reading the series is pandas; the Python API loads this file
     from workbench.questions.decision import resolve
 
-    broker = open_sources(claim.sources)
+    broker = open_sources(claim.sources, services_at=services_at)
     try:
         observe = broker_history(broker)
         present = present_cutoff()
@@ -94,7 +100,9 @@ async def resolve_leaves_from_series(store: Store, run_id: str) -> list[str]:
     require_finished(state)
     resolved = []
     for leaf in state.tree.leaves():
-        known = await known_outcome(state.tree[leaf].statement, state.parsed_cutoff())
+        known = await known_outcome(
+            state.tree[leaf].statement, state.parsed_cutoff(), services_at=began_at(store, run_id)
+        )
         if known is None:
             continue
         resolved.append(leaf)
@@ -115,7 +123,9 @@ async def resolve_from_series(store: Store, run_id: str) -> bool:
     """
     state = load_state(store, run_id)
     require_finished(state)
-    known = await known_outcome(state.statement, state.parsed_cutoff(), state.read_as)
+    known = await known_outcome(
+        state.statement, state.parsed_cutoff(), state.read_as, services_at=began_at(store, run_id)
+    )
     if known is None:
         return False
     p, day = float(known.true), known.day.isoformat()

@@ -1,7 +1,7 @@
 """The fan of a claim's series at the cutoff: where the paths go that its probability is the share of, with the level it asks about."""
 
 from collections.abc import Mapping
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from proxies.errors import ProxyError
@@ -69,12 +69,12 @@ def _through(history: History, day: date) -> History:
     return history.before(day + timedelta(days=1))
 
 
-def fan_outcome(statement: str) -> dict[str, Any] | None:
+def fan_outcome(statement: str, services_at: datetime | None = None) -> dict[str, Any] | None:
     """Return the value of a claim's series on its last day, as it is known by now; None where it is not."""
     claim = read_claim(statement).going_on()
 
     async def rows() -> Mapping[str, Rows]:
-        broker = open_sources(claim.sources)
+        broker = open_sources(claim.sources, services_at=services_at)
         try:
             return await visible(broker_history(broker), claim.sources, present_cutoff())
         finally:

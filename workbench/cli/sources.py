@@ -19,6 +19,7 @@ from workbench.sources.services import (
     read_service,
     remove_service,
     service_named,
+    service_versions,
     services,
     store_service,
 )
@@ -158,11 +159,16 @@ def _store_confirmed(new: NewSource, *, yes: bool, as_json: bool) -> None:
 @command
 def list_() -> None:
     """List your sources."""
-    home = open_store().home
+    store = open_store()
+    home = store.home
     for name in services(home):
         service = service_named(home, name)
         assert service is not None
-        echo(f"{name}  a service: {', '.join([*(each.path for each in service.endpoints), *service.series])}")
+        count = len(service_versions(store, name))
+        and_count = f"; {count} versions" if count > 1 else ""
+        echo(
+            f"{name}  a service: {', '.join([*(each.path for each in service.endpoints), *service.series])}{and_count}"
+        )
     emit_lines(list_sources(home), others=bool(services(home)))
 
 
@@ -182,7 +188,7 @@ def show(name: Annotated[str, NAME_ARGUMENT]) -> None:
     """Print all that is known of a source, as JSON."""
     store = open_store()
     if service := service_named(store.home, name):
-        emit_json(service.preview(os.environ))
+        emit_json({**service.preview(os.environ), "versions": service_versions(store, name)})
         return
     source_named(store.home, name)
     emit_json(next(row for row in list_sources(store.home) if row["name"] == name))
@@ -198,14 +204,16 @@ def remove(
     store = open_store()
     if name in services(store.home):
         confirm(f"remove {name}?", yes=yes)
-        remove_service(store.home, name)
-        echo(f"removed {name}; what runs got from it stays with them")
+        echo(f"removed {name}{_stays(remove_service(store, name))}")
         return
     source_named(store.home, name)
     confirm(f"remove {name}?", yes=yes)
     gone, users = remove_source(store, name, datetime.now(UTC))
-    stay = f"; what {len(users)} stored run{'s' if len(users) > 1 else ''} read stays" if users else ""
-    echo(f"removed {name}: {gone} version{'s' if gone != 1 else ''} deleted{stay}")
+    echo(f"removed {name}: {gone} version{'s' if gone != 1 else ''} deleted{_stays(users)}")
+
+
+def _stays(users: list[str]) -> str:
+    return f"; what {len(users)} stored run{'s' if len(users) > 1 else ''} read stays" if users else ""
 
 
 @source.command("check")

@@ -91,7 +91,7 @@ async def open_engine(
     embedded_root : Path, optional
         Folder of the embedded series instead of the installed package's.
     began : datetime, optional
-        When the run that is gone on with began: it reads the versions of own data of then.
+        When the run that is gone on with began: it reads the versions of own data and services of then.
     model : Model, optional
         Instead of the one ``settings`` name.
     workers : callable, optional
@@ -111,7 +111,12 @@ async def open_engine(
     # Before anything is opened: a part that is missing leaves no broker and no kernels to close.
     settings.require_installed()
     settings_of_broker = replace(
-        proxy_settings(environ, store.home, reader="person" if settings.stays_here else "model"),
+        proxy_settings(
+            environ,
+            store.home,
+            reader="person" if settings.stays_here else "model",
+            services_at=began,
+        ),
         embedded_root=embedded_root,
         own_at=began,
     )

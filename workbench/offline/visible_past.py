@@ -44,7 +44,9 @@ def broker_history(broker: "Broker | None") -> Observe:
     return observe
 
 
-def open_sources(names: Iterable[str], root: Path | None = None) -> "Broker":
+def open_sources(
+    names: Iterable[str], root: Path | None = None, *, services_at: datetime | None = None
+) -> "Broker":
     """Open a broker for some series; keys, upstreams and own data are looked up where one of them is not embedded.
 
     Parameters
@@ -53,12 +55,14 @@ def open_sources(names: Iterable[str], root: Path | None = None) -> "Broker":
         As among `Series.sources`.
     root : Path, optional
         Folder of the embedded series instead of the installed package's.
+    services_at : datetime, optional
+        When the run began whose claim names them: its services answer by the versions of then.
     """
     from proxies.broker import open_broker
 
     if all(source_of_rows(name).source == "embedded" for name in names):
         return open_broker(ProxySettings(embedded_root=root))
-    return open_broker(proxy_settings(os.environ, home_from(os.environ)))
+    return open_broker(proxy_settings(os.environ, home_from(os.environ), services_at=services_at))
 
 
 def present_cutoff() -> Cutoff:

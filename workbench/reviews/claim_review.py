@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,6 +30,7 @@ from workbench.reviews.inputs import LeafInputs, look
 from workbench.reviews.watched_claims import WatchedClaim, watched_claims
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
+from workbench.store.removal import began_at
 from workbench.views.input_split import RunSplits
 from workbench.views.kept_changes import CHANGES_FILE
 from workbench.views.run_changes import run_changes
@@ -85,7 +87,7 @@ class Doors:
     #: Folder of the embedded series instead of the installed package's.
     embedded_root: Path | None = None
     #: Brokers by who reads: what a person may read and a model may not is no secret of the key-free analyst.
-    brokers: dict[str, Broker] = field(default_factory=dict)
+    brokers: dict[tuple[str, datetime | None], Broker] = field(default_factory=dict)
 
 
 async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str, Any]:
@@ -210,10 +212,14 @@ def _share_outcome(store: Store, claim: WatchedClaim) -> None:
 
 def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
     reader: Literal["person", "model"] = "person" if state.settings.stays_here else "model"
-    if reader not in doors.brokers:
-        settings = proxy_settings(doors.environ, store.home, reader=reader)
-        doors.brokers[reader] = open_broker(replace(settings, embedded_root=doors.embedded_root))
-    return doors.brokers[reader]
+    # Its own requests are asked anew, of services by the version that answered them; most runs share one broker all the same.
+    settings = proxy_settings(
+        doors.environ, store.home, reader=reader, services_at=began_at(store, state.run_id)
+    )
+    key = (reader, settings.services_at)
+    if key not in doors.brokers:
+        doors.brokers[key] = open_broker(replace(settings, embedded_root=doors.embedded_root))
+    return doors.brokers[key]
 
 
 def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:

@@ -25,7 +25,7 @@ from proxies.vendors.own.own_manifest import (
 )
 from workbench.errors import UsageError, command, sentence
 from workbench.sources.new_source import NewSource
-from workbench.sources.services import read_service, services
+from workbench.sources.services import discard_unused_services, last_files, read_service
 from workbench.store.removal import began_at, runs_calling, runs_naming
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def unshared_in(store: Store, run_id: str) -> list[str]:
         said = next((item for item in known if item.version == current), known[-1] if known else None)
         if said is not None and said.share != "packages" and run_id in runs_with(store, known[0]):
             names.append(name)
-    for name, path in services(store.home).items():
+    for name, path in last_files(store.home).items():
         if read_service(path).info.share != "packages" and run_id in runs_calling(store, name):
             names.append(name)
     return names
@@ -208,9 +208,9 @@ def remove_source(store: Store, name: str, now: datetime) -> tuple[int, list[str
 
 def discard_unused(store: Store) -> int:
     """Delete versions that no source and no stored run names, and half-written files; return how many. Called by ``gc``."""
-    folder, count = own_folder(store.home), 0
+    folder, count = own_folder(store.home), discard_unused_services(store)
     if not folder.is_dir():
-        return 0
+        return count
     for place in sorted(path for path in folder.iterdir() if path.is_dir()):
         for half in place.glob(f"{_HALF}*"):
             half.unlink()

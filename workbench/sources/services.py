@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from proxies.atomic import private_folder, replace_file
 from proxies.catalogue.loader import CatalogueText, Endpoint, SourceInfo, catalogue_with, load_catalogue
+from proxies.catalogue.service_versions import (
+    keep_versions,
+    record_version,
+    service_at,
+    service_history,
+    service_names,
+)
 from proxies.errors import CatalogueError
 from proxies.input_files import MOST_YAML_BYTES, InputRefused, read_text
 from proxies.vendors.own.own_manifest import NAME, own_folder, own_sources
 from proxies.vendors.vendor_registry import check_codecs
 from proxies.yaml_text import line_of
 from workbench.errors import UsageError, command
+from workbench.store.removal import began_at, runs_with_service
+
+if TYPE_CHECKING:
+    from workbench.store import Store
 
 SUFFIXES = (".yaml", ".yml")
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -112,7 +123,9 @@ def _words_for_series(endpoint: Endpoint) -> str:
 
 
 def store_service(home: Path, service: Service) -> Path:
-    """Copy a service's file into the data folder's catalogue and return where it lies; runs and kernels read it from then on.
+    """Copy a service's file into the data folder's catalogue and return where it lies; new runs and kernels read it from then on.
+
+    What was there stays a version of its own, by which the runs that began with it go on.
 
     Raises
     ------
@@ -129,6 +142,8 @@ def store_service(home: Path, service: Service) -> Path:
     private_folder(folder)
     path = folder / f"{service.name}.yaml"
     before = path.read_bytes() if path.is_file() else None
+    if before is not None:  # one that was put there or changed by hand has no copy yet
+        record_version(folder, service.name)
     replace_file(path, service.text.encode(), private=True)
     load_catalogue.cache_clear()
     try:
@@ -140,6 +155,7 @@ def store_service(home: Path, service: Service) -> Path:
             replace_file(path, before, private=True)
         load_catalogue.cache_clear()
         raise UsageError(f"nothing was added: {error}") from None
+    record_version(folder, service.name)
     return path
 
 
@@ -153,6 +169,17 @@ def services(home: Path) -> dict[str, Path]:
     return {path.stem: path for path in sorted(service_folder(home).glob("*.yaml"))}
 
 
+def last_files(home: Path) -> dict[str, Path]:
+    """Return the newest file of every service by name, of a removed one too: what its owner said last of sharing holds."""
+    folder = service_folder(home)
+    files = {}
+    for name in service_names(folder):
+        paths = [each.path for each in service_history(folder, name) if each.path is not None]
+        if paths:
+            files[name] = paths[-1]
+    return files
+
+
 def service_named(home: Path, name: str) -> Service | None:
     """Return a service that was added, or the one that a YAML file states; None where the name is of neither."""
     if is_service(name):
@@ -161,16 +188,59 @@ def service_named(home: Path, name: str) -> Service | None:
     return None if path is None else read_service(path)
 
 
-def remove_service(home: Path, name: str) -> None:
-    """Remove a service; what runs got from it stays with them.
+def service_versions(store: Store, name: str) -> list[dict[str, Any]]:
+    """Return the versions of a service, the oldest first, with the stored runs that use each."""
+    folder = service_folder(store.home)
+    using = _runs_by_version(store, name)
+    return [
+        {
+            "version": each.version[:12],
+            # what was there before anybody noted versions counts since ever
+            "since": None if each.since.year == 1 else each.since.isoformat(),
+            "runs": sorted(run for run, version in using.items() if version == each.version),
+        }
+        for each in service_history(folder, name)
+        if each.version
+    ]
+
+
+def discard_unused_services(store: Store, names: Iterable[str] = ()) -> int:
+    """Delete versions of services that neither new runs read nor a stored run used; return how many. Called by ``gc``."""
+    folder = service_folder(store.home)
+    counts = [
+        keep_versions(folder, name, frozenset(_runs_by_version(store, name).values()))
+        for name in names or service_names(folder)
+    ]
+    return sum(counts)
+
+
+def _runs_by_version(store: Store, name: str) -> dict[str, str]:
+    """Return the version of a service that each stored run uses which asked it or names it."""
+    folder, using = service_folder(store.home), {}
+    for run_id in runs_with_service(store, name):
+        began = began_at(store, run_id)  # None for a person's single calls, which nobody goes on with
+        version = service_at(folder, name, began) if began is not None else None
+        if version is not None and version.version:
+            using[run_id] = version.version
+    return using
+
+
+def remove_service(store: Store, name: str) -> list[str]:
+    """Remove a service from new runs and return the stored runs that keep the version they used.
 
     Raises
     ------
     UsageError
         There is none of this name.
     """
-    path = services(home).get(name)
+    path = services(store.home).get(name)
     if path is None:
         raise UsageError(f"there is no service {name!r:.60} (", command("source list"), ")")
+    folder = service_folder(store.home)
+    record_version(folder, name)
+    users = sorted(_runs_by_version(store, name))
     path.unlink()
+    record_version(folder, name)
+    discard_unused_services(store, (name,))
     load_catalogue.cache_clear()
+    return users

@@ -90,6 +90,12 @@ def runs_calling(store: Store, source: str) -> set[str]:
     return {row["run_id"] for row in calls}
 
 
+def runs_with_service(store: Store, source: str) -> set[str]:
+    """Return the runs that asked a service of the user's own, or whose claim or settings name it."""
+    events = store.query("SELECT DISTINCT run_id FROM events WHERE data LIKE ?", (f"%service:{source}/%",))
+    return runs_calling(store, source) | {row["run_id"] for row in events}
+
+
 def began_at(store: Store, run_id: str) -> datetime | None:
     """Return when a run began, which says what versions of the user's own data it reads; None for one without a log."""
     rows = store.query("SELECT at_utc FROM events WHERE run_id = ? ORDER BY seq LIMIT 1", (run_id,))

@@ -20,6 +20,7 @@ from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
 from workbench.store import ApiLedger, ModelLedger, Store
+from workbench.store.removal import began_at
 from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_base_rate, root_prior
 
@@ -140,7 +141,9 @@ class RunView:
         # most who look at a run draw no fan
         from workbench.backtests.claim_fan import fan_outcome
 
-        return {**fan, "outcome": fan_outcome(self.statement)}
+        with closing(Store(self.home)) as store:
+            began = began_at(store, self.run_id)
+        return {**fan, "outcome": fan_outcome(self.statement, began)}
 
     def band(self) -> "Band | None":
         """Return the interval around the root with where it comes from; it reads the run's data calls."""
