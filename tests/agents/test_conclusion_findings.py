@@ -5,6 +5,7 @@ import json
 import random
 from collections import Counter
 from dataclasses import fields, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.fakes.honest_conclusions import HonestConclusion, honest_conclusions
 from tests.fakes.honest_reports import REPORTS
-from tests.fakes.score_reports import findings_of, own_reports, score
+from tests.fakes.score_reports import findings_of, own_reports, reports_in, score
 from workbench.agents.findings.check_table import ReplyFinding, RunKind, sent_back
 from workbench.agents.findings.conclusion_checks import (
     CONCLUSION_CHECKS,
@@ -98,6 +99,7 @@ def test_a_sound_conclusion_has_no_finding_in_any_kind_of_run() -> None:
         ("I start at 57 % and end at 12 %.", {"p_true": 0.12}),
         ("Report.", {"base_rate": 0.57, "p_true": 0.02, "adjustments": "-0.55 for the distance"}),
         ("Report.", {"base_rate": 0.093, "inside_view": 0.57, "p_true": 0.5}),
+        ("Report.", {"base_rate": 0.093, "p_true": 0.4, "adjustments": [{"why": "a trend of -3.9% a month", "points": 0.307}]}),
     ],
 )  # fmt: skip
 def test_what_is_explained_is_no_fault(prose: str, said: dict[str, Any]) -> None:
@@ -105,9 +107,10 @@ def test_what_is_explained_is_no_fault(prose: str, said: dict[str, Any]) -> None
 
 
 def test_adjustments_that_point_the_other_way_do_not_explain_it() -> None:
-    said = {"base_rate": 0.57, "p_true": 0.02, "adjustments": "+0.10 for momentum"}
-    (only,) = found("Report.", said, SHOWED, RunKind())
-    assert "point the other way" in only.words
+    said = {"base_rate": 0.57, "p_true": 0.02}
+    for adjustments in ("+0.10 for momentum", [{"why": "-3.9% a month", "points": 0.1}]):
+        (only,) = found("Report.", {**said, "adjustments": adjustments}, SHOWED, RunKind())
+        assert "point the other way" in only.words
 
 
 @given(st.text(max_size=300), st.floats(0, 1), st.text(max_size=60))
@@ -153,6 +156,13 @@ def test_at_most_one_in_twenty_of_the_reports_of_others_is_flagged() -> None:
     assert f"{len(flagged)} of {len(rows)} reports sent back" in score(rows)
 
 
+def test_at_most_one_in_twenty_of_the_blind_reports_is_flagged() -> None:
+    """By somebody who knew none of the checks. Their first shot was 8 of 100 (docs/models.md); four classes were mended after it."""
+    rows = list(reports_in(Path(__file__).parents[1] / "fakes" / "blind_reports.jsonl"))
+    flagged = [found for row in rows if (found := findings_of(row)[0])]
+    assert len(rows) == 100 and len(flagged) <= 5, flagged
+
+
 def test_a_made_up_figure_in_those_reports_is_found() -> None:
     """The more digits a figure has, the less can it be there by chance: of four all are found, of three every second one."""
     rng = random.Random(30)
@@ -178,10 +188,12 @@ def test_a_made_up_figure_in_those_reports_is_found() -> None:
         "From memory, the crisis of 2008 cost 38.49 %.",
         "With 185 days left, half a year, little moves. A 95 % band is wide.",
         "Cell 23 simulates 5,000 paths over 126 days.",
+        "Of 1 962 windows 0,093 ended above it; of those like 2009 fewer.",
     ],
 )
 def test_what_follows_or_is_judged_may_be_quoted(report: str) -> None:
     notebook = replace(SHOWED, sources={"cell-1": "simulate(paths=5_000, days=126)"}, cutoff="2018-06-30")
+    notebook = replace(notebook, printed={**notebook.printed, "cell-4": "windows 1962"})
     assert found(report, {}, notebook, RunKind()) == ()
 
 

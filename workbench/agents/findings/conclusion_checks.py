@@ -235,6 +235,7 @@ _REASONED = re.compile(
 _SIGNED = re.compile(
     r"(?<![\w.])(\+\s?\d+(?:\.\d+)?|[\-−]\d+(?:\.\d+)?)\s*(%|pp\b|points?\b|percentage points?\b)?"
 )
+_STEP_ALONE = re.compile(r"[\w ]+: [+\-−]\d[\d.e\-+]*(?: ?(?:%|pp|points?))?")
 _VALUE = r"(?P<value>\d+(?:\.\d+)?)[ \u00a0]?(?P<percent>%|per ?cent\b)?"
 _HEDGE = r"(?:only |just |about |around |roughly |approximately |some |near |close to |at |of |~|≈|to |be |is |as |equal )*"
 _FINAL = (
@@ -347,7 +348,9 @@ def _as_share(number: str, percent: str | None) -> float | None:
 
 
 def _moves(adjustments: str) -> Iterator[float]:
-    for match in _SIGNED.finditer(adjustments):
+    # Of {"why": "-3.9% a month so far", "points": +0.15} the reason is no step.
+    alone = [part for part in adjustments.split("; ") if _STEP_ALONE.fullmatch(part)]
+    for match in _SIGNED.finditer("; ".join(alone) or adjustments):
         yield float(match[1].replace("−", "-").replace(" ", ""))
 
 

@@ -15,6 +15,8 @@ _NUMBER = re.compile(
     r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
 )
 _DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(19|20|21)\d\d\b")
+#: In outputs a plain 1962 may be a count.
+_DAY = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
 _OF = re.compile(r"(?<![\w.,])(\d+) ?(?:of|/|out of|in|from) ?(\d+)(?![\w]|[.,]\d)")
 #: Most numbers of a line of which shares and differences are made.
 _COUNTS = 4
@@ -139,7 +141,7 @@ def _from_counts(line: str) -> Iterator[float]:
 
 
 def _numbers(text: str) -> Iterable[tuple[float, str]]:
-    for match in _NUMBER.finditer(_DATE.sub(" ", text)):
+    for match in _NUMBER.finditer(_DAY.sub(" ", text)):
         value = number_spelled(match[0])
         if math.isfinite(value):
             yield value, match[0]

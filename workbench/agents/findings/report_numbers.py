@@ -26,6 +26,10 @@ _DATE = re.compile(
     rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?!\w)|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d.,%]\d|\d| ?%)",
     re.IGNORECASE,
 )
+_DAY = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
+#: "8 675" with a space that keeps it together, or a plain one, and "0,955".
+_SPACED = re.compile(r"(?<![\w.,-])(\d{1,3})[ \u00a0\u202f\u2009](?=\d{3}(?!\d))")
+_COMMA = re.compile(r"(?<![\w.,])(0),(?=\d+(?![\d,.]\d))|(?<![\w.,])(\d{1,3}),(?=\d{1,2}(?![\d,]))")
 _NUMBER = re.compile(
     r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
 )
@@ -238,7 +242,7 @@ def unheld(
     stated: Sequence[float],
 ) -> tuple[list[QuotedNumber], list[QuotedNumber]]:
     """Return the numbers of a report that nothing holds up, and those of more than a word that something does."""
-    report = _CODE.sub(" ", report)
+    report = as_spelled_here(_CODE.sub(" ", report))
     numbers = list(islice(quoted_numbers(report), _READ))
     outputs = [value for text in printed for value in values_of(text)]
     marks = list(_levels(level))
@@ -303,13 +307,24 @@ def quoted_numbers(report: str) -> Iterator[QuotedNumber]:
         )
 
 
+def as_spelled_here(report: str) -> str:
+    """Return a report with thousands and decimals as English spells them, character by character in its place.
+
+    >>> as_spelled_here("8 675 windows, 0,955 of them")
+    '8,675 windows, 0.955 of them'
+    """
+    spaced = _SPACED.sub(r"\1,", report)
+    return _COMMA.sub(lambda match: f"{match[1] or match[2]}.", spaced)
+
+
 # --- what may be quoted ------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=512)
 def values_of(text: str) -> tuple[float, ...]:
     """Return every number that a text holds, without its dates."""
-    masked = _DATE.sub(" ", text.replace("/", " ").replace("±", " "))
+    # A plain 1962 may be a count here; in a report it is a year, and not looked up.
+    masked = _DAY.sub(" ", text.replace("±", " ")).replace("/", " ")
     return tuple(
         value for match in _PRINTED.finditer(masked) if math.isfinite(value := number_spelled(match[0]))
     )

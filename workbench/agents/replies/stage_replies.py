@@ -451,5 +451,8 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, list):
         return [text for item in value[:10] for text in _texts(item)]
     if isinstance(value, dict):
-        return [f"{name}: {item}"[:LONGEST_NOTE] for name, item in list(value.items())[:10]]
+        named = (
+            (name, f"{item:+g}" if _is_number(item) else item) for name, item in list(value.items())[:10]
+        )
+        return [f"{name}: {item}"[:LONGEST_NOTE] for name, item in named]
     return [f"{value:+g}"] if _is_number(value) else []
