@@ -25,6 +25,10 @@ JUNE = date(2018, 6, 29)
         ("the Nasdaq's best close of 2019 will be above 9,000", "The NASDAQ Composite has its highest value above 9000 from 2018-12-31 to 2019-12-31"),
         ("Forget bullion. The S&P 500 will do better than gold in 2019.", "The S&P 500 outperforms yahoo:GC=F from 2018-12-31 to 2019-12-31"),
         ("Oil's slump has further to run, and Brent will be under $65 on Christmas Eve", "yahoo:BZ=F closes below 65 on 2018-12-24"),
+        ("oil won't see 80 again until 2019", "WTI crude oil never touches 80 through 2018-12-31"),
+        ("Unemployment falls to a fresh 50-year low by year-end", "US unemployment rate closes at a new 2600-week low at least once through 2018-12-31"),
+        ("the 3m libor is at 2.5 or more on 31 August", "3-month rate is at or above 2.5 on 2018-08-31"),
+        ("10s above 3 and a quarter on 31 August", "fred:DGS10 is above 3.25 on 2018-08-31"),
         ("at least twelve sessions on which the VIX closes above 18 in H2", "The VIX closes above 18 on at least 12 days from 2018-06-30 to 2018-12-31"),
     ],
 )  # fmt: skip
@@ -70,7 +74,11 @@ def test_a_condition_another_measure_and_a_headline_are_no_asides(text: str) -> 
 
 @pytest.mark.parametrize(
     "text",
-    ["S&P won't have a down month before November", "S&P 500 hits a record in each of the next three months"],
+    [
+        "S&P 500's 200-day average above 2700 at year end",
+        "S&P won't have a down month before November",
+        "S&P 500 hits a record in each of the next three months",
+    ],
 )
 def test_what_one_reading_would_lose_is_asked(text: str) -> None:
     assert read(text, JUNE).best is None

@@ -31,7 +31,7 @@ _NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
     rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of its|of their|from|or more|R|W))|$)|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"
-    r"(?P<andhalf> and a half)?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?"
+    r"(?P<rest> and (?:a half|(?:a|one) quarter|three[- ]quarters))?(?: ?(?P<short>k|grand|mn?|mln|bn|b|tn|thousand|million|billion|trillion)s?\b)?"
     r"(?: ?(?:-)?(?P<unit>%(?:-?points?)?|percent(?:age)?(?:[- ]points?)?|per cent|pct|ppts?|pps?|bps?|basis[- ]points?|(?:index |vol )?points?|pts?|handles|dollars?|bucks|usd|euros?|c(?:ents?)?|pips?|vols?|[$€£])(?![\w]))?"
     r"(?: ?(?:[$]?/|an? |per )(?:lb|pound|barrel|bbl|ounce|oz|share|gallon|bushel|coin|ton(?:ne)?|mmbtu)\b)?"
 )
@@ -97,8 +97,8 @@ def _value_of(match: re.Match[str]) -> float | None:
         value = _from_digits(match["number"])
         if match["top"]:
             value += int(match["top"]) / int(match["bottom"])
-    if match["andhalf"]:
-        value += 0.5
+    if match["rest"]:
+        value += 0.5 if "half" in match["rest"] else 0.75 if "three" in match["rest"] else 0.25
     if (match["unit"] or "").startswith("pip"):
         value /= 10_000
     if (match["unit"] or "") in ("c", "cent", "cents"):

@@ -78,10 +78,11 @@ def special_counts(text: str) -> tuple[str, dict[str, int]]:
     if match and "average" not in counts:
         counts["average"] = 0
     match = part.take(
-        rf"(?:a |an |its )?(?:new |fresh )?{number}[- ]?(?:year|month|week|day)(?= (?:high|low))", "X"
+        rf"(?:a |an |its )?(?:new |fresh )?{number}[- ]?(year|month|week|day)(?= (?:high|low))", "X"
     )
-    if match:
-        counts["extreme"] = int(match[1])
+    if match:  # in weeks, as its sentence says it
+        weeks = {"year": 52, "month": 52 / 12, "week": 1, "day": 1 / 5}[match[2]]
+        counts["extreme"] = max(1, round(int(match[1]) * weeks))
     return part.text, counts
 
 

@@ -13,7 +13,7 @@ from workbench.questions.readings.relations import QUARTER_POINT, Relation, Way
 
 #: Words that make it another claim, which no reading without them comes near to.
 _ANOTHER_CLAIM = re.compile(
-    r"\bterms\b|^(?:should|were|had) [^,]*,|(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,|^(?:why|how|what|when|where|who) [^AW]*$|(?<![\w'])(?:if|unless|because|provided|assuming|should the|were the|in case|given that|whether|either|neither|both|"
+    r"\bterms\b|\b(?:nobody|no one|few) (?:sees?|expects?|thinks?)\b|^(?:should|were|had) [^,]*,|(?:[,;] |and )(?:should|were|had) (?:the |[a-z]+ ){1,4}(?:to )?[a-z]+,|^(?:why|how|what|when|where|who) [^AW]*$|(?<![\w'])(?:if|unless|because|provided|assuming|should the|were the|in case|given that|whether|either|neither|both|"
     r"futures?|forwards?|options?|calls|puts|straddles?|implied|skew|dividends?|earnings (?:grow|rise|fall|per)|eps|profits?|revenues?|market cap(?:itali[sz]ation)?|"
     r"cap(?= (?:above|exceed|over|below|under|of))|inventor(?:y|ies)|stockpiles|demand|supply|ratio|correlation|beta|sharpe|term structure|contango|backwardation|contracts?(?= (?:above|below|at|over|under))|"
     r"out of (?:the |its |a )?A|outside|total return|best|worst|around|about|approximately|roughly|circa|near|nearly|or so|or thereabouts|thereabouts|give or take|somewhere around|"
@@ -63,6 +63,8 @@ def disagrees(text: str, relation: Relation) -> bool:
         return True
     if relation.name in ("level", "stay") and re.search(r"A (?:higher|lower|dearer|cheaper|wider|tighter|narrower)(?: than)? (?:R|W|today|now)", text):  # fmt: skip
         return True
+    if relation.name == "average_gap" and relation.level and not relation.level.unit:
+        return True  # "its 200-day average above 2700": the average's own level
     if relation.never and re.search(r"\b(?:up|down|losing|winning|red|green) (?:day|week|month|quarter)s?\b", text):  # fmt: skip
         return True
     if relation.comparison == "between" and _OUT_OF.search(text):
