@@ -191,6 +191,25 @@ def test_the_longest_streak_is_decided_on_its_day() -> None:
     assert never is not None and not never.true
 
 
+def test_a_new_high_is_above_all_before_or_above_those_of_the_last_weeks() -> None:
+    values = np.full(len(DAYS), 100.0)
+    values[10], values[100], values[120] = 105.0, 103.0, 104.0
+    high = Reading(series=("X",), transformation="over_high", statistic="highest", comparison="above", level=0.0, start=DAYS[50].item(), end=END)  # fmt: skip
+    known = History.of(DAYS, values)
+    never = decide(high, known, SESSIONS)
+    assert never is not None and not never.true
+    of_weeks = decide(replace(high, weeks=8), known, SESSIONS)
+    assert of_weeks is not None and of_weeks.true and of_weeks.day == DAYS[100].item()
+    # 105 lies 18 weeks before the 100th day: a window that reaches back to it has a new high on no day
+    longer = decide(replace(high, weeks=19, start=DAYS[99].item(), end=DAYS[101].item()), known, SESSIONS)
+    assert (DAYS[100] - DAYS[10]).astype(int) // 7 == 18 and longer is not None and not longer.true
+    low = replace(high, transformation="over_low", statistic="lowest", comparison="below")
+    assert (decided := decide(low, known, SESSIONS)) is not None and not decided.true
+    with pytest.raises(DomainError, match="fewer than 60 weeks of values"):
+        decide(replace(high, weeks=60), known, SESSIONS)
+    assert chance(high, drawn(History.of(DAYS, values), 90)).p <= chance(replace(high, weeks=4), drawn(History.of(DAYS, values), 90)).p  # fmt: skip
+
+
 def test_a_window_that_ends_after_the_paths_is_refused() -> None:
     paths = drawn(History.of(DAYS, np.full(len(DAYS), 100.0)), 200)
     with pytest.raises(DomainError, match="before the claim does"):

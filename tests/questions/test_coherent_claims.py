@@ -129,6 +129,20 @@ def test_a_fall_from_the_peak_a_fall_in_a_day_and_days_in_a_row_are_coherent(
             assert chance + p(text) == pytest.approx(1.0, abs=1e-12)
 
 
+@given(asked(), st.lists(st.integers(2, 60), min_size=2, max_size=2, unique=True))
+@laws
+def test_a_high_of_more_weeks_is_no_likelier_and_one_of_all_time_the_least(
+    case: Asked, weeks: list[int]
+) -> None:
+    p, name, end = case.p, case.name, case.day
+    few, many = sorted(weeks)
+    for word in ("high", "low"):
+        chances = [p(f"{name} closes at a new {span}{word} at least once through {end}") for span in (f"{few}-week ", f"{many}-week ", "")]  # fmt: skip
+        assert chances == sorted(chances, reverse=True)
+        never = p(f"{name} never closes at a new {few}-week {word} at least once through {end}")
+        assert chances[0] + never == pytest.approx(1.0, abs=1e-12)
+
+
 @given(asked())
 @laws
 def test_one_series_beats_the_other_or_is_beaten_and_a_spread_widens_or_does_not(case: Asked) -> None:

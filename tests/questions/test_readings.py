@@ -417,7 +417,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     ("text", "cutoff", "reason", "fix"),
     [
         ("ISM manufacturing above 55 in December 2018", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
-        ("WTI makes a new 52-week high by the end of 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
+        ("WTI posts three straight weekly gains by the end of August 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),

@@ -22,10 +22,12 @@ from workbench.forecasts.series_paths import Calendar, Combination, Paths
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 
-Transformation = Literal["value", "change", "growth", "average_gap", "from_peak"]
+Transformation = Literal["value", "change", "growth", "average_gap", "from_peak", "over_high", "over_low"]
 Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
 
+#: What a value is held against every earlier one by.
+_RECORDS = ("over_high", "over_low")
 #: Relative width within which two numbers are equal, whatever their last bits say.
 _ROUNDING = 1e-9
 
@@ -44,7 +46,8 @@ class Reading:
     transformation : str
         Of every step: ``value`` (in the series' unit); ``change`` and ``growth`` (in percent) since the value on ``start``, or over
         ``lag`` steps where that is given (12 for a month's growth on the year); ``average_gap`` (percent above the mean of the
-        last ``lag`` values, the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0).
+        last ``lag`` values, the step's own among them); ``from_peak`` (percent below the highest value since ``start``, at most 0);
+        ``over_high`` and ``over_low`` (units above the highest, or the lowest, of all known values before, or of those of the last ``weeks``).
     statistic : str
         Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
         percent, root of the mean squared log change; of the value alone), ``steps``: on how many of its steps the comparison holds, or
@@ -87,6 +90,7 @@ class Reading:
     start: date | None = None
     upper: float | None = None
     lag: int | None = None
+    weeks: int | None = None
     times: int = 1
     combination: Combination | None = None
     never: bool = False
@@ -98,8 +102,12 @@ class Reading:
             )
         if (self.upper is None) == (self.comparison == "between") or (self.upper or np.inf) < self.level:
             raise DomainError("a range, and nothing else, needs an upper level, and not below its lower one")
-        if self.lag is not None and (self.lag < 1 or self.transformation in ("value", "from_peak")):
+        if self.lag is not None and (
+            self.lag < 1 or self.transformation in ("value", "from_peak", *_RECORDS)
+        ):
             raise DomainError("a lag of at least one step belongs to changes, growth and averages")
+        if self.weeks is not None and (self.weeks < 1 or self.transformation not in _RECORDS):
+            raise DomainError("a number of weeks, at least one, belongs to new highs and lows")
         if self.transformation == "average_gap" and self.lag is None:
             raise DomainError("the distance to an average needs the number of values averaged")
         if self.statistic == "volatility" and self.transformation != "value":
@@ -208,7 +216,7 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
         if not ahead:
             raise DomainError(f"no step lies after {known.days[first]} through {reading.end}")
         return None
-    y = _transformed(reading, known.values[None, :], first, last)[0]
+    y = _transformed(reading, known.values[None, :], first, last, known.days)[0]
     low, high = _reachable(
         reading,
         y,
@@ -248,14 +256,14 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
     if last <= first:
         raise DomainError(f"no step lies after {days[first]} through {reading.end}")
     # Only as much of the past as the window and its averages reach back to.
-    since = max(0, min(first, now) - (reading.lag or 0))
+    since = 0 if reading.transformation in _RECORDS else max(0, min(first, now) - (reading.lag or 0))
     past = np.broadcast_to(paths.known.values[since:], (len(paths.values), now + 1 - since))
     x = np.concatenate([past, paths.values], axis=1)
     first, last = first - since, last - since
     if reading.statistic == "volatility":
         squares = np.diff(np.log(x[:, first : last + 1]), axis=1) ** 2
         return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * squares.mean(axis=1)))
-    y = _transformed(reading, x, first, last)
+    y = _transformed(reading, x, first, last, days[since:])
     match reading.statistic:
         case "last":
             return y[:, -1]
@@ -295,7 +303,7 @@ def _bounds_of_window(reading: Reading, days: Days, now: int | None = None) -> t
     return first, max(first, int(np.searchsorted(days, np.datetime64(reading.end, "D"), side="right")) - 1)
 
 
-def _transformed(reading: Reading, x: FloatArray, first: int, last: int) -> FloatArray:
+def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
     """Number of every step of the window, shape (paths, steps); every one depends on values up to its own step only."""
     window = x[:, first + 1 : last + 1]
     if reading.transformation == "value":
@@ -303,6 +311,8 @@ def _transformed(reading: Reading, x: FloatArray, first: int, last: int) -> Floa
     if reading.transformation == "from_peak":
         peak = np.maximum.accumulate(x[:, first : last + 1], axis=1)[:, 1:]
         return np.asarray(100.0 * (window / peak - 1.0))
+    if reading.transformation in _RECORDS:
+        return np.asarray(window - _earlier_extremes(reading, x, first, last, days))
     if reading.lag is not None and first + 1 - reading.lag < (
         -1 if reading.transformation == "average_gap" else 0
     ):
@@ -320,6 +330,21 @@ def _transformed(reading: Reading, x: FloatArray, first: int, last: int) -> Floa
         return np.asarray(
             np.nan_to_num(100.0 * (window - base) / np.abs(base), nan=0.0, posinf=np.inf, neginf=-np.inf)
         )
+
+
+def _earlier_extremes(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:
+    """Highest (lowest) value before each step of the window, shape (paths, steps): of all that are known, or of the last weeks."""
+    extreme = np.maximum if reading.transformation == "over_high" else np.minimum
+    if reading.weeks is None:
+        return np.asarray(extreme.accumulate(x[:, :last], axis=1)[:, first:])
+    back = np.timedelta64(7 * reading.weeks, "D")
+    if days[0] > days[first + 1] - back:
+        raise DomainError(f"fewer than {reading.weeks} weeks of values before the window are known")
+    begins = np.searchsorted(days, days[first + 1 : last + 1] - back)
+    columns = [
+        extreme.reduce(x[:, begin : first + 1 + step], axis=1) for step, begin in enumerate(begins.tolist())
+    ]
+    return np.stack(columns, axis=1)
 
 
 def _compares(reading: Reading, y: FloatArray) -> np.ndarray:

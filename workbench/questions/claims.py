@@ -23,6 +23,7 @@ move         growth from ``start`` to ``end`` is at least ``level`` in size  per
 step         some value of the window is ``level`` off the one before it     percent, signed
 peak         some value is ``level`` below the highest of the window so far  percent, negative
 streak       ``times`` values in a row each above (below) the one before     unused
+record       some value is above (below) all before it, or of ``times`` weeks  unused
 ===========  ==============================================================  =======================
 
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
@@ -57,12 +58,13 @@ Pattern = Literal[
     "step",
     "peak",
     "streak",
+    "record",
 ]
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
 #: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
-BY_READING = ("mean", "highest", "lowest", "count", "points", "move", "step", "peak", "streak")
+BY_READING = ("mean", "highest", "lowest", "count", "points", "move", "step", "peak", "streak", "record")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,6 +287,12 @@ def _streak_sentence(claim: Claim) -> str:
     return f"{claim.about.article} {_verb(claim)} {way} {steps} {_span(claim)}"
 
 
+def _record_sentence(claim: Claim) -> str:
+    word = "never closes" if claim.never else "closes"
+    weeks = f"{claim.times}-week " if claim.times > 1 else ""
+    return f"{claim.about.article} {word} at a new {weeks}{'high' if claim.side == 'above' else 'low'} at least once {_span(claim)}"
+
+
 _SENTENCES = {
     "compare": _compare,
     "level": _level,
@@ -304,4 +312,5 @@ _SENTENCES = {
     "step": _step_sentence,
     "peak": _peak_sentence,
     "streak": _streak_sentence,
+    "record": _record_sentence,
 }

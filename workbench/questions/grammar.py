@@ -442,6 +442,11 @@ def _streak_claim(match: _Match) -> Claim:
     return _series(match, "streak", start=_day_of_match(match, "start"), side=side, times=int(match["times"]))
 
 
+def _record_claim(match: _Match) -> Claim:
+    side: Side = "below" if match["word"] == "low" else "above"
+    return _series(match, "record", start=_day_of_match(match, "start"), side=side, times=int(match["weeks"] or 1), never=bool(match["neg"]))  # fmt: skip
+
+
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
 _PATTERNS = [
     _rule(
@@ -494,6 +499,10 @@ _PATTERNS = [
     _rule(
         rf"{_S} {_V}(?P<word>higher|lower) (?:on|in) at least (?P<times>\d+) consecutive (?:days|months) {_SPAN}",
         _streak_claim,
+    ),
+    _rule(
+        rf"{_S} {_NOT}closes? at a new (?:(?P<weeks>[2-9]|[1-9]\d{{1,2}})-week )?(?P<word>high|low) at least once {_SPAN}",
+        _record_claim,
     ),
     _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
     _rule(

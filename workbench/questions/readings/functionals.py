@@ -81,6 +81,9 @@ def _functional(reading: SlotReading) -> Reading | None:
         return replace(plain, statistic="lowest", comparison="at_most", transformation="from_peak", level=-abs(level))  # fmt: skip
     if relation == "streak" and not reading.step and reading.level is None:
         return replace(plain, statistic="streak", times=reading.times, transformation="change", lag=1)
+    if relation in ("new_high", "new_low") and reading.lag != 1:
+        high = relation == "new_high"
+        return replace(plain, comparison="above" if high else "below", level=0.0, statistic="highest" if high else "lowest", transformation="over_high" if high else "over_low", weeks=reading.lag)  # fmt: skip
     if relation in ("drawdown", "rise_once"):
         return replace(plain, statistic=reached, transformation="growth" if reading.unit == "%" else "change")
     return None

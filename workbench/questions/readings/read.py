@@ -104,6 +104,8 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
     strict = {("above", True): "above", ("above", False): "at_least", ("below", True): "below", ("below", False): "at_most"}  # fmt: skip
     comparison = strict.get((claim.side, claim.strict), "toward")
     relation = _RELATIONS.get(claim.pattern, claim.pattern)
+    if claim.pattern == "record":
+        relation = "new_high" if claim.side == "above" else "new_low"
     never = claim.never
     if claim.pattern == "touch" and never and claim.side != "toward":
         relation, never = "stay", False
@@ -116,11 +118,11 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
         level=claim.level,
         upper=claim.upper,
         unit="%" if claim.pattern in ("change", "drawdown", "average", "volatility", "move", "step", "peak") else "points" if claim.pattern == "points" else "",
-        window="by" if claim.pattern in ("touch", "drawdown", "step", "peak") else "during" if claim.pattern in ("volatility", "mean", "highest", "lowest", "count", "streak") else "on",
+        window="by" if claim.pattern in ("touch", "drawdown", "step", "peak", "record") else "during" if claim.pattern in ("volatility", "mean", "highest", "lowest", "count", "streak") else "on",
         start=claim.start,
         end=claim.end,
-        lag=200 if claim.pattern == "average" else None,
-        times=claim.times,
+        lag=200 if claim.pattern == "average" else claim.times if claim.pattern == "record" and claim.times > 1 else None,
+        times=1 if claim.pattern == "record" else claim.times,
         never=never,
         read_from=dict(matched) if isinstance(matched, dict) else {},
         notes=claim.notes,

@@ -48,7 +48,11 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     if not all(keys) or reading.end is None:
         return None
     toward = reading.relation == "touch" and reading.comparison == "toward"
-    if reading.never and not toward and reading.relation not in ("move_by", "any_step", "from_peak"):
+    if (
+        reading.never
+        and not toward
+        and reading.relation not in ("move_by", "any_step", "from_peak", "new_high", "new_low")
+    ):
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
         return None
@@ -103,6 +107,9 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
             and (daily or names[0].embedded)  # a month is no day, whatever the sentence of a reference says
         ):
             return replace(claim, pattern="streak", start=start, times=reading.times)
+        case "new_high" | "new_low" if len(keys) == 1 and daily and reading.lag != 1:
+            beyond: Side = "above" if reading.relation == "new_high" else "below"
+            return replace(claim, pattern="record", start=start, level=None, side=beyond, times=reading.lag or 1, strict=True, never=reading.never)  # fmt: skip
         case "move_by" if reading.unit == "%" and len(keys) == 1:
             return replace(claim, pattern="move", start=start, side="above", strict=reading.comparison == "above", never=reading.never)  # fmt: skip
         case "growth_mom" if (

@@ -72,6 +72,9 @@ def claim_reading(claim: Claim) -> Reading:
             return replace(value, statistic="lowest", comparison="at_most", transformation="from_peak", level=amount(claim), never=claim.never)  # fmt: skip
         case "streak":
             return replace(value, statistic="streak", times=claim.times, transformation="change", lag=1)
+        case "record":
+            up = claim.side == "above"
+            return replace(value, statistic="highest" if up else "lowest", transformation="over_high" if up else "over_low", weeks=claim.times if claim.times > 1 else None, never=claim.never)  # fmt: skip
         case "volatility":
             return replace(value, statistic="volatility", level=amount(claim))
     extreme: Statistic = "highest" if claim.side == "above" else "lowest"
@@ -86,4 +89,8 @@ def state_of(claim: Claim) -> State:
         return "average"
     if claim.about.kind in ("volatility", "yield"):
         return "level"
-    return "volatility" if claim.pattern in ("volatility", "touch", "drawdown", "step", "peak") else "move"
+    return (
+        "volatility"
+        if claim.pattern in ("volatility", "touch", "drawdown", "step", "peak", "record")
+        else "move"
+    )
