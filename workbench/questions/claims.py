@@ -23,7 +23,7 @@ move         growth from ``start`` to ``end`` is at least ``level`` in size  per
 step         some value of the window is ``level`` off the one before it     percent, signed
 peak         some value is ``level`` below the highest of the window so far  percent, negative
 streak       ``times`` values in a row each above (below) the one before     unused
-record       some value is above (below) all before it, or of ``times`` weeks  unused
+record       a value is above (below) all before, or of ``times`` weeks       unused
 ===========  ==============================================================  =======================
 
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
