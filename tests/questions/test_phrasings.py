@@ -28,6 +28,7 @@ JUNE = date(2018, 6, 29)
         ("oil won't see 80 again until 2019", "WTI crude oil never touches 80 through 2018-12-31"),
         ("Unemployment falls to a fresh 50-year low by year-end", "US unemployment rate closes at a new 2600-week low at least once through 2018-12-31"),
         ("the 3m libor is at 2.5 or more on 31 August", "3-month rate is at or above 2.5 on 2018-08-31"),
+        ("bitcoin dips below $5k at some point in 2019", "yahoo:BTC-USD closes at or below 5000 at least once from 2018-12-31 to 2019-12-31"),
         ("10s above 3 and a quarter on 31 August", "fred:DGS10 is above 3.25 on 2018-08-31"),
         ("at least twelve sessions on which the VIX closes above 18 in H2", "The VIX closes above 18 on at least 12 days from 2018-06-30 to 2018-12-31"),
     ],
@@ -75,6 +76,8 @@ def test_a_condition_another_measure_and_a_headline_are_no_asides(text: str) -> 
 @pytest.mark.parametrize(
     "text",
     [
+        "gold is higher at some point in July than today",
+        "WTI between 70 and 75 at some point in July",
         "S&P 500's 200-day average above 2700 at year end",
         "S&P won't have a down month before November",
         "S&P 500 hits a record in each of the next three months",

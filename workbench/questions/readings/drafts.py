@@ -156,7 +156,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     masked, days, dates_asked = windows(masked, today, choices)
     if any(_THROUGHOUT.match(plain[slice(*each.span)]) for each in days if each.span != (0, 0)):
         counts |= {"throughout": 1}
-    if any(plain[slice(*each.span)].startswith("at any") for each in days):
+    if any(_ONCE.match(plain[slice(*each.span)]) for each in days if each.span != (0, 0)):
         counts |= {"any": 1}
     unsettled |= dict.fromkeys(dates_asked, 2)
     days = (*days, *events_found)
@@ -257,6 +257,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
     contradicted = bool(stated) and bool(names) and not near and (
         disagrees(before, stated[0]) or (_EACH_OF.search(plain) is not None and stated[0].name not in _OF_EACH)
+        or (stated[0].once and stated[0].name in ("level", "mean", "compare") and (kind != "rate" or stated[0].name != "compare"))
     )  # fmt: skip
     if contradicted and not unknown:
         stated = (
@@ -363,6 +364,8 @@ def hard_words(leftover: Sequence[str]) -> bool:
 _COUNTED_SESSIONS = re.compile(
     r"\b(?:\d{2,}|[6-9]|six|seven|eight|nine|ten|fifteen|twenty|thirty|sixty) (?:trading |business )?(?:days|sessions)\b(?= |$)(?<!calendar days)"
 )
+#: "At some point in July": one day of the window is enough.
+_ONCE = re.compile(r"at (?:any|some) (?:point|time)|(?:any|some) ?time|(?:at least )?once\b")
 #: "A record in each of the next three months": a window that is several.
 _EACH_OF = re.compile(r"\b(?:each|every one) of (?:the|its) (?:next|coming|following)\b")
 _OF_EACH = ("stay", "count", "streak")

@@ -67,7 +67,7 @@ def disagrees(text: str, relation: Relation) -> bool:
         return True  # "its 200-day average above 2700": the average's own level
     if relation.never and re.search(r"\b(?:up|down|losing|winning|red|green) (?:day|week|month|quarter)s?\b", text):  # fmt: skip
         return True
-    if relation.comparison == "between" and _OUT_OF.search(text):
+    if relation.comparison == "between" and relation.name != "unchanged" and _OUT_OF.search(text):
         return True
     bare = said.AT_MOST.sub("", said.AT_LEAST.sub("", text))
     if said.NEGATION.search(bare) and not relation.never and relation.name not in ("stay", "unchanged", "touch"):  # fmt: skip

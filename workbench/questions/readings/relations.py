@@ -460,7 +460,7 @@ def relations(
     reached = reach is not None or cross is not None
     toward = not compared and not moved
     side = compared or {"up": "at_least", "down": "at_most"}.get(moved, "")
-    if reached or for_first or sometime:
+    if reached or for_first or base.once:
         return part.text, (replace(matched, name="touch", comparison=side or "toward"),)
     if toward:
         # "3000 by year end", "at 80": whether it closes there, or beyond, or only touches it, is not said.
