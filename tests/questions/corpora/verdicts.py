@@ -140,8 +140,8 @@ def _same_relation(reading: SlotReading, wanted: str) -> bool:
             return name == "move_by" and not reading.never
         case "up_between":
             return side == "between" and name == "change"
-        case "spread_lower":
-            return name == "compare" and side in _DOWN
+        case "spread_lower" | "spread_higher":
+            return name == "compare" and side in (_DOWN if tail == "lower" else _UP)
         case "between" | "between_on":
             return side == "between" and name in ("level", "stay")
         case "new_high" | "record_high":
