@@ -257,14 +257,18 @@ def test_a_run_goes_on_by_the_version_of_a_service_that_it_used(tmp_path: Path) 
         command("source", "add", "desk", "desk.yaml", "--yes")
         assert asked_by(*analyze) == old_way
         (old,) = (run["run_id"] for run in json.loads(command("runs", "--json")))
+        command("analyze", claim.replace("2018-12-31", "2020-03-31"), "--cutoff", "2018-06-30")
+        (watched,) = {run["run_id"] for run in json.loads(command("runs", "--json"))} - {old}
         for changed in (text.replace("Prices of", "All prices of"), changed_desk(text)):
             file.write_text(changed)
             command("source", "add", "desk", "desk.yaml", "--yes")
-        assert [(len(each["version"]), each["runs"]) for each in json.loads(command("source", "show", "desk"))["versions"]] == [(12, [old]), (12, []), (12, [])]  # fmt: skip
+        assert [(len(each["version"]), each["runs"]) for each in json.loads(command("source", "show", "desk"))["versions"]] == [(12, sorted([old, watched])), (12, []), (12, [])]  # fmt: skip
         assert "; 3 versions" in command("source", "list")
         # gc takes the one between, which no run used
         assert "1 versions of own data" in run_cli(tmp_path, "gc", **keys).stderr
         assert asked_by("resolve", old) == old_way
+        assert asked_by("review", watched, "--changed", "--cutoff", "2018-09-30") == old_way
+        command("rm", watched, "--yes")
         assert asked_by(*analyze) == new_way
         new = next(run["run_id"] for run in json.loads(command("runs", "--json")) if run["run_id"] != old)
         assert asked_by("resolve", old) == old_way and asked_by("resolve", new) == new_way

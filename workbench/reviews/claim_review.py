@@ -101,13 +101,17 @@ async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str
     with own_folder(store.home / "reviews", what="the review of this data folder"):
         cutoff = Cutoff.parse(request.cutoff)
         spent, rows = 0.0, []
-        for claim in watched_claims(store, request.run):
-            left = None if request.budget_usd is None else max(0.0, request.budget_usd - spent)
-            if request.only_due and not claim.due(cutoff.instant):
-                continue
-            row = await _review_claim(store, claim, replace(request, budget_usd=left), cutoff, doors)
-            spent += row["cost_usd"] or 0.0
-            rows.append(row)
+        try:
+            for claim in watched_claims(store, request.run):
+                left = None if request.budget_usd is None else max(0.0, request.budget_usd - spent)
+                if request.only_due and not claim.due(cutoff.instant):
+                    continue
+                row = await _review_claim(store, claim, replace(request, budget_usd=left), cutoff, doors)
+                spent += row["cost_usd"] or 0.0
+                rows.append(row)
+        finally:
+            while doors.brokers:
+                await doors.brokers.popitem()[1].aclose()
     return {
         "cutoff": cutoff.text,
         "alert": request.alert,
