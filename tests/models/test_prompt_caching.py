@@ -41,8 +41,8 @@ def test_a_leaf_of_twelve_steps_is_served_from_the_cache(family: str) -> None:
     tally = measure(family)
     _, _, dollars = BEFORE[family]
     assert tally.share >= 0.85
-    # OpenAI caches by itself, so there only the same must come out
-    least = {"anthropic": 3.0, "openai": 0.99}[family]
+    # OpenAI caches by itself, so there the same must come out, but for the bars before all that a cell printed (7 %)
+    least = {"anthropic": 3.0, "openai": 0.92}[family]
     assert dollars / tally.dollars(PRICES[family]) >= least
 
 
