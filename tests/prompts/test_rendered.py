@@ -24,7 +24,7 @@ READ_TAGS = {
     "</python_cell>": "find_cells",
 }
 #: Outputs of a cell are no words of a prompt.
-_OUTPUT = re.compile(r"^<report of=.*?^</report>$|^<Figure>$", re.MULTILINE | re.DOTALL)
+_OUTPUT = re.compile(r"^<report of=.*?^</report>$|^(?:\| )?<Figure>$", re.MULTILINE | re.DOTALL)
 _TAG = re.compile(r"</?[A-Za-z_]{3,}>")
 #: What a limit is called where it is stated, with the number in front or behind.
 LIMITS: Mapping[str, re.Pattern[str]] = {

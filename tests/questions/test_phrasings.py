@@ -100,3 +100,8 @@ def test_words_keep_their_places_when_their_order_changes() -> None:
     )
     start = text.plain.index("vix closes")
     assert text.words(start, start + len("vix closes")) == "VIX closes"
+
+
+@pytest.mark.parametrize("text", ["S&P 500 hits a ytd high before October 2018", "the VIX makes a new low for the year by December 2018", "S&P 500 makes a multi-year high in H2 2018"])  # fmt: skip
+def test_a_high_of_the_year_so_far_is_not_taken_for_one_of_all_time(text: str) -> None:
+    assert read(text, date(2018, 6, 30)).best is None

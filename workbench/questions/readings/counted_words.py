@@ -71,7 +71,6 @@ def special_counts(text: str) -> tuple[str, dict[str, int]]:
         counts["average"] = int(match[1])
     elif match:
         part.text = text
-    part.take(r"(?:(?<=high )|(?<=low ))for the year")
     if part.take(r"12[- ]month (?:rate|change|inflation|growth)(?: (?:rate|of))?"):
         counts["yoy"] = 1
     match = part.take(r"(?:its |the |their )?(?<!week )(?:moving average|long-term average)")

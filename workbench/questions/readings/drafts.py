@@ -257,6 +257,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         notes.append(f"{', '.join(map(repr, leftover))} is passed over")
     contradicted = bool(stated) and bool(names) and not near and (
         disagrees(before, stated[0]) or (_EACH_OF.search(plain) is not None and stated[0].name not in _OF_EACH)
+        # No relation is "of this year so far".
+        or (stated[0].name in ("new_high", "new_low") and re.search(r"\b(?:highs?|lows?) (?:for|of|on) the year\b", plain) is not None)
         or (stated[0].once and stated[0].name in ("level", "mean", "compare") and (kind != "rate" or stated[0].name != "compare"))
     )  # fmt: skip
     if contradicted and not unknown:
