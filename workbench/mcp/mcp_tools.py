@@ -357,7 +357,7 @@ class Tools:
 
     def _proposed_run(self, arguments: ClaimArguments) -> dict[str, str]:
         if self._runs.only is not None:
-            raise UsageError("this server shows one run: others are proposed to a server without --run")
+            raise UsageError("this server shows one run: others are proposed to a server of all runs")
         with self._proposing, closing(Store(self._home)) as store:
             # Of this server's own, so that what people decide meanwhile changes no answer.
             if self._proposed >= MOST_PROPOSED:
