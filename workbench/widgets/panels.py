@@ -206,7 +206,11 @@ def header(
         beside_market=_against(probability, market),
         outcome=None
         if not outcome
-        else {"word": outcome_words(outcome["p"]), "words": _outcome(outcome).partition(" ")[2]},
+        # The score is that of the run's own number, which is not the one shown while edits are in effect.
+        else {
+            "word": outcome_words(outcome["p"]),
+            "words": _outcome({**outcome, "brier": None} if edits else outcome).partition(" ")[2],
+        },
         sentence=sentence,
         badges=badges,
     )
@@ -229,7 +233,10 @@ def hypothetical(now: WhatIf, edits: int, *, scenario: str) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bar:
-    """A row of the waterfall: from where to where it leads, as shares of the axis; ``points`` None at its two ends."""
+    """A row of the waterfall: from where to where it leads, as shares of the axis; ``points`` None at its two ends.
+
+    The axis is cut, so that an end has no length: its ``left`` is the level, and ``width`` 0.
+    """
 
     name: str
     node: str | None
@@ -280,18 +287,18 @@ def waterfall_bars(steps: "Waterfall") -> list[Bar]:
             node=step.node if step is not None else None,
             p=step.p if step is not None else after if end else None,
             usual=step.usual if step is not None else None,
-            left=0.0 if end else (left - low) / span,
-            width=(after - low) / span if end else (right - left) / span,
+            left=(left - low) / span,
+            width=(right - left) / span,
             points=None if end else after - before,
         )
 
-    bars = [bar(steps.start_words, low, steps.start, end=True)]
+    bars = [bar(steps.start_words, steps.start, steps.start, end=True)]
     pairs = itertools.pairwise(stations)
     for step, (before, after) in zip(steps.steps, pairs, strict=False):
         bars.append(bar(step.name, before, after, step))
     if steps.from_base_rate or abs(steps.rest) > 5e-7:
         bars.append(bar("what no driver explains", stations[-2], stations[-1]))
-    return [*bars, bar("the answer", low, steps.end, end=True)]
+    return [*bars, bar("the answer", steps.end, steps.end, end=True)]
 
 
 def _origin(imported: Mapping[str, Any] | None) -> str:

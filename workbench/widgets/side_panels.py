@@ -132,7 +132,14 @@ class SurroundingPanes:
         )
         self.model_calls = Fold("What its model was asked, and answered", self._make_transcript)
         self.vintages = Fold("Values as they were known on a day", self._make_vintages)
+        #: Where the tree does not stand beside the evidence, on a narrow page, these lead through its drivers.
+        self.walk = box(
+            ipywidgets.HBox,
+            [action("Previous driver", lambda: self._walk(-1)), action("Next driver", lambda: self._walk(1))],
+            "wb-walk",
+        )
         evidence = [
+            self.walk,
             self.detail,
             self.regrounding,
             self.refitting,
@@ -184,7 +191,11 @@ class SurroundingPanes:
         self.panes = {
             "answer": self.panes["answer"],
             "evidence": [
-                pane("Evidence", [self.detail, self.model_calls, self.vintages, self.proof], "wb-evidence")
+                pane(
+                    "Evidence",
+                    [self.walk, self.detail, self.model_calls, self.vintages, self.proof],
+                    "wb-evidence",
+                )
             ],
             "what-if": [
                 pane("What if", [self.table], "wb-what-if"),
@@ -218,6 +229,11 @@ class SurroundingPanes:
                 return panels.model_calls(transcript(store, run.state, node))
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             return panels.refusal(on_page(error))
+
+    def _walk(self, step: int) -> None:
+        """Select the next row of the tree, or the one before; after the last comes the first."""
+        order = list(self._session.tree.ids())
+        self._select(order[(order.index(self._node) + step) % len(order)])
 
     def _save(self) -> None:
         self._open_tab("what-if")

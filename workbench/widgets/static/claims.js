@@ -5,6 +5,8 @@ const SVG = "http://www.w3.org/2000/svg";
 const VISIT = "wb-last-visit";
 const WIDTH = 84;
 const HEIGHT = 22;
+const LEAST_SPAN = 0.1;
+const DATE = /(\d{4}-\d\d-\d\d)/;
 
 const COLUMNS = [
   ["watched", "", (claim) => (claim.watched ? 0 : 1)],
@@ -30,17 +32,29 @@ function spark(values) {
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label", `${values.length} answers: ${values.map((each) => `${Math.round(100 * each)} %`).join(", ")}`);
   const x = (place) => (values.length === 1 ? WIDTH / 2 : 3 + (place * (WIDTH - 6)) / (values.length - 1));
-  const y = (p) => 3 + (1 - p) * (HEIGHT - 6);
-  const middle = document.createElementNS(SVG, "line");
-  for (const [name, value] of [["x1", 0], ["x2", WIDTH], ["y1", HEIGHT / 2], ["y2", HEIGHT / 2]]) middle.setAttribute(name, value);
+  // The claim's own range, so that a move is seen; no less than ten points, so that noise is not.
+  const low = Math.min(...values);
+  const high = Math.max(...values);
+  const span = Math.max(high - low, LEAST_SPAN);
+  const y = (p) => HEIGHT / 2 + (((low + high) / 2 - p) / span) * (HEIGHT - 6);
+  const first = document.createElementNS(SVG, "line");
+  for (const [name, value] of [["x1", 0], ["x2", WIDTH], ["y1", y(values[0])], ["y2", y(values[0])]]) first.setAttribute(name, value);
   const line = document.createElementNS(SVG, "polyline");
   line.setAttribute("points", values.map((p, place) => `${x(place)},${y(p)}`).join(" "));
   const dot = document.createElementNS(SVG, "circle");
   dot.setAttribute("cx", x(values.length - 1));
   dot.setAttribute("cy", y(values[values.length - 1]));
   dot.setAttribute("r", 2.4);
-  svg.append(middle, line, dot);
+  svg.append(first, line, dot);
   return svg;
+}
+
+// A browser breaks a line at the hyphens of a date.
+function linkTo(run, text) {
+  const link = element("a");
+  link.href = pageOf(run);
+  link.append(...text.split(DATE).map((part) => (DATE.test(part) ? element("span", "wb-date", part) : part)));
+  return link;
 }
 
 function points(change) {
@@ -160,8 +174,7 @@ class Claims {
       const row = element("li");
       row.dataset.kind = each.kind;
       row.dataset.run = each.run_id;
-      const link = element("a", "", each.claim);
-      link.href = pageOf(each.run_id);
+      const link = linkTo(each.run_id, each.claim);
       const kind = element("span", "wb-state", each.kind);
       kind.dataset.state = each.kind;
       row.append(kind, link, element("span", "wb-needs-words", each.words));
@@ -265,8 +278,7 @@ class Claims {
     star.setAttribute("aria-pressed", claim.watched);
     star.addEventListener("click", () => this.model.send({ type: "watch", run: claim.run_id, on: !claim.watched }));
     cell("watched", star);
-    const link = element("a", "", claim.claim);
-    link.href = pageOf(claim.run_id);
+    const link = linkTo(claim.run_id, claim.claim);
     const small = element("span", "wb-label", [`cutoff ${claim.cutoff}`, claim.imported ? "IMPORTED" : "", ...claim.tags].filter(Boolean).join(" \u00b7 "));
     const named = cell("claim", link, small);
     if (claim.runs.length > 1) {
@@ -281,10 +293,13 @@ class Claims {
     }
     cell("p", element("b", "", claim.p_text)).title = claim.p ?? "";
     const change = cell("change", claim.change === null ? "" : points(claim.change));
+    if (claim.change !== null) change.dataset.label = "change";
     if (claim.change) change.dataset.side = claim.change > 0 ? "up" : "down";
     cell("history", ...(claim.history.length > 1 ? [spark(claim.history)] : []));
     cell("base", claim.base_rate === null ? "" : claim.base_text);
-    cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : `${claim.days} d`).title = claim.day;
+    const days = cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : `${claim.days} d`);
+    days.title = claim.day;
+    if (claim.days >= 0 && claim.days !== null) days.dataset.label = "days to go";
     const state = element("span", "wb-state", claim.outcome || claim.state);
     state.dataset.state = claim.outcome ? "resolved" : claim.state;
     cell("state", state);

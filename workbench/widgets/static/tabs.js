@@ -106,7 +106,9 @@ class Tabs {
       this.open(name);
       return;
     }
-    const pane = this.app.querySelector(`.wb-tab-${name}`);
+    let pane = this.app.querySelector(`.wb-tab-${name}`);
+    // On a narrow page a pane may have no box of its own, and cannot have the focus.
+    if (getComputedStyle(pane).display === "contents") pane = pane.querySelector(".wb-panel");
     pane.tabIndex = -1;
     pane.focus();
   }
@@ -197,7 +199,7 @@ class Tabs {
         : []),
       ...tableCommands(this.app),
       // Every button of the page that can be pressed now, by its words.
-      ...[...this.app.querySelectorAll("button.wb-action, .wb-bar button.wb-button")]
+      ...[...this.app.querySelectorAll("button.wb-action, .wb-bar button.wb-button, .wb-tab-tools .wb-theme")]
         .filter((button) => !button.disabled && button.textContent.trim())
         .map((button) => [button.textContent.trim(), () => (this.reveal(button), button.click())]),
     ];

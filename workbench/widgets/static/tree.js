@@ -130,6 +130,8 @@ class TreeView {
     clearTimeout(this.timer);
     clearTimeout(this.resting);
     clearTimeout(this.finding);
+    clearTimeout(this.raising);
+    this.theme?.remove();
     clearInterval(this.pinging);
     this.watch.disconnect();
     for (const [name, handler] of Object.entries(this.onPage)) window.removeEventListener(name, handler, true);
@@ -551,7 +553,7 @@ class TreeView {
       this.nameTheme();
       this.sayReady(); // the frame of a proof takes no style of the page: Python draws it anew
     });
-    this.theme = element("button", "wb-button", "");
+    this.theme = element("button", "wb-button wb-theme", "");
     this.theme.type = "button";
     this.theme.addEventListener("click", () => {
       const other = this.isDark() ? "light" : "dark";
@@ -562,6 +564,14 @@ class TreeView {
     });
     this.resetAll.before(this.theme);
     this.nameTheme();
+    this.raiseTheme();
+  }
+
+  // Beside the tabs, which stand on every tab of a narrow page too; the page around the tree may not be there yet.
+  raiseTheme(tries = 0) {
+    const tools = this.root.closest(".wb-app")?.querySelector(".wb-tab-tools");
+    if (tools) tools.append(this.theme);
+    else if (tries < 100) this.raising = setTimeout(() => this.raiseTheme(tries + 1), 30);
   }
 
   isDark() {
