@@ -225,6 +225,40 @@ def test_a_dark_theme_reaches_tree_and_notebook(served: Served, watched: Watched
     watched.clean()
 
 
+def test_a_narrow_page_shows_the_number_first_and_leads_through_the_evidence_without_a_tree(
+    served: Served, watched: Watched
+) -> None:
+    page = opened(watched, served.url)
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.wait_for_selector(".wb-walk", state="attached", timeout=60_000)
+    top = {
+        part: page.locator(f".wb-header {part}").bounding_box()["y"]
+        for part in ("h1", ".wb-number >> nth=0", ".wb-sentence")
+    }
+    assert list(top) == sorted(top, key=lambda part: top[part])
+    facts = page.get_by_text("Cutoff", exact=True)
+    assert not facts.is_visible()
+    page.get_by_text("About this run").click()
+    assert facts.is_visible()
+    whole = page.locator(".wb-header").bounding_box()["height"]
+    open_tab(page, "Evidence")
+    assert not page.locator(".wb-sentence").is_visible() and page.locator(".wb-number").first.is_visible()
+    assert page.locator(".wb-header").bounding_box()["height"] < 0.6 * whole
+    for name, node in (("Next driver", "P1"), ("Previous driver", "P0")):
+        page.get_by_role("button", name=name).click()
+        wait_for_text(page, ".wb-selected .wb-id", node)
+    assert page.locator(".wb-tab-tools").get_by_role("button", name="Dark").is_visible()
+    open_tab(page, "What-if")
+    editor(page, "P1").fill("0.3")
+    editor(page, "P1").press("Enter")
+    page.locator(".wb-what-if .wb-table").wait_for()
+    table, tree = (page.locator(each).bounding_box()["y"] for each in (".wb-what-if .wb-table", ".wb-rows"))
+    assert table < tree
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert not page.get_by_role("button", name="Next driver").is_visible()
+    watched.clean()
+
+
 def test_a_system_that_turns_dark_takes_the_notebook_along(served: Served, watched: Watched) -> None:
     page = opened(watched, served.url)
     page.locator('[data-id="P2.1"] .wb-statement').click()

@@ -98,6 +98,9 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         first = page.locator(".wb-claim-table tbody tr").first
         assert CLAIMS[0] in first.inner_text() and "+30.0 pp" in first.inner_text()
         assert first.locator("svg.wb-spark").get_attribute("aria-label").startswith("3 answers:")
+        course = first.locator("svg.wb-spark polyline").get_attribute("points").split()
+        heights = [float(each.split(",")[1]) for each in course]
+        assert heights[0] - heights[-1] == 16  # 30 points fill the height there is
         assert clicks(page) == 1
         # two clicks and one more: side by side
         for row in page.locator(".wb-claim-table tbody tr").all()[:2]:

@@ -61,6 +61,7 @@ def test_the_steps_sum_to_the_answer(
     else:
         assert steps.start == base
     bars = waterfall_bars(steps)
+    assert [bar.width for bar in bars if bar.points is None] == [0, 0]  # a level on a cut axis has no length
     assert all(-1e-9 <= bar.left <= bar.left + bar.width <= 1 + 1e-9 for bar in bars)
 
 

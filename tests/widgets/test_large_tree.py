@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.fakes.large_tree import large_tree, make_large_run
 from tests.fakes.screens import RUN, demo_tree
 from workbench.formatting import percent
+from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
 from workbench.views.run_view import load_run
@@ -20,6 +21,7 @@ from workbench.widgets import TreeWidget, fields
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.html_panel import Panel, splices
 from workbench.widgets.run_page import dashboard
+from workbench.widgets.tree_rows import Rows
 from workbench.widgets.tree_widget import FIRST_ROWS
 
 
@@ -192,6 +194,33 @@ def test_a_band_stands_under_its_origin_and_one_of_no_width_is_no_certainty(home
     assert "trials agree, no certainty" in flat and "60.0% to 60.0%" not in flat
     edited = panels.header(document, now, 1, 0.7, band=Band(low=0.58, high=0.71, origin="three trials"))
     assert "58.0%" not in edited  # it is the run's, not that of the edits
+
+
+def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: Path) -> None:
+    from workbench.widgets import panels
+
+    outcome = {"p": 0.0, "day": "2018-12-31", "brier": 0.414}
+    document, now = {**load_run(home, RUN).document(), "outcome": outcome}, resynthesize(demo_tree(), {})
+    assert "Brier score 0.414" in panels.header(document, now, 0, 0.7)
+    edited = panels.header(document, now, 1, 0.7)
+    assert "on 2018-12-31" in edited and "Brier" not in edited
+
+
+@pytest.mark.parametrize(
+    "paths, shown",
+    [
+        ("0.96", "57% of past windows, from today's state 96%"),
+        (
+            "0.58",
+            "It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 0.58.",
+        ),
+    ],
+)
+def test_a_row_names_both_shares_where_they_are_far_apart(paths: str, shown: str) -> None:
+    said = f"It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at {paths}."
+    tree = Tree.root_only("It rains").with_belief("P0", Belief(p=float(paths), key_factor=said, report=""))
+    row = Rows(tree, resynthesize(tree, {}), set(), {}, {})["P0"]
+    assert row["key_factor"] == shown and row["note"] == said
 
 
 def test_an_answer_without_a_band_says_why_below_its_steps(home: Path) -> None:
