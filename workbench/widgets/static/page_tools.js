@@ -231,7 +231,9 @@ function offerTables() {
     node.nodeType === Node.ELEMENT_NODE &&
     (node.matches(".jupyter-widget-Collapse-header") || node.querySelector(".jupyter-widget-Collapse-header"));
   new MutationObserver((changes) => {
-    if (changes.some((each) => [...each.addedNodes].some(holdsFold))) reachFolds(document);
+    if (!changes.some((each) => [...each.addedNodes].some(holdsFold))) return;
+    reachFolds(document);
+    setTimeout(() => reachFolds(document), 500); // ipywidgets may give a fold its class only after it stands
   }).observe(document.body, { childList: true, subtree: true });
   reachFolds(document);
   keepFocus();
