@@ -198,10 +198,10 @@ def _both_shares(key_factor: str) -> str:
     >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie near that, at 0.58.")[:35]
     'It came true in 57% of past windows'
     """
-    found = _PAST_AND_PATHS.fullmatch(key_factor)
-    if found is None:
+    shares = _PAST_AND_PATHS.fullmatch(key_factor)
+    if shares is None:
         return key_factor
-    past, paths = int(found[1]), round(100 * float(found[2]))
+    past, paths = int(shares[1]), round(100 * float(shares[2]))
     if abs(past - paths) <= _FAR_APART:
         return key_factor
     return f"{past}% of past windows, from today's state {paths}%"
