@@ -1,7 +1,9 @@
 """What a stored run reads stays, and what its owner does not share with packages leaves the home in none."""
 
+import json
+import math
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -94,3 +96,30 @@ def test_the_commands_go_from_a_file_to_a_removed_source(tmp_path: Path) -> None
     assert run_cli(tmp_path, "source", "check", "orders").returncode == 0
     assert "removed orders" in run_cli(tmp_path, "source", "remove", "orders", "--yes").stdout
     assert run_cli(tmp_path, "source", "show", "orders").returncode == 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("cutoff", "known", "unknown"), [("2018-06-30", 173.25, 191.75), ("2018-08-15", 191.75, 173.25)])  # fmt: skip
+def test_cells_an_agent_a_claim_and_a_page_know_the_vintage_of_their_cutoff(
+    tmp_path: Path, cutoff: str, known: float, unknown: float
+) -> None:
+    """May 2018 is published as 173.25 on 20 June and revised to 191.75 on 10 August."""
+    months = [date(2003 + n // 12, n % 12 + 1, 1) for n in range(184)]
+    rows = [
+        f"{day},{day + timedelta(days=50)},{150 + 10 * math.sin(n) + n / 50:.2f}"
+        for n, day in enumerate(months)
+    ]
+    rows += ["2018-05-01,2018-06-20,173.25", "2018-05-01,2018-08-10,191.75"]
+    path = tmp_path / "orders.csv"
+    path.write_text("month,said,orders\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    assert run_cli(tmp_path, "source", "add", "orders", str(path), "--date", "month", "--vintage", "said", "--yes").returncode == 0  # fmt: skip
+    claim = f"own:orders is above 160 on {'2018-09-30' if cutoff < '2018-08' else '2018-10-31'}"
+    done = run_cli(tmp_path, "analyze", claim, "--cutoff", cutoff, "--json")
+    assert done.stdout, done.stderr
+    run = json.loads(done.stdout)
+    called = run_cli(tmp_path, "call", "own/orders/rows", "--cutoff", cutoff).stdout
+    evidence = run_cli(tmp_path, "evidence", run["run_id"], "P1", "--json").stdout
+    page = tmp_path / "note.html"
+    assert run_cli(tmp_path, "export", run["run_id"], "--to", "html", "--output", str(page)).returncode == 0
+    for said in (called, evidence, page.read_text(encoding="utf-8")):
+        assert f"{known}" in said and f"{unknown}" not in said
