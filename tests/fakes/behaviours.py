@@ -361,7 +361,7 @@ TEXT: dict[str, Behaviour] = {
     "a boxed number": unread(concludes("R. Therefore $\\boxed{0.62}$"), NO_BLOCK),
     "bold names": unread(concludes("R\n\n**p_true:** 0.62\n**key_factor:** x"), NO_BLOCK),
     "JSON inside a sentence": Behaviour(script=concludes('R. `{"p_true": 0.62, "key_factor": "x"}`')),
-    "prose behind the JSON": Behaviour(script=concludes(fenced(GOOD) + "\n\nI hope this helps! Shall I look at 0.7 as well?"), findings=["quoted numbers"]),
+    "prose behind the JSON": Behaviour(script=concludes(fenced(GOOD) + "\n\nI hope this helps! Shall I look at 0.7 as well?")),
     "the example of the prompt": unread(concludes('R\n```json\n{"base_rate": b, "n": n, "inside_view": i, "adjustments": "what moves it from there to p", "p_true": 0.62, "low": l, "high": h, "key_factor": "the one thing", "would_change_my_mind": "z"}\n```'), "the JSON cannot be read"),
     # -- numbers
     "6.2e-1": Behaviour(script=state("6.2e-1")),
@@ -386,7 +386,7 @@ TEXT: dict[str, Behaviour] = {
     "p and its opposite": Behaviour(script=concludes('Report.\n\n```json\n{"p_false": 0.38, "probability": 0.62, "p_true": 0.38, "key_factor": "x"}\n```'), p=0.38),
     "prose against JSON": Behaviour(script=concludes(report({**GOOD, "p_true": 0.88}, "I put the probability at 12 %. It is very unlikely.")), p=0.88, findings=["report and number"]),
     "p outside its own bounds": Behaviour(script=concludes(report({"base_rate": 0.1, "n": 20, "inside_view": 0.1, "adjustments": "none", "p_true": 0.9, "low": 0.05, "high": 0.2, "key_factor": "x", "would_change_my_mind": "y"})), p=0.9, findings=["bounds", "far from base rate", "figures from no cell"]),
-    "the notebook says otherwise": Behaviour(script=contradicted_by_its_notebook, p=0.93, findings=["figures from no cell", "quoted numbers"]),
+    "the notebook says otherwise": Behaviour(script=contradicted_by_its_notebook, p=0.93, findings=["figures from no cell"]),
     "no key factor": unread(concludes('R\n```json\n{"p_true": 0.62}\n```'), "field required"),
     "probability for p_true": unread(concludes('R\n```json\n{"probability": 0.62, "key_factor": "x"}\n```'), "field required"),
 }  # fmt: skip

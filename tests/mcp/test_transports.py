@@ -46,7 +46,7 @@ async def test_over_stdio_a_client_reads_data_and_runs_under_the_cutoff(tmp_path
         cwd=str(tmp_path),
     )
     async with Client(command) as client:
-        assert len((await client.list_tools()).tools) == 12
+        assert len((await client.list_tools()).tools) == 13
         good, text = await answer(client, "call_api", **SERIES)
         assert good and json.loads(text)["data"][-1]["date"] == "2018-06-29"
         assert RUN in (await answer(client, "list_runs"))[1]
@@ -88,7 +88,7 @@ async def test_over_http_a_client_with_the_token_gets_the_same(address: str) -> 
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as http,
         Client(streamable_http_client(address, http_client=http)) as client,
     ):
-        assert len((await client.list_tools()).tools) == 12
+        assert len((await client.list_tools()).tools) == 13
         good, text = await answer(client, "call_api", **SERIES)
         assert good and json.loads(text)["data"][-1]["date"] == "2018-06-29"
         good, text = await answer(client, "propose_edit", run=RUN, set={"P1": 0.0}, scenario="bear")
