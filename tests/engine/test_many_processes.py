@@ -1,7 +1,10 @@
 """Ten processes on one run and on one home: one works on a run, the others hear who does, and the database stays whole."""
 
 import asyncio
+import fcntl
+import os
 import sqlite3
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,7 @@ import pytest
 
 from tests.fakes import sittings
 from tests.fakes.asking_run import Provider, open_run, undisturbed
-from workbench.engine.ownership import RunInWork, own_run
+from workbench.engine.ownership import LOCK_NAME, RunInWork, own_folder, own_run
 from workbench.engine.record.fold import load_state
 from workbench.models.base import ModelReply, ModelRequest
 from workbench.store import Store
@@ -99,6 +102,19 @@ def test_ten_processes_on_one_run(tmp_path: Path) -> None:
     assert state.finished and state.tree.root.p == right
     assert len(store.events(run_id, kinds=("leaf.grounded",))) == LEAVES
     store.close()
+
+
+def test_a_holder_that_has_not_said_who_it_is_is_waited_for(tmp_path: Path) -> None:
+    descriptor = os.open(tmp_path / LOCK_NAME, os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    says = threading.Timer(
+        0.1, os.pwrite, (descriptor, b'{"pid": 7, "since_utc": "2026-01-01", "host": "h"}', 0)
+    )
+    says.start()
+    with pytest.raises(RunInWork, match="it is in work: process 7"), own_folder(tmp_path, what="it"):
+        pass
+    says.join()
+    os.close(descriptor)
 
 
 def test_ten_processes_on_one_home(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ Two processes on one run would both append to its journals, and every proof woul
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -71,7 +72,7 @@ def own_folder(folder: Path, *, what: str, hint: Sequence[str | Command] = ()) -
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise RunInWork(f"{what} is in work: {_owner_in(descriptor).line()}", *hint) from None
+            raise RunInWork(f"{what} is in work: {_owner_soon_in(descriptor).line()}", *hint) from None
         facts = {"pid": os.getpid(), "since_utc": utc_now(), "host": socket.gethostname()}
         os.ftruncate(descriptor, 0)
         os.pwrite(descriptor, orjson.dumps(facts), 0)
@@ -106,6 +107,15 @@ def phase_here(phase: str, folder: Path) -> str:
     Such a log ends in the middle; only the lock tells.
     """
     return "stopped" if phase in ("running", "waiting") and owner_of(folder) is None else phase
+
+
+def _owner_soon_in(descriptor: int) -> Owner:
+    """Who holds it, waited for where the holder has its lock and has not written yet who it is; half a second at most."""
+    for _ in range(25):
+        if (owner := _owner_in(descriptor)).pid:
+            return owner
+        time.sleep(0.02)
+    return _owner_in(descriptor)
 
 
 def _owner_in(descriptor: int) -> Owner:
