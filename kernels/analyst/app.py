@@ -82,6 +82,7 @@ class AnalystKernel(IPythonKernel):
     def do_history(self, *args: Any, **kwargs: Any) -> Any:
         """Return history with the session's number at each line: IPython writes 0 for the session itself, whatever was asked."""
         reply = super().do_history(*args, **kwargs)
+        assert self.shell is not None, "a kernel that answers has its shell"
         number = self.shell.history_manager.session_number
         return {**reply, "history": [(line[0] or number, *line[1:]) for line in reply["history"]]}
 
