@@ -319,10 +319,9 @@ class Server:
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else 1
         except BaseException:
-            # not raised: above this frame is the fork server's code. A kernel that has started has no way to log but
-            # its outputs, which died with it; its exit code (70) is what the manager sees
-            # All of them, and it fails closed: a layer of the seal that could not be put on, whatever it raised, comes here
-            # before there is a cell, and the process ends below
+            # Not raised: above this frame is the fork server's code. All are taken, so that it fails closed: a layer of the seal that
+            # could not be put on, whatever it raised, comes here before there is a cell, and the process ends below. A kernel that has
+            # started has no way to log but its outputs, which died with it; its exit code (70) is what the manager sees.
             if notice >= 0:
                 os.write(notice, json.dumps({"error": traceback.format_exc(limit=-6)[-3000:]}).encode())
         finally:

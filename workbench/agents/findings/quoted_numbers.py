@@ -8,15 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import permutations
 
-from workbench.agents.findings.report_numbers import number_spelled, values_of
+from workbench.agents.findings.report_numbers import DAY, NUMBER, is_word, number_spelled, values_of
 
-# Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
-_NUMBER = re.compile(
-    r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
-)
 _DATE = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(19|20|21)\d\d\b")
-#: In outputs a plain 1962 may be a count.
-_DAY = re.compile(r"\b\d{4}-\d{2}(-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
 _OF = re.compile(r"(?<![\w.,])(\d+) ?(?:of|/|out of|in|from) ?(\d+)(?![\w]|[.,]\d)")
 #: Most numbers of a line of which shares and differences are made.
 _COUNTS = 4
@@ -33,8 +27,8 @@ def quoted_spans(text: str) -> Iterator[tuple[int, int, str]]:
     [(3, 7, '61.3'), (12, 14, '38')]
     """
     masked = _DATE.sub(lambda match: " " * len(match[0]), text)
-    for match in _NUMBER.finditer(masked):
-        if not _is_word(number_spelled(match[0]), match[0]):
+    for match in NUMBER.finditer(masked):
+        if not is_word(number_spelled(match[0]), match[0]):
             yield match.start(), match.end(), match[0]
 
 
@@ -141,15 +135,10 @@ def _from_counts(line: str) -> Iterator[float]:
 
 
 def _numbers(text: str) -> Iterable[tuple[float, str]]:
-    for match in _NUMBER.finditer(_DAY.sub(" ", text)):
+    for match in NUMBER.finditer(DAY.sub(" ", text)):
         value = number_spelled(match[0])
         if math.isfinite(value):
             yield value, match[0]
-
-
-def _is_word(value: float, spelling: str) -> bool:
-    # an even chance and a hundred are words too
-    return "." not in spelling and (abs(value) < 20 or abs(value) in (50, 100))
 
 
 def _rounds_to(printed: float, quoted: float, spelling: str, scales: Sequence[float] = _SCALES) -> bool:

@@ -26,11 +26,13 @@ _DATE = re.compile(
     rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?!\w)|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d.,%]\d|\d| ?%)",
     re.IGNORECASE,
 )
-_DAY = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
+#: Days as they are printed; a plain 1962 may be a count there.
+DAY = re.compile(r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b")
 #: "8 675" with a space that keeps it together, or a plain one, and "0,955".
 _SPACED = re.compile(r"(?<![\w.,-])(\d{1,3})[ \u00a0\u202f\u2009](?=\d{3}(?!\d))")
 _COMMA = re.compile(r"(?<![\w.,])(0),(?=\d+(?![\d,.]\d))|(?<![\w.,])(\d{1,3}),(?=\d{1,2}(?![\d,]))")
-_NUMBER = re.compile(
+#: Not inside words, ids (P1.2), dates or larger numbers; thousands may be set off by commas.
+NUMBER = re.compile(
     r"(?<![\w.,/-])(?<!\d:)[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?(?![\w/]|[:.,-]\d)"
 )
 #: In outputs a unit may stick to a number, a sign may stand before it, and "297/851" are two numbers.
@@ -291,9 +293,9 @@ def quoted_numbers(report: str) -> Iterator[QuotedNumber]:
     """Yield the numbers of a report that are more than words of it."""
     masked = _DATE.sub(lambda match: " " * len(match[0]), report)
     cuts = [0, *(match.end() for match in _SENTENCE.finditer(masked)), len(masked)]
-    for match in _NUMBER.finditer(masked):
+    for match in NUMBER.finditer(masked):
         value = number_spelled(match[0])
-        if not math.isfinite(value) or _is_word(value, match[0]):
+        if not math.isfinite(value) or is_word(value, match[0]):
             continue
         place = bisect_left(cuts, match.start() + 1) - 1
         sentence = report[cuts[place] : cuts[place + 1]]
@@ -324,7 +326,7 @@ def as_spelled_here(report: str) -> str:
 def values_of(text: str) -> tuple[float, ...]:
     """Return every number that a text holds, without its dates."""
     # A plain 1962 may be a count here; in a report it is a year, and not looked up.
-    masked = _DAY.sub(" ", text.replace("±", " ")).replace("/", " ")
+    masked = DAY.sub(" ", text.replace("±", " ")).replace("/", " ")
     return tuple(
         value for match in _PRINTED.finditer(masked) if math.isfinite(value := number_spelled(match[0]))
     )
@@ -495,7 +497,7 @@ def _shown_here(
 def _small(sentence: str) -> Iterator[float]:
     """Counts below twenty and counting words of a sentence, as one may reckon with them."""
     for value, spelling in _numbers_said(sentence):
-        if _is_word(value, spelling):
+        if is_word(value, spelling):
             yield abs(value)
     for word in _WORD.findall(sentence.lower()):
         if word in _SPELLED:
@@ -541,7 +543,7 @@ def _is_evidence(number: QuotedNumber) -> bool:
 
 def _numbers_said(text: str) -> Iterator[tuple[float, str]]:
     masked = _DATE.sub(" ", text)
-    for match in _NUMBER.finditer(masked):
+    for match in NUMBER.finditer(masked):
         value = number_spelled(match[0])
         if math.isfinite(value) and not _NAME.search(masked[: match.start()][-30:]):
             yield value, match[0]
@@ -552,6 +554,6 @@ def number_spelled(spelling: str) -> float:
     return float(spelling.replace(",", "").replace("−", "-"))
 
 
-def _is_word(value: float, spelling: str) -> bool:
-    # an even chance and a hundred are words too
+def is_word(value: float, spelling: str) -> bool:
+    """Return whether a number is as good as a word of a text: small and whole, an even chance, or a hundred."""
     return "." not in spelling and (abs(value) < 20 or abs(value) in (50, 100))
