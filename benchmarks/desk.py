@@ -185,7 +185,7 @@ def opening(page: Any, url: str, last: str = "") -> Opening:
     metrics = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}
     whole = math.nan
     if last:
-        page.wait_for_selector(last, timeout=120_000)
+        page.wait_for_selector(last, state="attached", timeout=120_000)  # it may stand in another tab
         whole = time.perf_counter() - begun
     return Opening(ready, metrics["TaskDuration"], whole)
 

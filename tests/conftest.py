@@ -7,6 +7,7 @@ import os
 import shutil
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -156,6 +157,16 @@ def secrets_of_this_test_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Forget the keys of the tests before: one of them may hold a piece of a word that this test prints."""
     monkeypatch.setattr(SECRETS, "_added", set())
     monkeypatch.setattr(SECRETS, "_origins", {})
+
+
+@pytest.fixture(autouse=True)
+def pages_end_with_their_test() -> Iterator[None]:
+    """Stop the pages that a test opened: a look at the log, seconds later, is counted in a test that counts reads."""
+    yield
+    for thread in threading.enumerate():
+        if thread.name == "page-poller":
+            thread._target.__self__.stop()  # type: ignore[attr-defined]
+            thread.join(timeout=30)
 
 
 @pytest.fixture(scope="session")
