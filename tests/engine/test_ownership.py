@@ -1,13 +1,36 @@
 """One process works on a run; a second one is told who does, and another writer's line is never followed by one of ours."""
 
 import os
+import subprocess
+import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from sandbox.errors import AnotherWriter
 from sandbox.record.journal import Journal, read_lines
+from tests.fakes.small_run import RUN, make_small_run
+from workbench.engine.detached import stop_run
 from workbench.engine.ownership import LOCK_NAME, RunInWork, own_run, owner_of
+from workbench.store import Store
+
+#: Owns a run, and told to end takes its name out of the file a while before it lets go of the lock.
+SLOW_TO_END = """
+import os, signal, sys, time
+from pathlib import Path
+from workbench.engine.ownership import LOCK_NAME, own_run
+
+def end(*_):
+    os.truncate(Path(sys.argv[1]) / LOCK_NAME, 0)
+    time.sleep(0.7)
+    sys.exit(0)
+
+signal.signal(signal.SIGTERM, end)
+with own_run(Path(sys.argv[1])):
+    print("owned", flush=True)
+    time.sleep(60)
+"""
 
 
 def test_who_holds_a_run_is_named_to_everybody_else(tmp_path: Path) -> None:
@@ -34,6 +57,18 @@ def test_a_lock_file_that_is_left_behind_holds_nobody_up(tmp_path: Path) -> None
     assert owner_of(tmp_path) is None
     with own_run(tmp_path):
         pass
+
+
+def test_a_run_is_stopped_when_its_process_has_let_go_of_it(tmp_path: Path) -> None:
+    make_small_run(tmp_path)
+    with closing(Store(tmp_path)) as store:
+        folder = store.folder(RUN)
+        with subprocess.Popen(
+            [sys.executable, "-c", SLOW_TO_END, str(folder)], stdout=subprocess.PIPE
+        ) as owner:
+            assert owner.stdout is not None and owner.stdout.readline() == b"owned\n"
+            assert stop_run(store, RUN)
+            assert owner_of(folder) is None and not stop_run(store, RUN)
 
 
 def test_a_journal_that_grew_under_its_writer_takes_no_line_of_ours(tmp_path: Path) -> None:

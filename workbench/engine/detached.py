@@ -230,7 +230,8 @@ def stop_run(store: Store, run_id: str) -> bool:
     except PermissionError:
         raise UsageError(f"run {run_id} is in work: {owner.line()}, which is not yours to stop") from None
     patience = time.monotonic() + _ENDS_IN
-    while owner_of(folder) == owner:
+    # One that ends takes its name out of the file before it lets go of the lock, and so has no number for a moment.
+    while (now := owner_of(folder)) is not None and now.pid in (owner.pid, None):
         if time.monotonic() > patience:
             raise UsageError(f"{owner.line()} was told to stop and has not ended in {_ENDS_IN:.0f} s")
         time.sleep(0.1)
