@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.forecasts.reading import Reading, chance, decide
+from workbench.forecasts.reading import Decision, Reading, chance, decide, whole_periods
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history, weighted_quantiles
 from workbench.science.errors import DomainError
@@ -66,7 +66,11 @@ def readings(draw: st.DrawFn) -> Reading:
     ]
     level = centre + draw(st.integers(-20, 20)) / 2
     lag = {"average_gap": 20, "growth": draw(st.sampled_from([None, 5]))}.get(transformation)
+    countable = statistic in ("steps", "streak", "highest", "lowest") and transformation in ("value", "change", "growth")  # fmt: skip
+    every = draw(st.sampled_from([None, "week", "month"])) if countable else None
     first = draw(st.integers(20, 200))
+    if every is not None and lag is not None:
+        lag = 1
     return Reading(
         series=("X",),
         transformation=transformation,
@@ -75,9 +79,10 @@ def readings(draw: st.DrawFn) -> Reading:
         level=level,
         upper=level + 4 if comparison == "between" else None,
         lag=lag,
+        every=every,
         times=draw(st.integers(1, 5)) if statistic in ("steps", "streak") else 1,
         start=DAYS[first].item(),
-        end=DAYS[first + draw(st.integers(1, len(DAYS) - first - 1))].item(),
+        end=DAYS[first + draw(st.integers(1 if every is None else 50, len(DAYS) - first - 1))].item(),
         never=draw(st.booleans()),
     )
 
@@ -189,6 +194,50 @@ def test_the_longest_streak_is_decided_on_its_day() -> None:
     assert decision is not None and decision.true and decision.day == DAYS[102].item()
     never = decide(replace(row, times=4), History.of(DAYS, values), SESSIONS)
     assert never is not None and not never.true
+
+
+def test_weeks_and_months_are_counted_by_their_last_values() -> None:
+    values = np.arange(len(DAYS), dtype=float)
+    days = DAYS.astype(str).tolist()
+    # May 2018 ends where April did, and the week that ends on 13 July lower than the one before.
+    values[days.index("2018-05-31")] = values[days.index("2018-04-30")]
+    values[days.index("2018-07-13")] = 0.0
+    history = History.of(DAYS, values)
+    up = Reading(series=("X",), transformation="change", lag=1, statistic="steps", comparison="above", level=0.0, times=6, every="month", start=date(2018, 3, 29), end=date(2018, 10, 31))  # fmt: skip
+    decision = decide(up, history, SESSIONS)
+    assert whole_periods("month", date(2018, 3, 29), date(2018, 10, 31)) == 7
+    # April, June, July, August, September and October are higher than the month before.
+    assert decision is not None and decision.true and decision.day == date(2018, 10, 31)
+    in_a_row = replace(up, statistic="streak", times=5)
+    assert (found := decide(in_a_row, history, SESSIONS)) is not None and found.true
+    assert (found := decide(replace(in_a_row, times=6), history, SESSIONS)) is not None and not found.true
+    # A month that has begun by the start is none, nor is one that has a weekday after the end.
+    short = replace(up, start=date(2018, 7, 2), end=date(2018, 9, 27), times=1)
+    assert (found := decide(short, history, SESSIONS)) is not None and found.day == date(2018, 8, 31)
+    assert (found := decide(replace(short, times=2), history, SESSIONS)) is not None and not found.true
+    weeks = replace(up, every="week", start=date(2018, 7, 6), end=date(2018, 7, 27), times=3)
+    assert (found := decide(weeks, history, SESSIONS)) is not None and not found.true
+    assert (found := decide(replace(weeks, times=2), history, SESSIONS)) is not None and found.true
+    fall = replace(
+        weeks, statistic="lowest", transformation="growth", comparison="at_most", level=-99.0, times=1
+    )
+    assert (found := decide(fall, history, SESSIONS)) is not None and found.day == date(2018, 7, 13)
+
+
+def test_months_to_come_leave_a_count_open_until_it_is_reached_or_out_of_reach() -> None:
+    values = np.arange(len(DAYS), dtype=float)
+    up = Reading(series=("X",), transformation="change", lag=1, statistic="steps", comparison="above", level=0.0, times=2, every="month", start=date(2018, 6, 29), end=date(2018, 9, 30))  # fmt: skip
+
+    def until(day: str, reading: Reading = up) -> Decision | None:
+        return decide(
+            reading, known(History.of(DAYS, values), int((np.datetime64(day) >= DAYS).sum())), SESSIONS
+        )
+
+    assert until("2018-08-30") is None
+    assert (reached := until("2018-08-31")) is not None and reached.true
+    falling = replace(up, comparison="below")
+    assert until("2018-07-31", falling) is None  # August and September may still fall
+    assert (missed := until("2018-08-31", falling)) is not None and not missed.true
 
 
 def test_a_new_high_is_above_all_before_or_above_those_of_the_last_weeks() -> None:

@@ -20,6 +20,7 @@ from workbench.errors import ClaimRefused, UsageError
 from workbench.models.model_options import OFFLINE
 from workbench.offline.claim_coverage import UntreatableClaim, claim_to_ask, coverage, reading_document
 from workbench.questions.claims import BY_READING, Claim
+from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, read_for_run
@@ -46,6 +47,9 @@ LISTED = (
     "Nasdaq new highs this summer",
     "S&P 500 total volatility over the next 60 trading days below 12 per cent annualized",
     "btc under fiddy hundred bucks on 31 july",
+    # Whole weeks and months are counted; the labels end so many times seven days, or months, after the cutoff, a day earlier.
+    "spx up in at least 4 of the next 6 weeks",
+    "S&P 500 gains in each of the next three months",
 )
 UX = """the S&P 500 closes 2018 higher|2018-06-30
 SPX will be above 3000 by year end 2018|2018-06-30
@@ -188,7 +192,26 @@ def test_a_handle_is_as_wide_as_its_series_is_quoted(text: str, low: float, high
 def test_weeks_in_a_row_are_no_days() -> None:
     weeks = read("WTI posts three straight weekly gains by the end of August", JUNE).best
     assert weeks is not None and (weeks.relation, weeks.times, weeks.step) == ("streak", 3, "week")
-    assert functional_of(replace(weeks, relation="count")) is None
+    assert (
+        weeks.statement
+        == "WTI crude oil closes higher in at least 3 consecutive weeks from 2018-06-29 to 2018-08-31"
+    )
+    assert weeks.claim is not None and weeks.claim.every == "week"
+    of_claim, of_reading = claim_reading(weeks.claim), functional_of(weeks)
+    assert of_reading is not None and replace(of_reading, series=of_claim.series) == of_claim
+
+
+def test_whole_months_and_weeks_are_counted_from_the_next_one_on() -> None:
+    months = read("S&P up in 3 of the next 4 months", date(2018, 6, 12)).best
+    assert months is not None and months.statement.endswith(
+        "in at least 3 months from 2018-06-11 to 2018-10-31"
+    )
+    weeks = read("VIX closes above 20 in 2 of the next 3 weeks", date(2018, 6, 12)).best
+    assert weeks is not None and weeks.statement.endswith("in at least 2 weeks from 2018-06-11 to 2018-07-06")
+    single = read("the S&P 500 loses more than 5% in a single week in H2 2018", JUNE).best
+    assert single is not None and single.statement == "The S&P 500 falls by more than 5 % in at least one week from 2018-06-29 to 2018-12-31"  # fmt: skip
+    with pytest.raises(ClaimRefused, match="1 whole months lie between"):
+        check(read_claim("the S&P 500 closes higher in at least 3 months from 2018-06-29 to 2018-08-15"), date(2018, 6, 29))  # fmt: skip
 
 
 @pytest.mark.parametrize("level", [2.0, 3.0, 5.0])
@@ -423,7 +446,7 @@ async def test_a_run_is_resolved_by_the_reading_that_it_was_asked_with(tmp_path:
     ("text", "cutoff", "reason", "fix"),
     [
         ("ISM manufacturing above 55 in December 2018", "2018-06-30", "no source here holds", {"model": "PROVIDER/NAME"}),
-        ("WTI posts three straight weekly gains by the end of August 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
+        ("oil hits 80 before it hits 60 in 2018", "2018-06-30", "cannot treat this relation yet", {"model": "PROVIDER/NAME"}),
         ("The VIX closes above 20 on 2018-12-31", "now", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2018-12-31", "2019-06-30", "already settled", {"cutoff": "2018-07-01"}),
         ("The VIX closes above 20 on 2025-12-31", "2018-06-30", "more than two years", {"model": "PROVIDER/NAME"}),

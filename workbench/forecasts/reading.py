@@ -25,6 +25,7 @@ from workbench.science.errors import DomainError
 Transformation = Literal["value", "change", "growth", "average_gap", "from_peak", "over_high", "over_low"]
 Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
+Period = Literal["week", "month"]
 
 #: What a value is held against every earlier one by.
 _RECORDS = ("over_high", "over_low")
@@ -56,6 +57,9 @@ class Reading:
         ``above`` and ``below`` leave equality out; ``between`` includes both ends.
     level, upper : float
         In the unit of the transformation; ``upper`` with ``between`` only.
+    every : {"week", "month"}, optional
+        Steps are the last values of the whole calendar weeks or months in the window, and the first is held against the last value
+        before it; a week or month that has begun by ``start`` is none of them. None: every value is a step.
     times : int
         With ``steps`` and ``streak``: the comparison holds on at least so many of them ("on 3 of the next 5 days").
     start : date, optional
@@ -91,6 +95,7 @@ class Reading:
     upper: float | None = None
     lag: int | None = None
     weeks: int | None = None
+    every: Period | None = None
     times: int = 1
     combination: Combination | None = None
     never: bool = False
@@ -114,6 +119,11 @@ class Reading:
             raise DomainError("volatility is one of the values themselves")
         if self.times < 1 or (self.times > 1 and self.statistic not in ("steps", "streak")):
             raise DomainError("a number of times, at least one, belongs to the steps of a window")
+        if self.every is not None and (
+            self.statistic not in ("steps", "streak", "highest", "lowest")
+            or self.transformation not in ("value", "change", "growth")
+        ):
+            raise DomainError("weeks and months are counted, or the highest or lowest of them is taken")
         if self.start is not None and self.start >= self.end:
             raise DomainError(f"the window from {self.start} to {self.end} is empty")
 
@@ -210,7 +220,16 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
         Says how many steps of the window are still to come.
     """
     first, last = _bounds_of_window(reading, known.days)
-    ahead = len(calendar.stamps(known.days[-1].item(), reading.end))
+    to_come = calendar.stamps(known.days[-1].item(), reading.end)
+    ahead = len(to_come)
+    if reading.every is not None:
+        kept, first = _ends_of_periods(reading, np.concatenate([known.days[: last + 1], to_come]), first)
+        here = kept[kept <= last]
+        ahead = len(kept) - len(here)
+        if first > last:
+            return None
+        known = History(days=known.days[here], values=known.values[here])
+        last = len(here) - 1
     steps = last - first
     if not steps:
         if not ahead:
@@ -260,6 +279,11 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
     past = np.broadcast_to(paths.known.values[since:], (len(paths.values), now + 1 - since))
     x = np.concatenate([past, paths.values], axis=1)
     first, last = first - since, last - since
+    if reading.every is not None:
+        kept, first = _ends_of_periods(reading, days[since : since + last + 1], first)
+        x, last = x[:, kept], len(kept) - 1
+        if last <= first:
+            raise DomainError(f"no whole {reading.every} lies after {days[first]} through {reading.end}")
     if reading.statistic == "volatility":
         squares = np.diff(np.log(x[:, first : last + 1]), axis=1) ** 2
         return np.asarray(100.0 * np.sqrt(paths.calendar.steps_a_year * squares.mean(axis=1)))
@@ -301,6 +325,46 @@ def _bounds_of_window(reading: Reading, days: Days, now: int | None = None) -> t
         if first < 0:
             raise DomainError(f"no value on or before {reading.start} is known")
     return first, max(first, int(np.searchsorted(days, np.datetime64(reading.end, "D"), side="right")) - 1)
+
+
+def _ends_of_periods(reading: Reading, days: Days, first: int) -> tuple[np.ndarray, int]:
+    """Return which values stay where weeks or months are the steps, and the position of the one that the first step follows.
+
+    All up to there stay, then the last of every whole period; ``days`` end with the window.
+    """
+    every = reading.every or "week"
+    number = _numbers_of_periods(every, days)
+    head, beyond = _around_whole_periods(every, reading.start or days[first].item(), reading.end)
+    is_last = np.append(number[1:] != number[:-1], True)
+    ends = np.flatnonzero(is_last & (number > head) & (number < beyond))
+    before = int(np.searchsorted(number, head, side="right")) - 1
+    return np.concatenate([np.arange(before + 1), ends]), before
+
+
+def whole_periods(every: Period, start: date, end: date) -> int:
+    """Return how many calendar weeks or months begin after ``start`` and have no weekday after ``end``.
+
+    >>> whole_periods("month", date(2018, 6, 29), date(2018, 10, 31)), whole_periods("week", date(2018, 6, 29), date(2018, 7, 6))
+    (4, 1)
+    """
+    head, beyond = _around_whole_periods(every, start, end)
+    return max(beyond - head - 1, 0)
+
+
+def _around_whole_periods(every: Period, start: date, end: date) -> tuple[int, int]:
+    """Numbers of the periods before the first whole one and after the last."""
+    # A week is whole on its Friday, a month on its last weekday: what follows is no day of trading.
+    after = np.busday_offset(np.datetime64(end, "D") + 1, 0, roll="forward")
+    days = np.array([np.datetime64(start, "D"), after], dtype="datetime64[D]")
+    head, beyond = _numbers_of_periods(every, days).tolist()
+    return head, beyond
+
+
+def _numbers_of_periods(every: Period, days: Days) -> np.ndarray:
+    """Number of the calendar week (from Monday on) or month of each day."""
+    if every == "month":
+        return days.astype("datetime64[M]").astype(np.int64)
+    return np.asarray((days.astype(np.int64) + 3) // 7)  # the first day that numpy counts from was a Thursday
 
 
 def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:

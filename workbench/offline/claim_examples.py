@@ -53,6 +53,7 @@ CLAIM_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "the lowest VIX close in H2 2018 is below 11",
         "realised volatility of the S&P 500 above 15% in Q4 2018",
         "S&P 500 up on 3 of the next 5 days",
+        "S&P 500 up in 3 of the next 4 months",
         "the S&P 500 closes higher 4 days in a row in July 2018",
         "VIX above 20 on at least 5 days in H2 2018",
         "WTI posts three straight weekly gains by the end of August",

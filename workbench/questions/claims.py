@@ -26,6 +26,7 @@ streak       ``times`` values in a row each above (below) the one before     unu
 record       a value is above (below) all before, or of ``times`` weeks       unused
 ===========  ==============================================================  =======================
 
+Of ``count``, ``step`` and ``streak`` the values are the last of whole weeks or months where ``every`` says so.
 ``side`` is the side of the threshold that makes the event ("toward", for a touch, is settled by the last visible
 value: :func:`settled`); ``strict`` leaves equality out; ``never`` turns a
 touch or a drawdown into "it does not happen". A ``reference`` claim is the same event judged by its reference
@@ -36,6 +37,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
+from workbench.forecasts.reading import Period
 from workbench.questions.series.known_series import Series
 from workbench.questions.series.series_registry import going_on, series_named
 
@@ -85,6 +87,7 @@ class Claim:
     upper: float | None = None
     other: str | None = None
     times: int = 1
+    every: Period | None = None
     never: bool = False
     reference: bool = False
     notes: tuple[str, ...] = ()
@@ -249,8 +252,12 @@ def _statistic(claim: Claim) -> str:
 
 def _count_sentence(claim: Claim) -> str:
     what = ("higher" if claim.side == "above" else "lower") if claim.level is None else _above_or_below(claim)
-    steps = "in at least {} months" if claim.about.monthly else "on at least {} days"
-    return f"{claim.about.article} {_verb(claim)} {what} {steps.format(claim.times)} {_span(claim)}"
+    return f"{claim.about.article} {_verb(claim)} {what} {_on_steps(claim)} {_span(claim)}"
+
+
+def _on_steps(claim: Claim, adjective: str = "") -> str:
+    unit = claim.every or ("month" if claim.about.monthly else "day")
+    return f"{'on' if unit == 'day' else 'in'} at least {claim.times} {adjective}{unit}s"
 
 
 def _points_sentence(claim: Claim) -> str:
@@ -270,7 +277,8 @@ def _move_sentence(claim: Claim) -> str:
 def _step_sentence(claim: Claim) -> str:
     level = amount(claim)
     verb = "rise" if level > 0 else "fall"
-    step = "in at least one month" if claim.about.monthly else "on at least one day"
+    unit = claim.every or ("month" if claim.about.monthly else "day")
+    step = f"{'on' if unit == 'day' else 'in'} at least one {unit}"
     size = "more than" if claim.strict else "at least"
     word = f"does not {verb}" if claim.never else f"{verb}s"
     return f"{claim.about.article} {word} by {size} {number(abs(level))} % {step} {_span(claim)}"
@@ -283,8 +291,7 @@ def _peak_sentence(claim: Claim) -> str:
 
 def _streak_sentence(claim: Claim) -> str:
     way = "higher" if claim.side == "above" else "lower"
-    steps = f"in at least {claim.times} consecutive months" if claim.about.monthly else f"on at least {claim.times} consecutive days"  # fmt: skip
-    return f"{claim.about.article} {_verb(claim)} {way} {steps} {_span(claim)}"
+    return f"{claim.about.article} {_verb(claim)} {way} {_on_steps(claim, 'consecutive ')} {_span(claim)}"
 
 
 def _record_sentence(claim: Claim) -> str:

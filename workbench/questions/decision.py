@@ -17,7 +17,7 @@ from workbench.forecasts.leaf_models import (
     trading_days,
 )
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
-from workbench.forecasts.reading import Decision, decide
+from workbench.forecasts.reading import Decision, decide, whole_periods
 from workbench.forecasts.reading_windows import Scale, reading_windows, scale_of
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history
@@ -65,6 +65,13 @@ def check(claim: Claim, last_day: date) -> None:
             f"the claim is already settled at the cutoff (the last visible day is {last_day}, it resolves on "
             f"{claim.end}); choose a later date or an earlier cutoff"
         )
+    if claim.every is not None:
+        whole = whole_periods(claim.every, claim.start or last_day, claim.end)
+        if whole < claim.times:
+            raise ClaimRefused(
+                f"{whole} whole {claim.every}s lie between {claim.start or last_day} and {claim.end}, and the claim wants "
+                f"{claim.times}; choose a later date"
+            )
     if (claim.end - last_day).days > LONGEST_DAYS:
         raise ClaimRefused(
             f"{claim.end} is more than two years after the cutoff, further than the history here can carry; "

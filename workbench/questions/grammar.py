@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
+from workbench.forecasts.reading import Period
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, replace_names
@@ -393,11 +394,18 @@ def _statistic(match: _Match) -> Claim:
     return _series(match, names[match["what"]], start=_day_of_match(match, "start"), level=_value(match), side=side, strict=strict)  # fmt: skip
 
 
+def _every(match: _Match) -> Period | None:
+    """Return weeks or months where they are more than the series' own steps."""
+    unit = match["every"].removesuffix("s")
+    own = "month" if series_named(match["series"]).monthly else "day"
+    return None if unit in (own, "day") else "week" if unit == "week" else "month"
+
+
 def _count_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "lower" else "above"
     side, strict = (side, True) if match["word"] else _relation(match)
     level = None if match["word"] else _value(match)
-    return _series(match, "count", start=_day_of_match(match, "start"), level=level, side=side, strict=strict, times=int(match["times"]))  # fmt: skip
+    return _series(match, "count", start=_day_of_match(match, "start"), level=level, side=side, strict=strict, times=int(match["times"]), every=_every(match))  # fmt: skip
 
 
 def _points_claim(match: _Match) -> Claim:
@@ -429,6 +437,7 @@ def _step_claim(match: _Match) -> Claim:
         level=_value(match) * (1 if up else -1),
         side="above" if up else "below",
         strict=match["size"] == "more than",
+        every=_every(match),
         never=bool(match["neg"]),
     )
 
@@ -439,7 +448,7 @@ def _peak_claim(match: _Match) -> Claim:
 
 def _streak_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "lower" else "above"
-    return _series(match, "streak", start=_day_of_match(match, "start"), side=side, times=int(match["times"]))
+    return _series(match, "streak", start=_day_of_match(match, "start"), side=side, times=int(match["times"]), every=_every(match))  # fmt: skip
 
 
 def _record_claim(match: _Match) -> Claim:
@@ -484,7 +493,7 @@ _PATTERNS = [
     ),
     _rule(rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
     _rule(
-        rf"{_S} {_V}(?:(?P<word>higher|lower)|{_RELATION} {_N}) (?:on|in) at least (?P<times>\d+) (?:days|months) {_SPAN}",
+        rf"{_S} {_V}(?:(?P<word>higher|lower)|{_RELATION} {_N}) (?:on|in) at least (?P<times>\d+) (?P<every>days|weeks|months) {_SPAN}",
         _count_claim,
     ),
     _rule(
@@ -492,12 +501,12 @@ _PATTERNS = [
         _points_claim,
     ),
     _rule(
-        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by (?P<size>at least|more than) {_P} (?:on at least one day|in at least one month) {_SPAN}",
+        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by (?P<size>at least|more than) {_P} (?:on|in) at least one (?P<every>day|week|month) {_SPAN}",
         _step_claim,
     ),
     _rule(rf"{_S} {_NOT}closes? {_P} or more below its highest close of the window {_SPAN}", _peak_claim),
     _rule(
-        rf"{_S} {_V}(?P<word>higher|lower) (?:on|in) at least (?P<times>\d+) consecutive (?:days|months) {_SPAN}",
+        rf"{_S} {_V}(?P<word>higher|lower) (?:on|in) at least (?P<times>\d+) consecutive (?P<every>days|weeks|months) {_SPAN}",
         _streak_claim,
     ),
     _rule(

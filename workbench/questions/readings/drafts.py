@@ -166,7 +166,9 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         step = {"session": "day", "trading day": "day", "close": "day", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
         if "of" in steps:
             unit = {"trading day": "session", "close": "session", "day": "session", "meeting": "month", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
-            days = (*days, ClaimWindow(kind="during", end=after(today, int(steps["of"]), unit), span=(0, 0)))
+            whole = unit in ("week", "month") and not (names and names[0].monthly)
+            last = period_of(today - timedelta(days=1), unit, int(steps["of"])).last if whole else after(today, int(steps["of"]), unit)  # fmt: skip
+            days = (*days, ClaimWindow(kind="during", end=last, span=(0, 0)))
     kind = names[0].kind if names else "price"
     before = masked
     usual = (_USUAL.get(names[0].embedded) or _QUOTED.get(names[0].ref)) if names else None

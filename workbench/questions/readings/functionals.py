@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workbench.forecasts.reading import Comparison, Reading, Statistic
+from workbench.forecasts.reading import Comparison, Period, Reading, Statistic
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
 from workbench.questions.readings.slots import SlotReading
 from workbench.science.errors import DomainError
@@ -51,9 +51,11 @@ def _functional(reading: SlotReading) -> Reading | None:
         return replace(plain, start=None)
     if relation in ("mean", "maximum", "minimum", "volatility"):
         return replace(plain, statistic=_STATISTICS[relation])
-    if relation == "count" and not reading.step:
+    every: Period | None = reading.step if reading.step in ("week", "month") else None  # type: ignore[assignment]
+    counted = every is not None or not reading.step
+    if relation == "count" and counted:
         change = reading.level is None
-        return replace(plain, statistic="steps", times=reading.times, transformation="change" if change else "value", lag=1 if change else None)  # fmt: skip
+        return replace(plain, statistic="steps", times=reading.times, every=every, transformation="change" if change else "value", lag=1 if change else None)  # fmt: skip
     if relation == "compare":
         return replace(plain, transformation="change", level=0.0)
     if relation == "change":
@@ -74,13 +76,13 @@ def _functional(reading: SlotReading) -> Reading | None:
     if relation == "stay" and comparison in OPPOSITE:
         away: Comparison = OPPOSITE[comparison]  # type: ignore[assignment]
         return replace(plain, comparison=away, statistic="lowest" if rising else "highest", never=not reading.never)  # fmt: skip
-    if relation == "any_step" and reading.unit == "%" and level:
+    if relation == "any_step" and reading.unit == "%" and level and counted:
         way: Statistic = "highest" if level > 0 else "lowest"
-        return replace(plain, statistic=way, transformation="growth", lag=1)
+        return replace(plain, statistic=way, transformation="growth", lag=1, every=every)
     if relation == "from_peak" and reading.unit == "%" and level:
         return replace(plain, statistic="lowest", comparison="at_most", transformation="from_peak", level=-abs(level))  # fmt: skip
-    if relation == "streak" and not reading.step and reading.level is None:
-        return replace(plain, statistic="streak", times=reading.times, transformation="change", lag=1)
+    if relation == "streak" and counted and reading.level is None:
+        return replace(plain, statistic="streak", times=reading.times, every=every, transformation="change", lag=1)  # fmt: skip
     if relation in ("new_high", "new_low") and reading.lag != 1:
         high = relation == "new_high"
         return replace(plain, comparison="above" if high else "below", level=0.0, statistic="highest" if high else "lowest", transformation="over_high" if high else "over_low", weeks=reading.lag)  # fmt: skip

@@ -44,6 +44,8 @@ def placed_readings(
         step="" if relation.step == ("month" if monthly else "day") else relation.step,
         notes=notes,
     )
+    # Of weeks and months those that begin after the last visible day are whole.
+    whole = today - timedelta(days=1) if plain.step in ("week", "month") else None
     growth = relation.growth or (
         series.growth if series.growth in ("yoy", "mom", "qoq", "annualized") else ""
     )
@@ -168,7 +170,7 @@ def placed_readings(
             if down
             else relation.comparison
         )
-        yield replace(plain, level=-(level or 0.0) if down else level, comparison=side, start=period_start, never=negated)  # fmt: skip
+        yield replace(plain, level=-(level or 0.0) if down else level, comparison=side, start=period_start or whole, never=negated)  # fmt: skip
         return
     if name in ("beats", "volatility"):
         yield replace(plain, start=start if start is not None else window.start, window="during" if name == "volatility" else at_end, never=negated)  # fmt: skip
@@ -185,7 +187,7 @@ def placed_readings(
     if name in ("touch", "bare", "level"):
         yield from _reached(replace(plain, start=period_start), relation, window, monthly, at_end)
         return
-    yield replace(plain, start=start if start is not None else period_start, never=negated, window="by" if window.kind == "by" else window.kind)  # fmt: skip
+    yield replace(plain, start=start if start is not None else period_start or whole, never=negated, window="by" if window.kind == "by" else window.kind)  # fmt: skip
 
 
 def _reached(

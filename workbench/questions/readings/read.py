@@ -123,6 +123,7 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
         end=claim.end,
         lag=200 if claim.pattern == "average" else claim.times if claim.pattern == "record" and claim.times > 1 else None,
         times=1 if claim.pattern == "record" else claim.times,
+        step=claim.every or "",
         never=never,
         read_from=dict(matched) if isinstance(matched, dict) else {},
         notes=claim.notes,

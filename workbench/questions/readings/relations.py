@@ -384,9 +384,10 @@ def relations(
     if each_step and (reach or not moved):
         sometime = True
     elif each_step:
+        longer = re.search("week|month|quarter", each_step[0])
         compared = compared if compared in ("at_least", "at_most") else "above"
         return part.text, (
-            replace(matched, name="any_step", comparison=compared),
+            replace(matched, name="any_step", comparison=compared, step=longer[0] if longer else ""),
         ) if amount and moved else ()
     sign = (
         None

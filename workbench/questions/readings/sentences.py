@@ -3,6 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from workbench.forecasts.reading import Period
 from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -60,6 +61,8 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     level, start = reading.level, reading.start
     claim = Claim(pattern="level", series=keys[0], end=reading.end, side=side, strict=strict, level=level)
     daily = not names[0].monthly
+    every: Period | None = reading.step if daily and reading.step in ("week", "month") else None  # type: ignore[assignment]
+    counted = every is not None or not reading.step
     match reading.relation:
         case "level" if reading.comparison == "between" and len(keys) == 1:
             return replace(claim, pattern="range", upper=reading.upper, side="above", strict=False)
@@ -81,32 +84,32 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
         case "mean" | "maximum" | "minimum" if reading.comparison in WORDS and len(keys) == 1:
             pattern: Pattern = {"mean": "mean", "maximum": "highest", "minimum": "lowest"}[reading.relation]  # type: ignore[assignment]
             return replace(claim, pattern=pattern, start=start)
-        case "count" if not reading.step and reading.comparison in WORDS and len(keys) == 1:
-            return replace(claim, pattern="count", start=start, times=reading.times, level=level)
+        case "count" if counted and reading.comparison in WORDS and len(keys) == 1:
+            return replace(claim, pattern="count", start=start, times=reading.times, level=level, every=every)
         case "change" if reading.comparison in WORDS and level and len(keys) == 1:
             return replace(claim, pattern="points", start=start, strict=_change_strict(reading))
         case "any_step" if (
             reading.unit == "%"
             and level
             and len(keys) == 1
-            and not reading.step
+            and counted
             and reading.comparison in WORDS
             and (daily or names[0].embedded)
         ):
             up = level > 0
             if (reading.comparison in ("above", "at_least")) != up:
                 return None
-            return replace(claim, pattern="step", start=start, never=reading.never)
+            return replace(claim, pattern="step", start=start, every=every, never=reading.never)
         case "from_peak" if reading.unit == "%" and level and len(keys) == 1 and daily:
             return replace(claim, pattern="peak", start=start, level=-abs(level), side="below", strict=False, never=reading.never)  # fmt: skip
         case "streak" if (
-            not reading.step
+            counted
             and level is None
             and len(keys) == 1
             and reading.comparison in ("above", "below")
             and (daily or names[0].embedded)  # a month is no day, whatever the sentence of a reference says
         ):
-            return replace(claim, pattern="streak", start=start, times=reading.times)
+            return replace(claim, pattern="streak", start=start, times=reading.times, every=every)
         case "new_high" | "new_low" if len(keys) == 1 and daily and reading.lag != 1:
             beyond: Side = "above" if reading.relation == "new_high" else "below"
             return replace(claim, pattern="record", start=start, level=None, side=beyond, times=reading.lag or 1, strict=True, never=reading.never)  # fmt: skip
@@ -219,7 +222,9 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
             middle = "does not change"
         case "any_step":
             verb = "rises" if (reading.level or 0) >= 0 else "falls"
-            middle = f"{verb} by {_amount(reading, size=True)} or more within one of the steps"
+            middle = (
+                f"{verb} by {_amount(reading, size=True)} or more within one of the {reading.step or 'step'}s"
+            )
         case "first":
             middle = f"reaches {number(reading.level or 0)} before {number(reading.upper or 0)}"
         case "beats":

@@ -54,7 +54,7 @@ def claim_reading(claim: Claim) -> Reading:
             of_window: Statistic = claim.pattern
             return replace(value, statistic=of_window, level=amount(claim))
         case "count":
-            steps = replace(value, statistic="steps", times=claim.times)
+            steps = replace(value, statistic="steps", times=claim.times, every=claim.every)
             # Without a level a value is held against the one before it.
             return replace(steps, transformation="change", lag=1) if claim.level is None else replace(steps, level=claim.level)  # fmt: skip
         case "points":
@@ -65,13 +65,11 @@ def claim_reading(claim: Claim) -> Reading:
         case "step":
             size = amount(claim)
             way: Statistic = "highest" if size > 0 else "lowest"
-            return replace(
-                value, statistic=way, transformation="growth", lag=1, level=size, never=claim.never
-            )
+            return replace(value, statistic=way, transformation="growth", lag=1, level=size, every=claim.every, never=claim.never)  # fmt: skip
         case "peak":
             return replace(value, statistic="lowest", comparison="at_most", transformation="from_peak", level=amount(claim), never=claim.never)  # fmt: skip
         case "streak":
-            return replace(value, statistic="streak", times=claim.times, transformation="change", lag=1)
+            return replace(value, statistic="streak", times=claim.times, every=claim.every, transformation="change", lag=1)  # fmt: skip
         case "record":
             up = claim.side == "above"
             return replace(value, statistic="highest" if up else "lowest", transformation="over_high" if up else "over_low", weeks=claim.times if claim.times > 1 else None, never=claim.never)  # fmt: skip
