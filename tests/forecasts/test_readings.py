@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workbench.forecasts.reading import Decision, Reading, chance, decide, whole_periods
+from workbench.forecasts.periods import whole_periods
+from workbench.forecasts.reading import Decision, Reading, chance, decide
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, combined_history, weighted_quantiles
 from workbench.science.errors import DomainError

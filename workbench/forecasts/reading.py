@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from workbench.forecasts.periods import Period, around_whole_periods, numbers_of_periods
 from workbench.forecasts.series.series_history import Days, History
 from workbench.forecasts.series_paths import Calendar, Combination, Paths
 from workbench.science.arrays import FloatArray
@@ -25,7 +26,6 @@ from workbench.science.errors import DomainError
 Transformation = Literal["value", "change", "growth", "average_gap", "from_peak", "over_high", "over_low"]
 Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
-Period = Literal["week", "month"]
 
 #: What a value is held against every earlier one by.
 _RECORDS = ("over_high", "over_low")
@@ -223,13 +223,13 @@ def decide(reading: Reading, known: History, calendar: Calendar) -> Decision | N
     to_come = calendar.stamps(known.days[-1].item(), reading.end)
     ahead = len(to_come)
     if reading.every is not None:
-        kept, first = _ends_of_periods(reading, np.concatenate([known.days[: last + 1], to_come]), first)
-        here = kept[kept <= last]
-        ahead = len(kept) - len(here)
+        places, first = _ends_of_periods(reading, np.concatenate([known.days[: last + 1], to_come]), first)
+        known_places = places[places <= last]
+        ahead = len(places) - len(known_places)
         if first > last:
             return None
-        known = History(days=known.days[here], values=known.values[here])
-        last = len(here) - 1
+        known = History(days=known.days[known_places], values=known.values[known_places])
+        last = len(known_places) - 1
     steps = last - first
     if not steps:
         if not ahead:
@@ -280,8 +280,8 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
     x = np.concatenate([past, paths.values], axis=1)
     first, last = first - since, last - since
     if reading.every is not None:
-        kept, first = _ends_of_periods(reading, days[since : since + last + 1], first)
-        x, last = x[:, kept], len(kept) - 1
+        places, first = _ends_of_periods(reading, days[since : since + last + 1], first)
+        x, last = x[:, places], len(places) - 1
         if last <= first:
             raise DomainError(f"no whole {reading.every} lies after {days[first]} through {reading.end}")
     if reading.statistic == "volatility":
@@ -333,38 +333,12 @@ def _ends_of_periods(reading: Reading, days: Days, first: int) -> tuple[np.ndarr
     All up to there stay, then the last of every whole period; ``days`` end with the window.
     """
     every = reading.every or "week"
-    number = _numbers_of_periods(every, days)
-    head, beyond = _around_whole_periods(every, reading.start or days[first].item(), reading.end)
+    number = numbers_of_periods(every, days)
+    head, beyond = around_whole_periods(every, reading.start or days[first].item(), reading.end)
     is_last = np.append(number[1:] != number[:-1], True)
     ends = np.flatnonzero(is_last & (number > head) & (number < beyond))
     before = int(np.searchsorted(number, head, side="right")) - 1
     return np.concatenate([np.arange(before + 1), ends]), before
-
-
-def whole_periods(every: Period, start: date, end: date) -> int:
-    """Return how many calendar weeks or months begin after ``start`` and have no weekday after ``end``.
-
-    >>> whole_periods("month", date(2018, 6, 29), date(2018, 10, 31)), whole_periods("week", date(2018, 6, 29), date(2018, 7, 6))
-    (4, 1)
-    """
-    head, beyond = _around_whole_periods(every, start, end)
-    return max(beyond - head - 1, 0)
-
-
-def _around_whole_periods(every: Period, start: date, end: date) -> tuple[int, int]:
-    """Numbers of the periods before the first whole one and after the last."""
-    # A week is whole on its Friday, a month on its last weekday: what follows is no day of trading.
-    after = np.busday_offset(np.datetime64(end, "D") + 1, 0, roll="forward")
-    days = np.array([np.datetime64(start, "D"), after], dtype="datetime64[D]")
-    head, beyond = _numbers_of_periods(every, days).tolist()
-    return head, beyond
-
-
-def _numbers_of_periods(every: Period, days: Days) -> np.ndarray:
-    """Number of the calendar week (from Monday on) or month of each day."""
-    if every == "month":
-        return days.astype("datetime64[M]").astype(np.int64)
-    return np.asarray((days.astype(np.int64) + 3) // 7)  # the first day that numpy counts from was a Thursday
 
 
 def _transformed(reading: Reading, x: FloatArray, first: int, last: int, days: Days) -> FloatArray:

@@ -37,7 +37,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 from typing import Literal
 
-from workbench.forecasts.reading import Period
+from workbench.forecasts.periods import Period
 from workbench.questions.series.known_series import Series
 from workbench.questions.series.series_registry import going_on, series_named
 

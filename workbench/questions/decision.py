@@ -17,7 +17,8 @@ from workbench.forecasts.leaf_models import (
     trading_days,
 )
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
-from workbench.forecasts.reading import Decision, decide, whole_periods
+from workbench.forecasts.periods import whole_periods
+from workbench.forecasts.reading import Decision, decide
 from workbench.forecasts.reading_windows import Scale, reading_windows, scale_of
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, combined_history

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 
-from workbench.forecasts.reading import Period
+from workbench.forecasts.periods import Period
 from workbench.questions.claims import REFERENCE, Claim, Pattern, Side
 from workbench.questions.errors import ANOTHER_MODEL, ClaimRefused
 from workbench.questions.series.embedded_series import KNOWN, replace_names

@@ -2,7 +2,8 @@
 
 from dataclasses import replace
 
-from workbench.forecasts.reading import Comparison, Period, Reading, Statistic
+from workbench.forecasts.periods import Period
+from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
 from workbench.questions.readings.slots import SlotReading
 from workbench.science.errors import DomainError

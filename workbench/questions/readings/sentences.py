@@ -3,7 +3,7 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from workbench.forecasts.reading import Period
+from workbench.forecasts.periods import Period
 from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
