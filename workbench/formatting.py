@@ -19,12 +19,28 @@ NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
 def percent(p: float | None) -> str:
-    """Return a probability as every screen and message of the house shows it.
+    """Return a probability as every screen and message of the house shows it: a figure has one decimal.
 
     >>> percent(0.48), percent(1.0), percent(None)
     ('48.0%', '100.0%', '–')
     """
     return NO_VALUE if p is None else f"{100 * p:.1f}%"
+
+
+def spoken(p: float) -> str:
+    """Return a probability within a sentence that is read aloud, the answer's and a driver's reason: in whole percents.
+
+    One that would read as certain and is not keeps its decimal.
+
+    >>> spoken(0.6312), spoken(0.997), spoken(1.0)
+    ('63%', '99.7%', '100%')
+    """
+    return f"{whole_percents(p)}%" if p in (0.0, 1.0) or 0 < whole_percents(p) < 100 else percent(p)
+
+
+def whole_percents(p: float) -> int:
+    """Return a probability, or a difference of two, in whole percents."""
+    return round(100 * p)
 
 
 def point_change(before: float | None, after: float | None) -> str:

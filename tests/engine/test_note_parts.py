@@ -82,7 +82,7 @@ def test_one_page_is_an_option_of_a_note_and_of_nothing_else(home: Path, tmp_pat
     page, package = tmp_path / "note.md", tmp_path / "run.zip"
     done = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(page))
     assert done.returncode == 0, done.stderr
-    assert "What drives it" in page.read_text() and "## Evidence" not in page.read_text()
+    assert "What it hinges on" in page.read_text() and "## Evidence" not in page.read_text()
     refused = run_cli(home.parent, "export", RUN, "--one-page", "-o", str(package))
     assert refused.returncode == 2 and "one page is of a note" in refused.stderr and not package.exists()
 

@@ -1,4 +1,4 @@
-"""Questions that rules answer, without a model: why, what weighs most, what would make it so, what if, what it rests on."""
+"""Questions that rules answer, without a model: why, what it hinges on, what would make it so, what if, what it rests on."""
 
 import re
 from collections.abc import Callable
@@ -33,7 +33,7 @@ def rule_answer(look_ups: RunLookUps, question: str) -> CitedAnswer:
             if answer is not None:
                 return answer
     raise UsageError(
-        "rules answer why it is so low or high, what weighs most, what would make it 50 %, what if P1 were 20 %, what P1 rests on, the base "
+        "rules answer why it is so low or high, what it hinges on, what would make it 50%, what if P1 were 20%, what P1 rests on, the base "
         "rate, the rule, when it is decided, how sure it is, what changed; other questions: ",
         Option("model", "PROVIDER/NAME"),
     )
@@ -57,11 +57,11 @@ def _reasons(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     return CitedAnswer(text=words, cites=tuple(look_ups.cite_of(step.node) for step in named))
 
 
-def _weighs(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
+def _hinges(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     rows = look_ups.sensitivity()[:_MOST]
     if not rows:
         return CitedAnswer(
-            text="The claim was examined as a whole: no driver weighs.", cites=(look_ups.cite_of(ROOT),)
+            text="The claim was examined as a whole: it hinges on no driver.", cites=(look_ups.cite_of(ROOT),)
         )
     parts = [
         f"{row['id']} ({_driver_name(look_ups, row['id'])}): the claim lies between {percent(row['low'])} and {percent(row['high'])} over all its values"
@@ -69,7 +69,8 @@ def _weighs(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
         if row["low"] is not None
     ]
     return CitedAnswer(
-        text=f"Most weighs {'; then '.join(parts)}.", cites=tuple(look_ups.cite_of(row["id"]) for row in rows)
+        text=f"It hinges on {'; then '.join(parts)}.",
+        cites=tuple(look_ups.cite_of(row["id"]) for row in rows),
     )
 
 
@@ -238,8 +239,8 @@ _RULES: tuple[tuple[str, _Rule], ...] = (
         _since,
     ),
     (
-        r"\b(?:weigh|weighs|matter|matters|important|biggest|strongest|moves? it|drives?|key driver|most)\b",
-        _weighs,
+        r"\b(?:weigh|weighs|matter|matters|important|biggest|strongest|moves? it|drives?|hinges?|key driver|most)\b",
+        _hinges,
     ),
     (r"\b(?:rule|formula|equation|combined|weights?|calculated|computed)\b", _equation),
     (r"\b(?:latest|newest|last) (?:value|row|data|price|figure)", _newest),

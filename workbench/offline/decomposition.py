@@ -14,6 +14,7 @@ from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
 from workbench.forecasts.series.series_history import History
+from workbench.formatting import percent, spoken
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
 from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
@@ -189,8 +190,8 @@ class Planner:
 
 def _reason_of(kind: DriverKind, together: CoMovement) -> str:
     return (
-        f"{kind.role}: the claim came true in {together.with_driver:.0%} of the past windows in which this did, and in "
-        f"{together.without_driver:.0%} of the others"
+        f"{kind.role}: the claim came true in {spoken(together.with_driver)} of the past windows in which this did, and in "
+        f"{spoken(together.without_driver)} of the others"
     )
 
 
@@ -251,7 +252,7 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
 def _plan_words(plan: Branch) -> str:
     notes = "".join(f" Note: {note}." for note in plan.claim.notes)
     return (
-        f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {plan.base_rate:.1%}. "
+        f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {percent(plan.base_rate)}. "
         "Its drivers are the state, trend and volatility of its series, series that have moved with it, and releases within its "
         "window, each with a threshold that has come true about as often, in the direction that went with the claim."
     )

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
+from workbench.formatting import percent, spoken
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
@@ -119,7 +120,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
         *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
         *(f"Note: {note}." for note in claim.notes),
         f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
-        f"cutoff it came true in {record.base_rate:.1%}; they overlap and count as {record.effective_windows:.1f} separate "
+        f"cutoff it came true in {percent(record.base_rate)}; they overlap and count as {record.effective_windows:.1f} separate "
         f"ones.{_like(record)} Both stand beside the answer and are no part of it.",
         path_words(record.p, record.data),
         _caveats(record, claim),
@@ -161,6 +162,6 @@ def _key_factor(record: OutcomeRecord) -> str:
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
-        f"It came true in {record.base_rate:.0%} of past windows ({record.effective_windows:.0f} separate); "
-        f"the paths from today's state lie {word} that, at {record.p:.2f}."
+        f"It came true in {spoken(record.base_rate)} of past windows ({record.effective_windows:.0f} separate); "
+        f"the paths from today's state lie {word} that, at {spoken(record.p)}."
     )

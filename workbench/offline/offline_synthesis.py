@@ -11,6 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from workbench.formatting import percent, spoken
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, FEWEST_WINDOWS, Division, divide
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -182,12 +183,12 @@ def vanilla_reply(node: NodeRef, result: Combination) -> str:
 
 
 def _prose(node: NodeRef, result: Combination) -> str:
-    lines = [f"**{node.statement}**: p = {result.p:.4f}."]
+    lines = [f"**{node.statement}**: {percent(result.p)}."]
     parent, division = result.parent, result.division
     if parent is not None:
         lines.append(
-            f"Base rate known at the cutoff: {parent.base_rate:.4f} over {parent.effective_windows:.1f} effective windows. "
-            f"Forecast from the paths of its series: {parent.p:.4f}."
+            f"Base rate known at the cutoff: {percent(parent.base_rate)} over {parent.effective_windows:.1f} effective windows. "
+            f"Forecast from the paths of its series: {percent(parent.p)}."
         )
     if parent is not None and result.explained:
         lines += [_from_the_base_rate(parent, result), _how_weighted(division)]
@@ -196,11 +197,11 @@ def _prose(node: NodeRef, result: Combination) -> str:
         lines.append(
             "The rule below gives the forecast at the drivers' own probabilities: difference 0."
             if abs(gap) < 5e-7
-            else f"No constant up to {CONSTANT_MAX:g} lets the rule give the forecast: it gives {result.forecast:.6f}, a difference of {gap:+.6f}."
+            else f"No constant up to {CONSTANT_MAX:g} lets the rule give the forecast: it gives {percent(result.forecast)}, a difference of {100 * gap:+.4f} points."
         )
         if abs(result.p - result.forecast) > 5e-7:
             lines.append(
-                f"Drivers were changed since: with their own probabilities it was {result.forecast:.4f}."
+                f"Drivers were changed since: with their own probabilities it was {percent(result.forecast)}."
             )
     else:
         why = (
@@ -211,8 +212,8 @@ def _prose(node: NodeRef, result: Combination) -> str:
         lines.append(f"The drivers are weighted equally, because {why}.")
     lines.append(
         "\n".join(
-            f"- {child.id}: weight {result.weights[child.id]:+.4f}, p = {child.p:.4f}"
-            f"{f', base rate {child.record.base_rate:.4f}' if child.record else ''}. {child.statement}"
+            f"- {child.id}: weight {result.weights[child.id]:+.4f}, {percent(child.p)}"
+            f"{f', base rate {percent(child.record.base_rate)}' if child.record else ''}. {child.statement}"
             for child in result.children
         )
     )
@@ -276,6 +277,6 @@ def _weighing_most(result: Combination) -> str:
 
     child, weight = max(pairs, key=lambda pair: abs(moves(pair)))
     return (
-        f"The paths of its series give {result.parent.p:.2f}, against a base rate of {result.parent.base_rate:.2f}; "
-        f"{child.id} moves it most ({100 * moves((child, weight)):+.1f} points): {child.statement}."
+        f"The paths of its series give {spoken(result.parent.p)}, against a base rate of {spoken(result.parent.base_rate)}; "
+        f"{child.id} {'raises' if moves((child, weight)) >= 0 else 'lowers'} it most ({100 * moves((child, weight)):+.1f} points): {child.statement}."
     )

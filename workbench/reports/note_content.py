@@ -160,7 +160,7 @@ class Note:
     compared: list[tuple[NodeId, str]] = field(default_factory=list)
     #: Every model call, where it was asked for: its heading, and its parts by the name of who said each.
     transcript: list[tuple[str, list[tuple[str, str]]]] = field(default_factory=list)
-    #: Only what fits a page: the answer, the series, what moves it most.
+    #: Only what fits a page: the answer, the series, what it hinges on.
     one_page: bool = False
 
     @property
@@ -503,9 +503,9 @@ def _strongest(drivers: Sequence[Driver], reachable: tuple[float, float] | None)
         return []
     first, *others = drivers[:3]
     if percent(first.if_false) == percent(first.if_true):
-        return ["No single driver moves the claim by a tenth of a point."]
+        return ["The claim hinges on no single driver: none would move it by a tenth of a point."]
     line = (
-        f"It turns most on {first.id}, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
+        f"It hinges on {first.id} first, “{first.statement}”: the claim would stand at {percent(first.if_false)} if that were"
         f" false and at {percent(first.if_true)} if it were true."
     )
     if others:

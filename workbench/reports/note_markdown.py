@@ -50,7 +50,7 @@ def note_markdown(note: Note) -> str:
         lines += ["## The tree", "", *_tree(note)]
     if note.drivers:
         lines += [
-            "## What drives it",
+            "## What it hinges on",
             "",
             f"Where the claim would stand if one driver turned out false or true ({note.mark}).",
             "",

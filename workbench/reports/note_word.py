@@ -220,7 +220,7 @@ def _cm(value: float) -> Any:
 def _drivers(document: "Document", note: Note) -> None:
     if not note.drivers:
         return
-    document.add_heading("What drives it", 1)
+    document.add_heading("What it hinges on", 1)
     _soft(
         document,
         "Where the claim would stand if one driver turned out false or true and all others stayed as they are.",

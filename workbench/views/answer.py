@@ -6,22 +6,25 @@ Page, terminal, note and notebook show the same words. The steps are exact: they
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache
 from itertools import combinations
 from math import comb, fsum
 from typing import Any
 
-from workbench.formatting import percent, single_line
+from workbench.formatting import single_line, spoken, whole_percents
 from workbench.propositions import NodeId, Proposition, Rule, Tree
 from workbench.synthesis.whatif.evaluation import clamp
-from workbench.whatif.stored_reports import report_base_rate
+from workbench.whatif.stored_reports import report_base_rate, report_forecast
 
 #: Closer to the base rate than this, an answer is about what history says.
 _ABOUT = 0.03
 #: Steps of less than this are not named in a sentence: they read as "+0 points".
 _NAMED = 0.005
-#: From so much on, what no driver explains is said too.
+#: From so much on, a sentence says what does not come from the drivers.
 _UNEXPLAINED = 0.02
+#: A rule's weights have six decimals, so that it gives the forecast it was made for to about this.
+_ROUNDING = 1e-5
 #: With more parts than this all orders are too many: 2 to this power evaluations.
 MOST_IN_ALL_ORDERS = 10
 _LONGEST_NAME = 110
@@ -40,27 +43,46 @@ class Step:
     points: float
 
 
+class Rest(StrEnum):
+    """What the part of an answer comes from that is no driver's."""
+
+    #: The rule was made to give the forecast of the claim's own series, as the key-free analyst's is.
+    SERIES = "the paths of its own series"
+    #: With every driver at what is usual for it, the rule gives another number than the base rate.
+    RULE = "the weighing of its drivers"
+    #: The claim stands elsewhere than the rule puts it.
+    HAND = "the value set at the claim itself"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """The way to the answer: ``start``, the steps, and ``rest``, which no driver explains; they sum to ``end``.
+    """The way to the answer: ``start``, the steps, and ``rest``, which is no driver's; they sum to ``end``.
 
     Parameters
     ----------
+    source : Rest
+        What the rest comes from.
     from_base_rate : bool
-        The start is the claim's base rate, and each driver counts from its own; False: all count from 50 %, as not
+        The start is the claim's base rate, and each driver counts from its own; False: all count from 50%, as not
         every driver has a base rate.
     """
 
     start: float
     steps: tuple[Step, ...]
     rest: float
+    source: Rest
     end: float
     from_base_rate: bool
 
     @property
     def start_words(self) -> str:
         """What the first bar stands for."""
-        return "base rate" if self.from_base_rate else "every driver at 50 %"
+        return "base rate" if self.from_base_rate else "every driver at 50%"
+
+    @property
+    def moved(self) -> float:
+        """What all drivers together make of it."""
+        return fsum(step.points for step in self.steps)
 
     def to_json(self) -> dict[str, Any]:
         """Return it for programs: points as shares of 1."""
@@ -72,6 +94,7 @@ class Waterfall:
                 for each in self.steps
             ],
             "rest": self.rest,
+            "rest_from": str(self.source),
             "end": self.end,
         }
 
@@ -106,9 +129,22 @@ def waterfall(tree: Tree) -> Waterfall | None:
         start=start,
         steps=tuple(steps),
         rest=root.p - start - fsum(moved.values()),
+        source=_source(root, root.rule, drivers, p),
         end=root.p,
         from_base_rate=counted,
     )
+
+
+def _source(root: Proposition, rule: Rule, drivers: Sequence[Proposition], p: Mapping[NodeId, float]) -> Rest:
+    """What a rest comes from: it is the rule at what is usual, less the base rate, unless the claim stands elsewhere than the rule says."""
+    if abs(clamp(rule.evaluate(p)) - (root.p or 0.0)) > _ROUNDING:
+        return Rest.HAND
+    forecast = report_forecast(root)
+    forecasts = {each.id: own for each in drivers if (own := report_forecast(each)) is not None}
+    if forecast is None or len(forecasts) < len(drivers):
+        return Rest.RULE
+    # A rule that an edit put in its place gives another number for the drivers as they were.
+    return Rest.SERIES if abs(rule.evaluate(forecasts) - forecast) < _ROUNDING else Rest.RULE
 
 
 def _shares(rule: Rule, usual: Mapping[NodeId, float], now: Mapping[NodeId, float]) -> dict[NodeId, float]:
@@ -182,47 +218,55 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
     """Return that sentence where the steps are at hand: a page shows both, and makes them anew at each edit."""
     if p is None:
         return "No answer yet."
-    parts = [f"{whole(p)}{_beside(p, base_rate)}"]
-    named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED]
-    for words, side in (("most for it", 1), ("most against it", -1)):
+    parts = [f"{spoken(p)}{_beside(p, base_rate)}"]
+    by_hand = steps is not None and steps.source is Rest.HAND
+    named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED and not by_hand]
+    for words, side in (("raised most by", 1), ("lowered most by", -1)):
         step = next((step for step in named if step.points * side > 0), None)
         if step is not None:
-            parts.append(f"{words}: {step.name} ({whole(step.p)})")
-    if steps is not None and steps.from_base_rate and abs(steps.rest) >= _UNEXPLAINED:
-        parts.append(f"no driver explains {abs(_percents(steps.rest))} points of the gap")
+            parts.append(f"{words}: {step.name} ({spoken(step.p)})")
+    if steps is not None and (rest := rest_words(steps)):
+        parts.append(rest)
     return "; ".join(parts) + "."
+
+
+def rest_words(steps: Waterfall) -> str:
+    """Return what does not come from the drivers, beside what they do together; "" where that is too little to be said.
+
+    Gap, drivers' part and rest are the waterfall's own: the gap is the sum of the two others.
+    """
+    if steps.source is Rest.HAND:
+        return f"it is {Rest.HAND}, not what its drivers make of it"
+    if not steps.from_base_rate or abs(steps.rest) < _UNEXPLAINED:
+        return ""
+    gap, moved, rest = steps.end - steps.start, steps.moved, steps.rest
+    if abs(moved) < _NAMED:
+        return f"the drivers together hardly move it: the gap comes from {steps.source}"
+    if moved * rest > 0:
+        return f"{'more than half' if abs(moved) > abs(rest) else 'less than half'} of the gap comes from the drivers, the rest from {steps.source}"
+    verb = "raise" if moved > 0 else "lower"
+    if abs(gap) < _ABOUT:
+        return f"the drivers together {verb} it, and {steps.source} takes that back"
+    if gap * moved < 0:
+        return f"the drivers together {verb} it: the gap comes from {steps.source}"
+    return f"the drivers together {verb} it further, and {steps.source} takes a part of that back"
 
 
 def _beside(p: float, base_rate: float | None) -> str:
     if base_rate is None:
         return ""
     if abs(p - base_rate) < _ABOUT:
-        return f", about what history says ({whole(base_rate)})"
+        return f", about what history says ({spoken(base_rate)})"
     # The difference of the two figures as they are shown, so that a reader who subtracts finds the same.
-    points = abs(_percents(p) - _percents(base_rate))
+    points = abs(whole_percents(p) - whole_percents(base_rate))
     side = "above" if p > base_rate else "below"
-    return f", {points} points {side} what history says ({whole(base_rate)})"
-
-
-def _percents(p: float) -> int:
-    return round(100 * p)
-
-
-def whole(p: float) -> str:
-    """Return a probability in whole percents; one that would read as certain and is not keeps a decimal.
-
-    >>> whole(0.6312), whole(0.997), whole(1.0)
-    ('63 %', '99.7 %', '100 %')
-    """
-    if _percents(p) in (0, 100) and p not in (0.0, 1.0):
-        return f"{percent(p).removesuffix('%')} %"
-    return f"{_percents(p)} %"
+    return f", {points} points {side} what history says ({spoken(base_rate)})"
 
 
 def citation(document: Mapping[str, Any]) -> str:
     """Return the line by which a run is cited: its probability, base rate, cutoff, id and the hash of its manifest."""
     p, base = document["root"]["p"], document["base_rate"]
-    beside = f" (base rate {whole(base)})" if base is not None else ""
-    chance = "no answer yet" if p is None else f"{whole(p)}{beside}"
+    beside = f" (base rate {spoken(base)})" if base is not None else ""
+    chance = "no answer yet" if p is None else f"{spoken(p)}{beside}"
     mark = f", {manifest[:19]}" if (manifest := document.get("manifest_id")) else ""
     return f"{document['statement']}: {chance}, as of {document['cutoff']}, run {document['run_id']}{mark}"

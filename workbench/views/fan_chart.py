@@ -14,7 +14,7 @@ _BANDS = (("0.05", "0.95"), ("0.1", "0.9"), ("0.25", "0.75"))
 
 
 def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14) -> list[str]:
-    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50 % as ever darker blocks, the median.
+    """Return the fan chart as lines of text: the known past as dots, the bands of 90, 80 and 50% as ever darker blocks, the median.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
     end, start = fan[-1]["day"], document["last"]["day"]
     axis = f"{'':{margin}} └{'─' * width}"
     days = f"{'':{margin}}  {'':{max(0, left - 5)}}{start}{end:>{max(0, ahead - 5)}}"
-    return [*lines, axis, days, f"{'':{margin}}  ░ 90 %  ▒ 80 %  ▓ 50 %  █ median"]
+    return [*lines, axis, days, f"{'':{margin}}  ░ 90%  ▒ 80%  ▓ 50%  █ median"]
 
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
@@ -90,7 +90,7 @@ def fan_words(document: Mapping[str, Any]) -> str:
     """Return what a fan chart shows as one sentence: its alternative text, and its line in a note of plain text."""
     end = document["fan"][-1]
     words = (
-        f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90 % between "
+        f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90% between "
         f"{figure(end['0.05'])} and {figure(end['0.95'])}"
     )
     words += f" {document['unit']}" if document["unit"] else ""

@@ -69,7 +69,7 @@ class PastWindows:
         return chance_variance(p, self.effective, self.models, self.weights)
 
     def band(self, p: float) -> tuple[float, float]:
-        """Return between what a chance near ``p`` may lie for all that its past and its models tell, its central 90 %."""
+        """Return between what a chance near ``p`` may lie for all that its past and its models tell, its central 90%."""
         half = 1.6449 * sqrt(self.variance(p))
         return max(0.0, p - half), min(1.0, p + half)
 
@@ -83,10 +83,10 @@ class PastWindows:
         if self.too_few:
             return f"Rests on {self.effective:.1f} separate past windows: too few to say how far chance may move it"
         low, high = self.band(p)
-        between = f"between {percent(low)} and {percent(high)} (central 90 %)"
+        between = f"between {percent(low)} and {percent(high)} (central 90%)"
         if self.error is not None:
             return (
-                f"A longer past and the right model might say {percent(low)} to {percent(high)} (central 90 %): what its {len(self.models)}"
+                f"A longer past and the right model might say {percent(low)} to {percent(high)} (central 90%): what its {len(self.models)}"
                 f" models disagree about, and what they learned from so much of a past ({self.effective:.1f} separate windows of its kind)"
             )
         if not self.models:
@@ -198,7 +198,7 @@ def _spread(windows: PastWindows, share: float) -> float:
     return windows.known.bit_count() * share * (1 - share)
 
 
-#: Standard deviations to either side that hold the central 90 % of a normal distribution.
+#: Standard deviations to either side that hold the central 90% of a normal distribution.
 _CENTRAL_90 = 1.6449
 
 
@@ -259,7 +259,7 @@ def trials_band(
         low=spread["low"],
         high=spread["high"],
         origin=(
-            f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90 %);"
+            f"how far {number} independent trials of a driver spread, carried up to the claim (its central 90%);"
             " it says how repeatable the answer is, not how sure the event"
         ),
         together=_strongest_pair(shared, "Drivers that read the same series are taken to err together"),
@@ -293,7 +293,7 @@ def windows_band(tree: Tree, windows: Mapping[NodeId, PastWindows] | None = None
         high=spread.high,
         origin=(
             f"how far {mover} may move {which} on {number} separate past windows, carried up to the claim"
-            " (its central 90 %); it says how well the past is known, not how sure the event"
+            " (its central 90%); it says how well the past is known, not how sure the event"
         ),
         repeats="past windows",
         together=_strongest_pair(correlation, "Their errors go together as their past outcomes did"),
@@ -312,7 +312,7 @@ def _forecast_band(own: PastWindows, p: float) -> Band:
         low=low,
         high=high,
         origin=(
-            f"how far a longer past and the right model may move the forecast (its central 90 %): what its {len(own.models)} models disagree"
+            f"how far a longer past and the right model may move the forecast (its central 90%): what its {len(own.models)} models disagree"
             f" about, and what they learned from so much of a past; it says how well the forecast is known, not how sure the event"
         ),
         repeats="models",
@@ -400,7 +400,7 @@ def refits_band(tree: Tree, refits: Mapping[NodeId, NodeRefitted]) -> Band | Non
         low=max(0.0, p - half),
         high=min(1.0, p + half),
         origin=(
-            f"how far {number} refits of the weights of {which} spread, carried up to the claim (its central 90 %);"
+            f"how far {number} refits of the weights of {which} spread, carried up to the claim (its central 90%);"
             " it says how repeatable the weights are, not how sure the event"
         ),
         repeats="refits",

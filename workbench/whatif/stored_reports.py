@@ -14,7 +14,20 @@ def root_base_rate(tree: Tree) -> float | None:
 
 
 def report_base_rate(proposition: Proposition) -> float | None:
-    """Return the base rate that a proposition's report carries in a JSON line (key ``base_rate``), else None.
+    """Return the base rate that a proposition's report carries in a JSON line (key ``base_rate``), else None."""
+    record = _own_record(proposition)
+    return None if record is None else float(record["base_rate"])
+
+
+def report_forecast(proposition: Proposition) -> float | None:
+    """Return the forecast from the paths of a proposition's own series, before anybody changed anything, as its report carries it, else None."""
+    record = _own_record(proposition) or {}
+    value = record.get("forecast", record.get("p"))
+    return float(value) if "record" in record and isinstance(value, int | float) else None
+
+
+def _own_record(proposition: Proposition) -> dict[str, Any] | None:
+    """The first JSON line of a proposition's report with a base rate in [0, 1].
 
     The report of an inner one may quote the lines of what stands below it: a line that names another statement is not its own.
     """
@@ -23,14 +36,14 @@ def report_base_rate(proposition: Proposition) -> float | None:
         text = line.strip()
         if text.startswith("{") and '"base_rate"' in text:
             try:
-                record = json.loads(text)
+                record: dict[str, Any] = json.loads(text)
             except json.JSONDecodeError:
                 continue  # prose that happens to begin with a brace
             value = record.get("base_rate")
             if record.get("statement", proposition.statement) != proposition.statement:
                 continue
             if isinstance(value, int | float) and 0 <= value <= 1:
-                return float(value)
+                return record
     return None
 
 

@@ -43,7 +43,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self._run, self._paid = run, paid
         self.work = Background(self._refuse)
-        self.question = field("why so low? what would make it 50 %?", "wb-long")
+        self.question = field("why so low? what would make it 50%?", "wb-long")
         self.model = field("model, if not the run's", "wb-model")
         self.ask = action("Ask", tried(self._ask, self._refuse), tooltip="rules answer; nothing is changed")
         self.priced = action("What would a model cost", tried(self._show_price, self._refuse))

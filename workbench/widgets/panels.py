@@ -297,7 +297,7 @@ def waterfall_bars(steps: "Waterfall") -> list[Bar]:
     for step, (before, after) in zip(steps.steps, pairs, strict=False):
         bars.append(bar(step.name, before, after, step))
     if steps.from_base_rate or abs(steps.rest) > 5e-7:
-        bars.append(bar("what no driver explains", stations[-2], stations[-1]))
+        bars.append(bar(str(steps.source), stations[-2], stations[-1]))
     return [*bars, bar("the answer", steps.end, steps.end, end=True)]
 
 

@@ -94,10 +94,16 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self.answer = Panel()
         self.answer.on_select = self._choose
+        self.fan = Panel(panels.unread_fan())
+        self._series = pane("The series, and where it may go", [self.fan], "wb-series")
+        show_if(self._has_series, self._series)
         self.tabs = TabBar(owns_address=owns_address)
+        way = pane("How the answer comes about", [self.answer], "wb-way")
         self._panels = {
-            "answer": tab_panel("answer", [pane("How the answer comes about", [self.answer], "wb-way")]),
-            "drivers": tab_panel("drivers", [pane("What moves it", [self.drivers.chart], "wb-sensitivity")]),
+            "answer": tab_panel("answer", [self._series, way]),
+            "drivers": tab_panel(
+                "drivers", [pane("What it hinges on", [self.drivers.chart], "wb-sensitivity")]
+            ),
             **{name: tab_panel(name, []) for name in ("evidence", "what-if", "review")},
         }
         self._right = box(ipywidgets.VBox, list(self._panels.values()), "wb-column-right")
@@ -203,6 +209,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             if done:
                 self._read_band()
                 self._read_badges()
+                self.read_fan()
             self._show_work()
             self.show_proof()
         return self._looks_again
@@ -212,7 +219,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if self._waits_for_record and self._side_panels is not None and self.run.record() is not None:
             with self.session.lock:
                 self._take_over()
-                self._side_panels.read_fan()
+                self.read_fan()
+
+    @property
+    def _has_series(self) -> bool:
+        """Whether a series is drawn, now or once the record is measured that it comes with; where not, the bars come first."""
+        return self.run.state.finished and has_record(self.run.state)
 
     @property
     def _waits_for_record(self) -> bool:
@@ -302,7 +314,15 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if not self._badges and self.follower.phase == "done":
             # Where the audit has to be made its reading takes its time, so the page stands before it begins.
             self._read_badges()
-            self.side_panels.read_fan()
+            self.read_fan()
+
+    def read_fan(self) -> None:
+        """Show the claim's series with its fan, once the rest of the page stands: what it came to is read for it."""
+        show_if(self._has_series, self._series)
+        try:
+            self.fan.value = panels.series_fan(self.run.fan())
+        except WorkbenchError as error:
+            self.fan.value = panels.refusal(on_page(error))
 
     def _read_badges(self) -> None:
         try:

@@ -114,7 +114,6 @@ class SurroundingPanes:
         )
         self.spent = Panel(panels.unread_time_and_money())
         self.spent.on_open = self._read_time_and_money
-        self.fan = Panel(panels.unread_fan())
         self.book = ScenarioPane(session, scenarios, keeper, author=self.by, market=market)
         self.taking = DownloadForm(scenarios.home, scenarios.run_id, keeper.flush)
         fields = [self.author, self.reason, self.expires]
@@ -152,7 +151,6 @@ class SurroundingPanes:
             "answer": [
                 *self._changes(),
                 pane("Ask about it", [self.asking], "wb-ask"),
-                pane("Where the series may go", [self.fan], "wb-series"),
             ],
             "evidence": [pane("Evidence", evidence, "wb-evidence")],
             "what-if": [
@@ -317,7 +315,6 @@ class SurroundingPanes:
         self._shown = None
         if done:
             self.spent.value = panels.unread_time_and_money()
-            self.read_fan()
 
     def _make_form(self) -> EditingForm:
         form = EditingForm(self._session, self._select)
@@ -330,13 +327,6 @@ class SurroundingPanes:
             self.spent.value = panels.time_and_money(self._run().time_and_money())
         except WorkbenchError as error:  # a damaged database: the page shows the rest
             self.spent.value = panels.refusal(on_page(error))
-
-    def read_fan(self) -> None:
-        """Show the fan of the claim's series, once the rest of the page stands: what it came to is read for it."""
-        try:
-            self.fan.value = panels.series_fan(self._run().fan())
-        except WorkbenchError as error:
-            self.fan.value = panels.refusal(on_page(error))
 
     def _document(self, node: NodeId, dark: bool) -> tuple[str, str]:
         run, proposition = self._run(), self._session.tree[node]

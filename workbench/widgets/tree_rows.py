@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
-from workbench.formatting import percent
+from workbench.formatting import percent, spoken
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
 from workbench.synthesis import WhatIf
 from workbench.templates import brief
@@ -183,28 +183,28 @@ class Rows(Mapping[NodeId, Row]):
         ]
 
 
-#: The key factor of a driver that rests on past windows, as the key-free analyst writes it.
+#: The key factor of a driver that rests on past windows, as the key-free analyst writes it; runs of before have the second as a share.
 _PAST_AND_PATHS = re.compile(
-    r"It came true in (\d+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at ([01]\.\d+)\."
+    r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at (?:([\d.]+)%|([01]\.\d+))\."
 )
-_FAR_APART = 10
+_FAR_APART = 0.1
 
 
 def _both_shares(key_factor: str) -> str:
     """Return a key factor for a row, which shows its first part only: of two shares far apart it names both.
 
-    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 0.96.")
+    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 96%.")
     "57% of past windows, from today's state 96%"
-    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie near that, at 0.58.")[:35]
+    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie near that, at 58%.")[:35]
     'It came true in 57% of past windows'
     """
     shares = _PAST_AND_PATHS.fullmatch(key_factor)
     if shares is None:
         return key_factor
-    past, paths = int(shares[1]), round(100 * float(shares[2]))
+    past, paths = float(shares[1]) / 100, float(shares[3] or float(shares[2]) / 100)
     if abs(past - paths) <= _FAR_APART:
         return key_factor
-    return f"{past}% of past windows, from today's state {paths}%"
+    return f"{spoken(past)} of past windows, from today's state {spoken(paths)}"
 
 
 def _side(tree: Tree, node: NodeId) -> Polarity | None:

@@ -18,6 +18,7 @@ from workbench.agents.evidence.base import (
     read_evidence,
 )
 from workbench.agents.routing import Route
+from workbench.formatting import percent, spoken, whole_percents
 from workbench.propositions import Belief
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.strict_json import read_strict
@@ -44,16 +45,17 @@ def pooled_belief(parts: tuple[RoutedPart, ...], route: Route) -> Belief:
         return parts[0].belief
     values = {part.grounder: part.belief.p for part in parts}
     p = float(pool_logit_mean([list(values.values())])[0])
-    listed = ", ".join(f"{name} {value:.2f}" for name, value in values.items())
-    gap = max(values.values()) - min(values.values())
+    listed = ", ".join(f"{name} {spoken(value)}" for name, value in values.items())
+    lowest, highest = min(values.values()), max(values.values())
+    gap = whole_percents(highest) - whole_percents(lowest)  # of the figures as they are shown
     reports = "\n\n".join(
-        f"## {part.grounder}: p = {part.belief.p:.4f}\n\n{part.belief.report}" for part in parts
+        f"## {part.grounder}: {percent(part.belief.p)}\n\n{part.belief.report}" for part in parts
     )
     return Belief(
         p=p,
-        key_factor=f"{listed}: {gap:.2f} apart, pooled to {p:.2f}.",
-        report=f"Grounded by {' and '.join(values)} ({route.by}: {route.reason}). Their logit mean counts: p = {p:.4f}; they lie "
-        f"{gap:.4f} apart ({listed}).\n\n{reports}",
+        key_factor=f"{listed}: {gap} points apart, pooled to {spoken(p)}.",
+        report=f"Grounded by {' and '.join(values)} ({route.by}: {route.reason}). Their logit mean counts: {percent(p)}; they lie "
+        f"{gap} points apart ({listed}).\n\n{reports}",
     )
 
 

@@ -13,6 +13,7 @@ from workbench.agents.base import (
 )
 from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
 from workbench.agents.registry import no_options
+from workbench.formatting import percent, spoken
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
@@ -46,12 +47,12 @@ class MarketGrounder:
             hashes=(str(market.meta["content_hash"]), str(prices.meta["content_hash"])),
         )
         report = (
-            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(evidence.question, 500)}\n\nIts price before the cutoff was {price.p:.4f} "
+            f"**{task.node.statement}**\n\nThe market `{ref}` asks: {one_line(evidence.question, 500)}\n\nIts price before the cutoff was {percent(price.p)} "
             f"({price.quoted:%Y-%m-%d %H:%M} UTC).\n\nWhat is weak: a price holds fees, the time value of money and a bias toward "
             "long shots, and the market's rules may differ from the proposition."
         )
         belief = Belief(
-            p=price.p, key_factor=f"{ref} stood at {price.p:.2f} before the cutoff.", report=report
+            p=price.p, key_factor=f"{ref} stood at {spoken(price.p)} before the cutoff.", report=report
         )
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 

@@ -16,6 +16,7 @@ from workbench.agents.base import (
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence, forecaster_hash
 from workbench.agents.registry import no_options
+from workbench.formatting import percent, spoken
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
@@ -103,18 +104,20 @@ def _key_factor(numbers: SeriesEstimate) -> str:
         return f"Decided by the value of {decided['day']}."
     models = numbers.models.values()
     spread = (
-        f"{len(models)} models between {min(models):.2f} and {max(models):.2f}"
+        f"{len(models)} models between {spoken(min(models))} and {spoken(max(models))}"
         if len(models) > 1
         else "one model"
     )
-    base = "" if numbers.base_rate is None else f"it came true in {numbers.base_rate:.0%} of past windows; "
-    return f"{base}{spread} give {numbers.p:.2f}."
+    base = (
+        "" if numbers.base_rate is None else f"it came true in {spoken(numbers.base_rate)} of past windows; "
+    )
+    return f"{base}{spread} give {spoken(numbers.p)}."
 
 
 def _series_report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *, by_paths: bool) -> str:
     names = " and ".join(map(str, leaf.refs))
-    listed = ", ".join(f"{name} {value:.3f}" for name, value in numbers.models.items())
-    beside = ", ".join(f"{name} {value:.3f}" for name, value in numbers.comparators.items())
+    listed = ", ".join(f"{name} {percent(value)}" for name, value in numbers.models.items())
+    beside = ", ".join(f"{name} {percent(value)}" for name, value in numbers.comparators.items())
     kind = f", a {numbers.series_class} by its last 500 values" if numbers.series_class else ""
     parts = [
         f"**{statement}**",
@@ -122,7 +125,7 @@ def _series_report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *,
         f"{numbers.reference:.10g} on {numbers.reference_day}.",
         path_words(numbers.p, numbers.record)
         if by_paths
-        else f"The estimate is the plain mean of {listed}: p = {numbers.p:.4f}.",
+        else f"The estimate is the plain mean of {listed}: {percent(numbers.p)}.",
     ]
     if beside:
         parts.append(f"Shown for comparison, with weight 0: {beside}.")

@@ -39,7 +39,7 @@ def ask(
 ) -> None:
     """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
 
-    Rules answer why, what weighs most, what would make it 50 %, what if, what a driver rests on; --model answers the rest. Nothing is changed.
+    Rules answer why, what it hinges on, what would make it 50%, what if, what a driver rests on; --model answers the rest. Nothing is changed.
     """
     store = open_store()
     state = load_state(store, store.resolve_run(run))

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from datetime import date
 from typing import Any
 
+from workbench.formatting import percent
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -146,14 +147,14 @@ def path_words(p: float, record: Mapping[str, Any]) -> str:
     """
     if decided := record.get("decided"):
         said = "true" if p == 1 else "false"
-        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows. p = {p:g}."
+        return f"The value of {decided['day']}, {decided['value']:g}, has decided it: {said}, whatever follows: {percent(p)}."
     weights = record.get("weights", {})
     # By name: a record that was stored and read has another order.
     listed = ", ".join(
-        f"{name} {float(value):.3f} (weight {float(weights.get(name, 0.0)):.2f})"
+        f"{name} {percent(float(value))} (weight {float(weights.get(name, 0.0)):.2f})"
         for name, value in sorted(record["models"].items())
     )
     return (
-        f"The estimate is the share of the simulated paths on which it comes true: p = {p:.4f}. {len(record['models'])} models draw "
+        f"The estimate is the share of the simulated paths on which it comes true: {percent(p)}. {len(record['models'])} models draw "
         f"them, weighted by what they earned at earlier cutoffs of the series: {listed}."
     )

@@ -301,7 +301,7 @@ def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]
     points = f"{test.estimate:+.1f} %" + (
         "" if interval is None else f" [{interval[0]:.1f}, {interval[1]:.1f}]"
     )
-    held = f"its 90 % band held {coverage['0.9']:.0%}"
+    held = f"its 90% band held {coverage['0.9']:.0%}"
     where = f"at {cutoffs} past cutoffs"
     if test.verdict == "better":
         return f"{where}: {points} in CRPS over past changes; {held}"
@@ -315,7 +315,7 @@ def _line(document: Mapping[str, Any], no_record: str) -> str:
     for name, quantiles in document["quantiles"].items():
         label = "" if name == "value" else f"{name} "
         parts.append(
-            f"{label}{figure(quantiles['0.5'])}, 90 % between {figure(quantiles['0.05'])} and {figure(quantiles['0.95'])}"
+            f"{label}{figure(quantiles['0.5'])}, 90% between {figure(quantiles['0.05'])} and {figure(quantiles['0.95'])}"
         )
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]

@@ -77,7 +77,7 @@ def beta_columns(
 def summary(
     tree: Tree, columns: Mapping[NodeId, Column], rules: Mapping[NodeId, Any] | None = None
 ) -> dict[str, Any]:
-    """Mean, variance, sd and central 90 % interval of the root over the rows."""
+    """Mean, variance, sd and central 90% interval of the root over the rows."""
     root = root_columns(tree, columns, rules)
     variance = float(root.var(ddof=1)) if len(root) > 1 else 0.0
     low, high = np.quantile(root, [0.05, 0.95])

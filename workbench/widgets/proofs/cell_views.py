@@ -174,7 +174,7 @@ class DriverView(_View):
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": market_of(run.state)}
         self.drivers = Drivers(references, self.shared.choose, run.mark)
         parts = [self.drivers.chart, self.drivers.questions]
-        super().__init__(run, [pane("What drives it", parts, "wb-sensitivity")])
+        super().__init__(run, [pane("What it hinges on", parts, "wb-sensitivity")])
         self.edited()
         self.shared.join(self)
 

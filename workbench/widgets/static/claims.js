@@ -30,7 +30,7 @@ function spark(values) {
   svg.setAttribute("viewBox", `0 0 ${WIDTH} ${HEIGHT}`);
   svg.setAttribute("class", "wb-spark");
   svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", `${values.length} answers: ${values.map((each) => `${Math.round(100 * each)} %`).join(", ")}`);
+  svg.setAttribute("aria-label", `${values.length} answers: ${values.map((each) => `${Math.round(100 * each)}%`).join(", ")}`);
   const x = (place) => (values.length === 1 ? WIDTH / 2 : 3 + (place * (WIDTH - 6)) / (values.length - 1));
   // The claim's own range, so that a move is seen; no less than ten points, so that noise is not.
   const low = Math.min(...values);
