@@ -15,6 +15,8 @@ GLOSSARY = {
     "check": "A question about a run that its own records answer: holds, look at it, or fails.",
 }
 
+#: Ids that a line lists; more are a wall to whoever reads it.
+_DRIVERS_NAMED = 3
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
@@ -115,6 +117,17 @@ def first_named(names: Sequence[str], most: int) -> str:
     """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return f"{', '.join(names[:most])}{more}"
+
+
+def counted_drivers(nodes: Sequence[str]) -> str:
+    """Return the drivers that a line is about: the ids of a few, or how many there are with the first of them.
+
+    >>> counted_drivers(["P1", "P2"]), counted_drivers([f"P{n}" for n in range(1, 16)])
+    ('P1, P2', '15 drivers (P1, P2, P3 and 12 more)')
+    """
+    if len(nodes) <= _DRIVERS_NAMED:
+        return ", ".join(nodes)
+    return f"{len(nodes)} drivers ({first_named(nodes, _DRIVERS_NAMED)})"
 
 
 def notebook_text(value: object) -> str:

@@ -185,7 +185,9 @@ async def test_both_free_grounders_are_pooled_and_their_disagreement_shows(
     rows = {"SP500": visible_rows("SP500", date(2018, 6, 29))}
     assert values[0] == pytest.approx(ClaimPaths().chance(read_claim(UP), rows), abs=1e-9)
     assert leaf.grounding.belief.p == pytest.approx(float(pool_logit_mean([values])[0]))
-    assert f"{round(100 * values[0]) - round(100 * values[1])} points apart" in leaf.grounding.belief.key_factor
+    assert (
+        f"{round(100 * values[0]) - round(100 * values[1])} points apart" in leaf.grounding.belief.key_factor
+    )
     outcome = await leaf.verified()
     assert outcome.verified, outcome.differing
 

@@ -20,6 +20,7 @@ from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.mcp.visible_runs import VisibleRuns
 from workbench.packages.package import import_run
+from workbench.propositions import Polarity, Tree
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
@@ -28,7 +29,7 @@ from workbench.store import ApiLedger, Store
 from workbench.views import check_documents
 from workbench.views.run_view import view
 from workbench.views.wording import run_lines
-from workbench.widgets import panels
+from workbench.widgets import answer_panel, panels
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.tree_widget import tree_html
 
@@ -145,10 +146,27 @@ def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, 
     assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
 
 
-def test_a_line_names_a_dozen_leaves_and_counts_the_others() -> None:
-    found = {count: no_data_lines({f"P{n}": "why" for n in range(count)}) for count in (12, 15)}
-    assert [line.count(", ") for line in found[12]] == [11] and "more" not in found[12][0]
-    assert [line.count(", ") for line in found[15]] == [11] and "P11 and 3 more: why" in found[15][0]
+def test_a_line_names_three_leaves_and_counts_the_others() -> None:
+    found = {count: no_data_lines({f"P{n}": "why" for n in range(1, count + 1)}) for count in (3, 15)}
+    assert found[3] == ["READ NO DATA: P1, P2, P3: why"]
+    assert found[15] == ["READ NO DATA: 15 drivers (P1, P2, P3 and 12 more): why"]
+
+
+def test_the_page_names_all_of_them_behind_a_fold_and_each_leads_to_its_driver() -> None:
+    tree = Tree.root_only("It holds").expand(
+        "P0",
+        {f"P{n}": f"Reason {n} holds" for n in range(1, 6)},
+        dict.fromkeys((f"P{n}" for n in range(1, 6)), Polarity.POSITIVE),
+        "",
+    )
+    rows = [{"node": f"P{n}", "check": "data read", "words": "why"} for n in range(1, 6)]
+    shown = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows, tree))
+    line = "READ NO DATA: 5 drivers (P1, P2, P3 and 2 more): why"
+    assert shown.count(line) == 1 and "<summary>Which</summary>" in shown
+    for n in range(1, 6):
+        assert f'data-select="P{n}"' in shown and f"Reason {n} holds" in shown
+    alone = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows[:1], tree))
+    assert "READ NO DATA: P1: why" in alone and "<summary>" not in alone
 
 
 @pytest.mark.parametrize("unread", [True, False])

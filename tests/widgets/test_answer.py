@@ -16,7 +16,7 @@ from workbench.propositions import Belief, Polarity, Proposition, Rule, Tree
 from workbench.synthesis import LinearRule, LogicRule, settle
 from workbench.synthesis.rules.noisy_or import NoisyOrRule
 from workbench.views.answer import Rest, answer_sentence, citation, rest_words, short_name, waterfall
-from workbench.widgets.panels import waterfall_bars
+from workbench.widgets.answer_panel import waterfall_bars
 
 NAMES = ("P1", "P2", "P3")
 P = st.floats(0, 1)

@@ -10,7 +10,7 @@ import orjson
 
 from proxies.ledger import CATALOGUE
 from workbench.engine.record.state import RunState, TrialState
-from workbench.formatting import first_named
+from workbench.formatting import counted_drivers
 from workbench.propositions import NodeId
 from workbench.store import ApiLedger, Store, StoreCorrupt
 
@@ -18,8 +18,6 @@ from workbench.store import ApiLedger, Store, StoreCorrupt
 DATA_READ = "data read"
 #: Answers of more bytes than an empty one can have are not opened.
 _EMPTY_AT_MOST = 1_000
-#: Leaves that one line names.
-_NAMED = 12
 
 
 def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
@@ -56,10 +54,15 @@ def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
 
 def no_data_lines(without_data: Mapping[NodeId, str]) -> list[str]:
     """Return the sentences for the screens, one for each reason; none where every leaf read data."""
+    return list(no_data_by_line(without_data))
+
+
+def no_data_by_line(without_data: Mapping[NodeId, str]) -> dict[str, list[NodeId]]:
+    """Return those sentences with all leaves that each is about, of which it names a few."""
     by_words: dict[str, list[NodeId]] = {}
     for node, words in without_data.items():
         by_words.setdefault(words, []).append(node)
-    return [f"READ NO DATA: {first_named(nodes, _NAMED)}: {words}" for words, nodes in by_words.items()]
+    return {f"READ NO DATA: {counted_drivers(nodes)}: {words}": nodes for words, nodes in by_words.items()}
 
 
 def _instead(state: RunState, trial: TrialState, *, has_calls: bool) -> str:

@@ -10,12 +10,11 @@ from workbench.agents.findings.conclusion_checks import ASKED_NO_DATA
 from workbench.agents.findings.statement_checks import tree_findings
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.engine.record.state import RunState
-from workbench.formatting import first_named
+from workbench.formatting import counted_drivers
 from workbench.propositions import NodeId
 
 #: Lines that a screen shows; the document has all.
 _LINES = 12
-_NAMED = 12
 
 FindingRow = Mapping[str, str]
 
@@ -48,7 +47,7 @@ def finding_lines(rows: Sequence[FindingRow]) -> list[str]:
     for row in rows:
         if row["check"] != DATA_READ:
             by_words.setdefault(row["words"], []).append(row["node"])
-    lines = [f"CHECK: {first_named(nodes, _NAMED)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
+    lines = [f"CHECK: {counted_drivers(nodes)}: {words.rstrip('.')}" for words, nodes in by_words.items()]
     more = [f"CHECK: and {len(lines) - _LINES} more findings"] if len(lines) > _LINES else []
     unread = no_data_lines({row["node"]: row["words"] for row in rows if row["check"] == DATA_READ})
     return [*unread, *lines[:_LINES], *more]

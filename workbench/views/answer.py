@@ -129,13 +129,15 @@ def waterfall(tree: Tree) -> Waterfall | None:
         start=start,
         steps=tuple(steps),
         rest=root.p - start - fsum(moved.values()),
-        source=_source(root, root.rule, drivers, p),
+        source=_rest_source(root, root.rule, drivers, p),
         end=root.p,
         from_base_rate=counted,
     )
 
 
-def _source(root: Proposition, rule: Rule, drivers: Sequence[Proposition], p: Mapping[NodeId, float]) -> Rest:
+def _rest_source(
+    root: Proposition, rule: Rule, drivers: Sequence[Proposition], p: Mapping[NodeId, float]
+) -> Rest:
     """What a rest comes from: it is the rule at what is usual, less the base rate, unless the claim stands elsewhere than the rule says."""
     if abs(clamp(rule.evaluate(p)) - (root.p or 0.0)) > _ROUNDING:
         return Rest.HAND

@@ -4,12 +4,10 @@ The dashboard shows them. Functions in here work out the numbers; ``templates/*.
 that a model or an analyst wrote.
 """
 
-import itertools
 import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache
 from math import isclose
@@ -43,7 +41,6 @@ if TYPE_CHECKING:
     from workbench.engine.record.people import Remark
     from workbench.engine.record.state import EarlierGrounding, RunState
     from workbench.store.events import NodeRefitted
-    from workbench.views.answer import Step, Waterfall
     from workbench.views.run_view import RunView
     from workbench.whatif.band import Band
     from workbench.whatif.run_edits import WhatIfResult
@@ -229,76 +226,6 @@ def other_findings(findings: Sequence[Mapping[str, str]]) -> list[str]:
 def hypothetical(now: WhatIf, edits: int, *, scenario: str) -> str:
     """Return what the bar over a hypothetical state says: how many edits, what they make of the claim, where they are kept."""
     return rendered("hypothetical", before=now.before, after=now.after, edits=edits, scenario=scenario)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bar:
-    """A row of the waterfall: from where to where it leads, as shares of the axis; ``points`` None at its two ends.
-
-    The axis is cut, so that an end has no length: its ``left`` is the level, and ``width`` 0.
-    """
-
-    name: str
-    node: str | None
-    p: float | None
-    usual: float | None
-    left: float
-    width: float
-    points: float | None
-
-
-def way(
-    steps: "Waterfall | None",
-    *,
-    arithmetic: str | None,
-    caveats: Sequence[str] = (),
-    mark: str = "",
-    answered: bool = True,
-) -> str:
-    """Return how the answer comes about: bars from the base rate over the drivers to it, caveats, and the rule when unfolded.
-
-    ``answered`` says whether the claim has a probability yet.
-    """
-    return rendered(
-        "way",
-        bars=waterfall_bars(steps) if steps is not None else [],
-        start=steps.start_words if steps is not None else "",
-        arithmetic=arithmetic,
-        caveats=[line_on_page(line) for line in caveats],
-        mark=mark,
-        answered=answered,
-    )
-
-
-def waterfall_bars(steps: "Waterfall") -> list[Bar]:
-    """Return the bars of a waterfall on an axis that holds what they cover, and no more."""
-    stations = [steps.start]
-    for step in steps.steps:
-        stations.append(stations[-1] + step.points)
-    stations.append(stations[-1] + steps.rest)
-    low, high = min(stations), max(stations)
-    margin = max(0.12 * (high - low), 0.005)
-    low, span = low - margin, high - low + 2 * margin
-
-    def bar(name: str, before: float, after: float, step: "Step | None" = None, *, end: bool = False) -> Bar:
-        left, right = sorted((before, after))
-        return Bar(
-            name=name,
-            node=step.node if step is not None else None,
-            p=step.p if step is not None else after if end else None,
-            usual=step.usual if step is not None else None,
-            left=(left - low) / span,
-            width=(right - left) / span,
-            points=None if end else after - before,
-        )
-
-    bars = [bar(steps.start_words, steps.start, steps.start, end=True)]
-    pairs = itertools.pairwise(stations)
-    for step, (before, after) in zip(steps.steps, pairs, strict=False):
-        bars.append(bar(step.name, before, after, step))
-    if steps.from_base_rate or abs(steps.rest) > 5e-7:
-        bars.append(bar(str(steps.source), stations[-2], stations[-1]))
-    return [*bars, bar("the answer", steps.end, steps.end, end=True)]
 
 
 def _origin(imported: Mapping[str, Any] | None) -> str:

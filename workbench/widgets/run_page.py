@@ -17,7 +17,7 @@ from workbench.views.wording import equation_with_values
 from workbench.whatif.run_edits import edit_plan
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.whatif.typed_values import market_of
-from workbench.widgets import panels
+from workbench.widgets import answer_panel, panels
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
 from workbench.widgets.edits.edit_session import WhatIfSession
@@ -351,7 +351,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             sentence=sentence_of(self.session.tree.root.p, self.run.base_rate, steps),
             badges=self._badges,
         )
-        self.answer.value = panels.way(
+        self.answer.value = answer_panel.way(
             steps,
             arithmetic=equation_with_values(self.session.tree, ROOT),
             caveats=self._caveats(),
@@ -362,16 +362,17 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         side = self._side_panels
         show_if(bool(self.session.edits) or (side is not None and self.session.can_redo), self._hypothetical)
 
-    def _caveats(self) -> list[str]:
+    def _caveats(self) -> list[answer_panel.Caveat]:
         """What a reader has to keep in mind about the answer, most serious first."""
         document = self.document
         lines = [f"Since: {document['since']}."] if document.get("since") else []
         lines += [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
-        rows = document.get("findings") or ()
-        lines += [*panels.no_data_words(rows), *panels.other_findings(rows)]
+        caveats = [answer_panel.Caveat(line=line) for line in lines if line]
+        caveats += answer_panel.finding_caveats(document.get("findings") or (), self.run.tree)
         if self._band is None and self.run.tree.root.p is not None:
-            lines.append(f"No band: {self._no_band or 'one forecast per driver'}.")
-        return [line for line in lines if line]
+            why = self._no_band or "one forecast per driver"
+            caveats.append(answer_panel.Caveat(line=f"No band: {why}."))
+        return caveats
 
     def refresh(self) -> None:
         """Bring every panel in step with the session."""

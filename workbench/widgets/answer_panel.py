@@ -1,0 +1,108 @@
+"""How the answer comes about, as HTML: bars from the base rate to it, and what a reader has to keep in mind."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workbench.audit.data_read import DATA_READ, no_data_by_line
+from workbench.propositions import NodeId, Tree
+from workbench.views.answer import Step, Waterfall, short_name
+from workbench.widgets.page_terms import line_on_page
+from workbench.widgets.panels import other_findings, rendered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """A row of the waterfall: from where to where it leads, as shares of the axis; ``points`` None at its two ends.
+
+    The axis is cut, so that an end has no length: its ``left`` is the level, and ``width`` 0.
+    """
+
+    name: str
+    node: str | None
+    p: float | None
+    usual: float | None
+    left: float
+    width: float
+    points: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Caveat:
+    """What a reader has to keep in mind, with the drivers that it is about where the line names not all of them: id and name."""
+
+    line: str
+    drivers: tuple[tuple[NodeId, str], ...] = ()
+
+
+def finding_caveats(findings: Sequence[Mapping[str, str]], tree: Tree) -> list[Caveat]:
+    """Return what checks found as caveats: the drivers that read no data first."""
+    unread = no_data_by_line({row["node"]: row["words"] for row in findings if row["check"] == DATA_READ})
+    return [
+        *(
+            Caveat(
+                line=line,
+                drivers=tuple(
+                    (node, short_name(tree[node], tree.root.statement)) for node in nodes if node in tree
+                )
+                if len(nodes) > 1
+                else (),
+            )
+            for line, nodes in unread.items()
+        ),
+        *(Caveat(line=line) for line in other_findings(findings)),
+    ]
+
+
+def way(
+    steps: Waterfall | None,
+    *,
+    arithmetic: str | None,
+    caveats: Sequence[Caveat] = (),
+    mark: str = "",
+    answered: bool = True,
+) -> str:
+    """Return how the answer comes about: bars from the base rate over the drivers to it, caveats, and the rule when unfolded.
+
+    ``answered`` says whether the claim has a probability yet.
+    """
+    return rendered(
+        "way",
+        bars=waterfall_bars(steps) if steps is not None else [],
+        start=steps.start_words if steps is not None else "",
+        arithmetic=arithmetic,
+        caveats=[(line_on_page(each.line), each.drivers) for each in caveats],
+        mark=mark,
+        answered=answered,
+    )
+
+
+def waterfall_bars(steps: Waterfall) -> list[Bar]:
+    """Return the bars of a waterfall on an axis that holds what they cover, and no more."""
+    stations = [steps.start]
+    for step in steps.steps:
+        stations.append(stations[-1] + step.points)
+    stations.append(stations[-1] + steps.rest)
+    low, high = min(stations), max(stations)
+    margin = max(0.12 * (high - low), 0.005)
+    low, span = low - margin, high - low + 2 * margin
+
+    def bar(name: str, before: float, after: float, step: Step | None = None, *, end: bool = False) -> Bar:
+        left, right = sorted((before, after))
+        return Bar(
+            name=name,
+            node=step.node if step is not None else None,
+            p=step.p if step is not None else after if end else None,
+            usual=step.usual if step is not None else None,
+            left=(left - low) / span,
+            width=(right - left) / span,
+            points=None if end else after - before,
+        )
+
+    bars = [bar(steps.start_words, steps.start, steps.start, end=True)]
+    pairs = itertools.pairwise(stations)
+    for step, (before, after) in zip(steps.steps, pairs, strict=False):
+        bars.append(bar(step.name, before, after, step))
+    if steps.from_base_rate or abs(steps.rest) > 5e-7:
+        bars.append(bar(str(steps.source), stations[-2], stations[-1]))
+    return [*bars, bar("the answer", steps.end, steps.end, end=True)]
