@@ -15,6 +15,16 @@ GLOSSARY = {
     "check": "A question about a run that its own records answer: holds, look at it, or fails.",
 }
 
+#: Other names on a screen, for hovers: what each says to whoever meets it for the first time.
+_EXPLAINED = {
+    "sandbox": "Where the code behind the evidence ran: shut off from the network, other files and every key.",
+    "calls": "Requests to the model, requests for data, and what they cost together.",
+    "its record": "How the same forecaster did at earlier cutoffs. Brier Index: 100 is perfect, always saying 50% has 50; in brackets a 95% interval.",
+    "outcome": "How the claim came out. Brier score: the square of the distance between probability and outcome; 0 is perfect, always 50% has 0.250.",
+    "verified": "Every piece of evidence was computed a second time and showed the same, and all records are as they were written.",
+    "leak audit": "Nothing from after the cutoff got in: dates of the data, searches, models that were trained later.",
+    "coherence": "The probabilities do not contradict one another.",
+}
 #: Ids that a line lists; more are a wall to whoever reads it.
 _DRIVERS_NAMED = 3
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
@@ -95,8 +105,8 @@ def figure(value: float) -> str:
 
 
 def meaning(word: str) -> str:
-    """Return what a word of the glossary means, "" for any other; a filter of HTML templates, for hovers."""
-    return GLOSSARY.get(word.lower(), "")
+    """Return what a word of the glossary or another name on a screen means, "" for any other; a filter of HTML templates, for hovers."""
+    return GLOSSARY.get(word.lower(), "") or _EXPLAINED.get(word.lower(), "")
 
 
 def decimals(value: float | None, digits: int = 3) -> str:

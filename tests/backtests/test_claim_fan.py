@@ -73,7 +73,9 @@ def test_the_drawing_holds_the_cutoff_the_level_and_the_outcome(fan: dict[str, A
     came = {**fan, "outcome": {"value": {"value": 12.12, "day": "2018-09-28"}}}
     before, after = fan_svg(fan), fan_svg(came)
     for drawn in (before, after):
-        assert 'class="cutoff"' in drawn and "cutoff 2018-06-29" in drawn and drawn.count('class="band"') == 3
+        assert (
+            'class="cutoff"' in drawn and "known to 2018-06-29" in drawn and drawn.count('class="band"') == 3
+        )
         assert 'class="level"' in drawn and ">20<" in drawn
         inside = [float(y) for y in re.findall(r"\d+\.\d,(\d+\.\d)", drawn)]
         assert inside and min(inside) >= 9.9 and max(inside) <= 216.1

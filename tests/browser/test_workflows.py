@@ -275,8 +275,8 @@ def test_a_full_resynthesis_is_priced_compared_and_kept_with_the_keyboard_on_a_d
         page.keyboard.press("Enter")
 
     open_tab(page, "What-if")
-    page.get_by_role("button", name="Ask the synthesizer again").focus()
-    press("Ask the synthesizer again")
+    page.get_by_role("button", name="Ask again how drivers combine").focus()
+    press("Ask again how drivers combine")
     page.get_by_text("for 2 drivers (P2, P0): 2 calls").wait_for()
     press("Ask at this price")
     page.locator('[data-asked="P0"] [data-weight="P3"]').wait_for()

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from math import fsum
@@ -103,7 +104,7 @@ def test_the_sentence_names_what_moves_the_answer_most_and_what_the_gap_comes_fr
 
 
 #: What a sentence says of gap, drivers and rest; with ``verb`` also on which side the drivers are.
-SAID = (
+SAID: tuple[tuple[str, Callable[[float, float, float], bool]], ...] = (
     (
         r"the drivers together hardly move it: the gap comes from (?P<source>.+)",
         lambda gap, moved, rest: abs(moved) < 0.005,
@@ -163,6 +164,13 @@ def test_what_a_sentence_says_of_the_gap_is_true_of_every_tree(
     assert not re.search(r"\d", said)
 
 
+def at(tree: Tree, node: str, p: float) -> Tree:
+    """The tree with another probability there, as an edit sets it."""
+    belief = tree[node].belief
+    assert belief is not None
+    return tree.with_belief(node, replace(belief, p=p))
+
+
 def of_the_series(tree: Tree, **forecasts: float) -> Tree:
     """The tree with reports as the key-free analyst writes them: each has the forecast of its own series."""
     for name, forecast in forecasts.items():
@@ -183,13 +191,13 @@ def test_the_gap_comes_from_the_paths_of_the_series_only_where_the_rule_was_made
     assert "the paths of its own series" in answer_sentence(tree, 0.5)
     assert "the paths of its own series" in [bar.name for bar in waterfall_bars(steps)]
     # A driver that an edit moves changes nothing of that: its forecast is what it was.
-    moved = waterfall(settle(tree.with_belief("P1", replace(tree["P1"].belief, p=0.9))))  # type: ignore[type-var]
+    moved = waterfall(settle(at(tree, "P1", 0.9)))
     assert moved is not None and moved.source is Rest.SERIES and moved.rest == pytest.approx(steps.rest)
     other = waterfall(of_the_series(tree, P0=forecast + 0.001))
     assert (
         other is not None and other.source is Rest.RULE
     )  # another rule stands there than the one made for it
-    by_hand = tree.with_belief("P0", replace(tree["P0"].belief, p=0.9))  # type: ignore[type-var]
+    by_hand = at(tree, "P0", 0.9)
     assert answer_sentence(by_hand, 0.5) == (
         "90%, 40 points above what history says (50%); it is the value set at the claim itself, not what its drivers make of it."
     )

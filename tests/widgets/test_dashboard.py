@@ -107,7 +107,10 @@ def test_a_selected_inner_node_shows_its_sum_term_by_term(home: Path, comms: lis
     comm_of(shown, comms).deliver_state(selected="P2")
     text = " ".join(text_of(shown.side_panels.detail.value).split())
     assert "P2 = −0.15 + 0.80 × P2.1 + 0.15 × (1 − P2.2) + 0.10 × (1 − P2.3)" in text
-    assert "reaches 0.0% to 90.0%" in text and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
+    assert (
+        "between 0.0% and 90.0%, whatever its drivers" in text
+        and "the rule can leave [0, 1]: it reaches [-0.15, 0.9]" in text
+    )
     # children that speak against stand as their negations, in the sum as in the equation
     assert "0.80 50.0% 40.0%" in text and "not P2.2" in text and "0.15 67.0% 10.0%" in text
 
@@ -216,7 +219,7 @@ def test_unsealed_kernels_are_said_loudly(home: Path) -> None:
     now = resynthesize(demo_tree(), {})
     document = {**load_run(home, RUN).document(), "isolation": "none"}
     assert (
-        '<div class="wb-fact wb-loud"><span class="wb-label">Kernels</span>NOT SEALED</div>'
+        '<div class="wb-fact wb-loud"><span class="wb-label" title="Where the code behind the evidence ran: shut off from the network, other files and every key.">Sandbox</span>NOT SEALED</div>'
         in panels.header(document, now, 0, None)
     )
 

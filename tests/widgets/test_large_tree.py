@@ -203,7 +203,7 @@ def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: 
     document, now = {**load_run(home, RUN).document(), "outcome": outcome}, resynthesize(demo_tree(), {})
     assert "Brier score 0.414" in panels.header(document, now, 0, 0.7)
     edited = panels.header(document, now, 1, 0.7)
-    assert "on 2018-12-31" in edited and "Brier" not in edited
+    assert "on 2018-12-31" in edited and "0.414" not in edited
 
 
 @pytest.mark.parametrize(
@@ -235,6 +235,6 @@ def test_a_gap_is_the_difference_of_the_figures_as_they_are_shown(home: Path) ->
     from workbench.widgets import panels
 
     now = replace(resynthesize(demo_tree(), {}), before=0.66925)
-    assert "−2.0 pp against it" in panels.header(
+    assert "−2.0 points against it" in panels.header(
         load_run(home, RUN).document(), now, 0, 0.68851
     )  # 66.9 and 68.9

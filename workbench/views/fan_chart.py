@@ -83,6 +83,8 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
 
 
 #: Width and height of the drawing, and its margins: left, right, top, bottom.
+#: Between two figures beside the axis, also in the larger letters of a narrow page.
+_LINE = 18
 _WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (62.0, 12.0, 10.0, 34.0)
 
 
@@ -136,17 +138,19 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
         f'<polyline class="past" points="{line([(row["day"], row["value"]) for row in past])}"/>',
         f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
         f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
-        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 20:g}" text-anchor="middle">cutoff {document["last"]["day"]}</text>',
+        f'<text x="{cutoff:.1f}" y="{_HEIGHT - 20:g}" text-anchor="middle">known to {document["last"]["day"]}</text>',
         f'<text x="{_WIDTH - right:g}" y="{_HEIGHT - 4:g}" text-anchor="end">{fan[-1]["day"]}</text>',
     ]
+    # Where a level's own figure stands there is no room for the end of the axis.
     for value in (low, high):
-        parts.append(
-            f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{figure(value)}</text>'
-        )
+        if all(abs(y(level) - y(value)) > _LINE for level in levels):
+            parts.append(
+                f'<text x="{left - 6:g}" y="{y(value) + 4:.1f}" text-anchor="end">{figure(value)}</text>'
+            )
     for level in levels:
         parts.append(
             f'<line class="level" x1="{left:g}" x2="{_WIDTH - right:g}" y1="{y(level):.1f}" y2="{y(level):.1f}"/>'
-            f'<text class="level" x="{left + 4:g}" y="{y(level) - 4:.1f}">{figure(level)}</text>'
+            f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{figure(level)}</text>'
         )
     if outcome:
         parts.append(

@@ -68,7 +68,7 @@ def rule_remarks(tree: Tree, node: NodeId) -> list[str]:
     if not rule.affine:
         return warnings
     low, high = (min(1.0, max(0.0, end)) for end in rule.reachable())
-    return [f"reaches {percent(low)} to {percent(high)}", *warnings]
+    return [f"between {percent(low)} and {percent(high)}, whatever its drivers", *warnings]
 
 
 def tree_lines(

@@ -17,7 +17,7 @@ FIELDS = {
     "budget_usd": 'the field "budget in dollars"',
     "cutoff": 'the field "cutoff"',
     "model": 'the field "model"',
-    "full": 'the button "Ask the synthesizer again"',
+    "full": 'the button "Ask again how drivers combine"',
     "to": 'the choice beside the button "Download"',
 }
 

@@ -181,7 +181,7 @@ def header(
         facts=[
             ("Cutoff", str(document.get("cutoff", ""))),
             ("Model", str(document.get("model") or "not recorded")),
-            ("Kernels", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
+            ("Sandbox", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
             ("Calls", _calls(document)),
             ("Run", str(document.get("run_id", ""))),
             ("Origin", _origin(document.get("imported"))),
@@ -191,7 +191,7 @@ def header(
             ("Checks", " ".join(other_findings(document.get("findings") or ()))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
-        | ({"Kernels"} if document.get("isolation") == "none" else set()),
+        | ({"Sandbox"} if document.get("isolation") == "none" else set()),
         edited=bool(edits),
         probability=probability,
         before=now.before,
@@ -255,7 +255,7 @@ def _calls(document: Mapping[str, Any]) -> str:
 def _against(p: float | None, base_rate: float | None) -> str:
     if base_rate is None:
         return "not counted"
-    return "" if p is None else f"{point_change(base_rate, p)} against it"
+    return "" if p is None else f"{point_change(base_rate, p).removesuffix(' pp')} points against it"
 
 
 def time_and_money(spent: Mapping[str, Any]) -> str:

@@ -55,7 +55,7 @@ class ResynthesisForm(ipywidgets.VBox):  # type: ignore[misc]
         self.compared = Panel()
         self.compared.on_select = select
         self.ask = action(
-            "Ask the synthesizer again",
+            "Ask again how drivers combine",
             tried(self._show_price, self._refuse),
             tooltip="full resynthesis of what lies above your edits; says the price first",
         )

@@ -13,7 +13,7 @@ const COLUMNS = [
   ["claim", "Claim", (claim) => claim.claim.toLowerCase()],
   ["p", "Chance", (claim) => claim.p ?? -1],
   ["change", "Change", (claim) => (claim.change === null ? -1 : Math.abs(claim.change))],
-  ["history", "Course", (claim) => claim.history.length],
+  ["history", "Over its runs", (claim) => claim.history.length],
   ["base", "Base rate", (claim) => claim.base_rate ?? -1],
   ["days", "Days to go", (claim) => claim.days ?? Number.MAX_SAFE_INTEGER],
   ["state", "State", (claim) => claim.outcome || claim.state],
