@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 
 import numpy as np
+from scipy.special import ndtr
 
 from benchmarks.arguments import parse
 from workbench.science.arrays import FloatArray, IntArray, logit, sigmoid
@@ -18,20 +19,23 @@ from workbench.science.comparing.comparison import judge, mixed_comparisons, pai
 from workbench.science.comparing.mean_intervals import (
     Bounds,
     Resampling,
+    loss_interval,
     rank_correlation_interval,
+    share_interval,
 )
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.scoring.market import returns_of
 from workbench.science.scoring.positions import whole_dollar
-from workbench.science.scoring.scorecard import scorecard
+from workbench.science.scoring.scorecard import Difficulty, difficulty_of, scorecard
 from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
 
-METRICS = ("brier", "brier_index", "metaculus_baseline", "log_loss", "accuracy")
+METRICS = ("brier", "brier_index", "abi", "metaculus_baseline", "log_loss", "accuracy")
 LEVELS = {"0": 0.0, "1": 1.0}
 RESAMPLING = Resampling(resamples=999)
 SEED = 20261124
+SURE = 0.6  # forecasts from here on are a class of a reliability diagram
 _NOISE = 0.5  # of each forecaster's logit
 
 
@@ -139,11 +143,28 @@ class Coverage:
 Table = dict[str, dict[str, Coverage]]
 
 
+def difficulty_in(world: World, events: Events) -> Difficulty:
+    """As `score --metrics abi` has it: of market events the price's own error, of others their effect among three methods."""
+    priced = Events.of(world.outcome, kind=world.kind, crowd=world.price)
+    return difficulty_of(priced, {"a": world.forecasts[0], "b": world.forecasts[1], "price": world.price})
+
+
+def numbers_of(world: World) -> FloatArray:
+    """CRPS of a normal distribution about the first forecast's logit, for the number that the outcome is about: the truth's logit and luck."""
+    said, came = logit(world.forecasts[0]), logit(world.truth) + np.where(world.outcome > 0.5, 1.0, -1.0)
+    z = came - said
+    return np.asarray(
+        z * (2 * ndtr(z) - 1) + 2 * np.exp(-z * z / 2) / np.sqrt(2 * np.pi) - 1 / np.sqrt(np.pi)
+    )
+
+
 def _figures(world: World) -> dict[str, float]:
     """Scores, returns and correlation of the first method in one world."""
     p, o, events = world.forecasts[0], world.outcome, Events.of(world.outcome, kind=world.kind)
-    card = scorecard(p, np.arange(len(p)), events, METRICS)
+    card = scorecard(p, np.arange(len(p)), events, METRICS, difficulty_in(world, events))
     found = {metric: float(card[metric]["overall"] or 0.0) for metric in METRICS}
+    sure = p >= SURE
+    found |= {"crps": float(numbers_of(world).mean()), "share of Yes": float(o[sure].mean())}
     market = events.kind == "market"  # only these have a price
     p, o, price = p[market], o[market], world.price[market]
     for key, level in LEVELS.items():
@@ -174,9 +195,15 @@ def _intervals(world: World) -> Iterator[tuple[str, Bounds]]:
     labels = world.clusters.astype(str)
     events = Events.of(o, kind=world.kind, question=labels)
     rows = np.arange(len(p))
-    card = interval_card(p, rows, events, METRICS, scorecard(p, rows, events, METRICS), None, RESAMPLING)
+    hard = difficulty_in(world, events)
+    card = interval_card(
+        p, rows, events, METRICS, scorecard(p, rows, events, METRICS, hard), hard, RESAMPLING
+    )
     for metric in METRICS:
         yield metric, card[metric]["overall"]
+    yield "crps", loss_interval(numbers_of(world), labels, most=np.inf, resampling=RESAMPLING)
+    sure = p >= SURE
+    yield "share of Yes", share_interval(o[sure], labels[sure]) if sure.any() else None
     market = events.kind == "market"
     p, o, price, labels = p[market], o[market], world.price[market], labels[market]
     splits = {key: whole_dollar(p, price, level).split(o, p) for key, level in LEVELS.items()}

@@ -14,6 +14,7 @@ from tests.synthesis.strategies import linear_trees, with_leaves
 from workbench.audit.routes import bias_table, record_table, together
 from workbench.engine.leaves.own_record import ResolvedLeaf
 from workbench.propositions import Tree
+from workbench.science.comparing.mean_intervals import loss_interval
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.synthesis.sensitivity.paths import path_weights
@@ -23,7 +24,7 @@ LEAF = ResolvedLeaf(
 )  # fmt: skip
 
 
-def test_record_has_an_interval_over_runs_and_says_how_many() -> None:
+def test_record_has_an_interval_over_clusters_and_says_how_many() -> None:
     leaves = [
         LEAF,
         replace(LEAF, node="P2"),
@@ -34,9 +35,18 @@ def test_record_has_an_interval_over_runs_and_says_how_many() -> None:
     assert table["search"]["brier"] == pytest.approx(0.09) and table["search"]["runs"] == 2
     assert table["statistical"]["runs"] == 1
     assert table["search"]["interval"] is None and table["statistical"]["interval"] is None
-    # of six runs the interval spans their errors, five of 0.01 and one of 0.25
+    # of six runs the interval is that of any mean loss, here of five errors of 0.01 and one of 0.25
     many = [replace(LEAF, run_id=name) for name in "cdef"] + leaves[1:]
-    assert record_table(many)["search"]["interval"] == pytest.approx([0.01, 0.25])
+    (row,) = [record_table(many)["search"]]
+    assert (
+        row["interval"] == pytest.approx(loss_interval([0.01] * 5 + [0.25], range(6)))
+        and row["clusters"] == 6
+    )
+    # six runs of one claim are one cluster
+    again = record_table([replace(leaf, claim="The VIX is above 15 on 2018-07-09") for leaf in many])[
+        "search"
+    ]
+    assert (again["runs"], again["clusters"], again["interval"]) == (6, 1, None)
 
 
 def test_pooling_is_compared_with_its_parts() -> None:

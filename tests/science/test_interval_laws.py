@@ -31,6 +31,39 @@ def example(seed: int, n: int = 60) -> tuple[np.ndarray, Events]:
     return np.clip(truth + rng.normal(0, 0.2, n), 0, 1), events
 
 
+def test_an_adjusted_index_of_all_events_has_the_interval_of_the_plain_one() -> None:
+    """It is the same number: what questions were drawn is as uncertain in it."""
+    p, events = example(0)
+    rows = np.arange(len(p))
+    difficulty = difficulty_of(events, {"m": p, "half": np.full(len(p), 0.5)})
+    card = interval_card(p, rows, events, ALL, scorecard(p, rows, events, ALL, difficulty), difficulty)
+    for part in ("market", "dataset", "overall"):
+        assert card["abi"][part] == pytest.approx(card["brier_index"][part])
+
+
+@pytest.mark.parametrize("answered", [100, 160])
+def test_an_adjusted_index_of_some_events_is_as_uncertain_as_a_bootstrap_of_all_questions_says(
+    answered: int,
+) -> None:
+    rng = np.random.default_rng(answered)
+    truth = rng.random(200)
+    o = (rng.random(200) < truth).astype(float)
+    crowd, p = (np.clip(truth + rng.normal(0, spread, 200), 0.02, 0.98) for spread in (0.1, 0.2))
+    events = Events.of(o, kind="market", crowd=crowd)
+    rows = np.sort(rng.permutation(200)[:answered])
+    difficulty = difficulty_of(events, {})
+    card = interval_card(
+        p[rows], rows, events, ("abi",), scorecard(p[rows], rows, events, ("abi",), difficulty), difficulty
+    )
+    hard, gap = (crowd - o) ** 2, (p - o) ** 2 - (crowd - o) ** 2
+    drawn = rng.integers(0, 200, (4000, 200))
+    seen = np.isin(drawn, rows)
+    adjusted = (gap[drawn] * seen).sum(axis=1) / seen.sum(axis=1) + hard[drawn].mean(axis=1)
+    wanted = 2 * 1.96 * (100 * np.sqrt(adjusted)).std()
+    low, high = card["abi"]["overall"] or (0.0, 0.0)
+    assert high - low == pytest.approx(wanted, rel=0.15)
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_what_is_flipped_has_the_score_for_its_mean(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """For every metric and part: with intervals of no width each is the score itself, on its printed scale."""

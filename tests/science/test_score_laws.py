@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from workbench.science.comparing.mean_intervals import loss_interval
 from workbench.science.errors import DomainError
 from workbench.science.scoring.adjusted import (
     adjusted_brier,
@@ -256,7 +257,16 @@ def test_breakdowns_add_up() -> None:
     curve = lead_time_curve(p, o, lead, [0, 10, 50])
     assert curve.n.sum() == 300 and np.isinf(curve.high[-1])
     assert (curve.n * curve.brier).sum() / 300 == pytest.approx(brier(p, o))
-    weighted = lead_time_curve(p, o, np.zeros(300), [0], label)
+    alike = lead_time_curve(
+        p, o, lead, [0, 10, 50], interval=lambda scores, rows: loss_interval(scores, rows)
+    )
+    for low, high, class_bounds in zip(curve.low, curve.high, alike.intervals, strict=True):
+        inside = (lead >= low) & (lead < high)
+        assert class_bounds == loss_interval((p[inside] - o[inside]) ** 2, np.flatnonzero(inside))
+    weighted = lead_time_curve(
+        p, o, np.zeros(300), [0], label, interval=lambda scores, rows: label[rows].tolist()
+    )
+    assert sorted(weighted.intervals[0] or []) == ["a", "b", "c"]  # a row of each event
     assert weighted.brier[0] == pytest.approx(event_weighted_brier(p, o, label)) and weighted.n[0] == 3
 
 

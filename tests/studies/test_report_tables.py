@@ -16,13 +16,13 @@ from tests.studies.test_every_arm import PLAN, run_study
 from workbench.engine.access.own_web import own_asker
 from workbench.science.tables import Events
 from workbench.store import Store
-from workbench.store.events import ReasoningJudged
+from workbench.store.events import ForecastMade, ReasoningJudged
 from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.reasoning_scores import judge_reports, judging_cost, reasoning_rows, reports_to_judge
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import StudyError, mix_problems, study_of
+from workbench.studies.study_file import StudyCell, StudyError, mix_problems, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_scores import mix_scores, rank_correlation
@@ -162,13 +162,29 @@ def test_a_run_counts_once_however_many_leaves_were_judged(runs: list[list[int]]
             state.judged[key] = ReasoningJudged(
                 node=key[1], run=key[0], arm="a", model="m", scores=dict.fromkeys(SCORES, score)
             )
-    (row,) = reasoning_rows(state)
-    assert row["reports"] == len(runs)
+    (row,) = reasoning_rows(state, {})
+    assert row["reports"] == row["clusters"] == len(runs)
     assert row["mean"] == pytest.approx(np.mean([np.mean(leaves) for leaves in runs]))
     assert (row["low"] is None) == (len(runs) < 6)
     assert (
         row["low"] is None or 1 - 1e-9 <= row["low"] <= row["mean"] + 1e-9 <= row["high"] + 2e-9 <= 5 + 1e-8
     )
+
+
+def test_runs_on_questions_of_one_cluster_are_one_report_more_or_less() -> None:
+    """Six runs on six questions have an interval; where four are on one series none."""
+    state = StudyState(name="s")
+    for number in range(6):
+        made = ForecastMade(node=f"e{number}", trial=1, arm="a", seed=0, p=0.5, run=f"r{number}")
+        state.forecasts[StudyCell("a", f"e{number}", 0, 1)] = made
+        state.judged[f"r{number}", "P1", "m"] = ReasoningJudged(
+            node="P1", run=f"r{number}", arm="a", model="m", scores=dict.fromkeys(SCORES, 1 + number % 5)
+        )
+    apart = {f"e{number}": f"series {number}" for number in range(6)}
+    (row,) = reasoning_rows(state, apart)
+    assert row["clusters"] == 6 and row["low"] < row["mean"] < row["high"]
+    (row,) = reasoning_rows(state, apart | dict.fromkeys(("e0", "e1", "e2", "e3"), "one series"))
+    assert (row["reports"], row["clusters"], row["low"]) == (6, 3, None)
 
 
 def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:

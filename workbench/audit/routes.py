@@ -9,8 +9,7 @@ import orjson
 from workbench.engine.leaves.own_record import ResolvedLeaf, grounders_of, leaf_clusters, records_of
 from workbench.engine.record.state import RunState
 from workbench.science.comparing.clusters import cluster_count
-from workbench.science.comparing.mean_intervals import mean_intervals
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.mean_intervals import loss_interval, mean_intervals
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
@@ -76,7 +75,7 @@ def by_grounder(state: RunState, rows: Sequence[Mapping[str, Any]]) -> dict[str,
 
 
 def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
-    """Return what `records_of` says of each grounder, with the runs behind it and an interval from flipping whole runs; None for too few."""
+    """Return what `records_of` says of each grounder, with the runs and clusters behind it and an interval over these; None for too few."""
     table: dict[str, dict[str, Any]] = {}
     for name, record in records_of(leaves).items():
         own = [leaf for leaf in leaves if any(part == name for part, _ in leaf.parts)]
@@ -84,9 +83,13 @@ def record_table(leaves: list[ResolvedLeaf]) -> dict[str, dict[str, Any]]:
             float(np.mean([(p - leaf.outcome) ** 2 for part, p in leaf.parts if part == name]))
             for leaf in own
         ]
-        runs = [leaf.run_id for leaf in own]
-        test = paired_test(errors, runs)
-        table[name] = {**record, "runs": len(set(runs)), "interval": test.interval}
+        labels = leaf_clusters(own)
+        table[name] = {
+            **record,
+            "runs": len({leaf.run_id for leaf in own}),
+            "clusters": cluster_count(labels),
+            "interval": loss_interval(errors, labels),
+        }
     return table
 
 

@@ -103,11 +103,13 @@ async def judge_reports(
     return state
 
 
-def reasoning_rows(state: StudyState) -> list[dict[str, Any]]:
-    """A row per arm and judge: mean of each of the five scores, and of all five with its interval over runs; None of too few.
+def reasoning_rows(state: StudyState, clusters: Mapping[str, str]) -> list[dict[str, Any]]:
+    """A row per arm and judge: mean of each of the five scores, and of all five with its interval over clusters; None of too few.
 
-    The leaves of one run count as one report, since they share its writer and its question.
+    The leaves of one run count as one report, since they share its writer and its question. ``clusters`` has the cluster of each event:
+    several runs on one question are reports of one cluster.
     """
+    labels = {made.run: clusters.get(cell.event, cell.event) for cell, made in state.forecasts.items()}
     by_arm: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
     for event in state.judged.values():
         runs = by_arm.setdefault((event.arm, event.model), {})
@@ -116,13 +118,14 @@ def reasoning_rows(state: StudyState) -> list[dict[str, Any]]:
     for (arm, model), runs in by_arm.items():
         scores = np.array([np.mean(leaves, axis=0) for leaves in runs.values()])
         means = scores.mean(axis=1)
-        test = paired_test(means)
+        test = paired_test(means, [labels.get(run, run) for run in runs])
         low, high = test.interval or (None, None)
         rows.append(
             {
                 "arm": arm,
                 "judge": model,
                 "reports": len(runs),
+                "clusters": test.clusters,
                 "scores": dict(zip(DIMENSIONS, scores.mean(axis=0).tolist(), strict=True)),
                 "mean": test.estimate,
                 "low": low,

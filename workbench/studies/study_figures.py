@@ -1,13 +1,15 @@
 """The plots of a study's report, as PNG bytes by name; drawn by the science room's own plots."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import event_clusters
+from workbench.science.comparing.mean_intervals import Bounds, loss_interval
 from workbench.science.plots import (
     bars_plot,
     figure_bytes,
@@ -19,6 +21,7 @@ from workbench.science.plots import (
 from workbench.science.pooling.pool import pool, subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
 from workbench.science.scoring.scores import index_of
+from workbench.science.table_cells import StrArray
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_table import trials_of
 
@@ -223,19 +226,30 @@ def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | N
         or len(np.unique(np.searchsorted(_EDGES, days[np.isfinite(days)], side="right"))) < 2
     ):
         return None
+    clusters = event_clusters(exam.events)
     figure, axes = _blank(6.5, 4.0)
     for arm, p in list(pooled.items())[:_MOST]:
         rows = np.isfinite(p) & np.isfinite(days) & (days >= 0)
         curve = lead_time_curve(
-            p[rows], exam.events.outcome[rows], days[rows], _EDGES, exam.events.question[rows]
+            p[rows],
+            exam.events.outcome[rows],
+            days[rows],
+            _EDGES,
+            exam.events.question[rows],
+            interval=partial(_class_interval, clusters[rows]),
         )
-        axes.errorbar(
-            curve.low, curve.brier, yerr=np.nan_to_num(1.96 * curve.error), marker="o", capsize=3, label=arm
-        )
+        # A class of too few clusters has its point and no bar.
+        ends = [each or [value, value] for each, value in zip(curve.intervals, curve.brier, strict=True)]
+        bars = np.abs(np.array(ends).T - curve.brier)
+        axes.errorbar(curve.low, curve.brier, yerr=bars, marker="o", capsize=3, label=arm)
     axes.set(xlabel="days until resolution, at least", ylabel="Brier score", title="Lead time")
     axes.legend(fontsize="small")
     result: Figure = figure
     return result
+
+
+def _class_interval(clusters: StrArray, scores: FloatArray, rows: IntArray) -> Bounds:
+    return loss_interval(scores, clusters[rows])
 
 
 def _heat(table: Mapping[str, Any], key: str, title: str, digits: int) -> "Figure | None":

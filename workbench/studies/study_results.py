@@ -87,7 +87,9 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
         "arms": arms,
         "costs": cost_rows(arms, state.manifest, frame, answered_with=complements(exam.tasks)),
-        "reasoning": reasoning_rows(state),
+        "reasoning": reasoning_rows(
+            state, dict(zip(exam.events.event_id.tolist(), event_clusters(exam.events).tolist(), strict=True))
+        ),
         "differences": differences,
         "build_up": _build_up(exam, {arm: pooled[arm] for arm in build_up}, spec),
         "summary": summary_lines(arms, differences, reference, state),

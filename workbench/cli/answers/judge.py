@@ -225,7 +225,7 @@ def grounders(
         if not document["record"]:
             say("no driver is resolved yet: `workbench resolve RUN --leaves`, or `resolve RUN yes --node P1`")
         show_table(
-            ("grounder", "resolved drivers", "Brier", "low", "high", "runs", "$ a trial"),
+            ("grounder", "resolved drivers", "Brier", "low", "high", "runs", "clusters", "$ a trial"),
             [
                 (
                     name,
@@ -233,6 +233,7 @@ def grounders(
                     row["brier"],
                     *(row["interval"] or (None, None)),
                     row["runs"],
+                    row["clusters"],
                     row["cost_usd"],
                 )
                 for name, row in document["record"].items()

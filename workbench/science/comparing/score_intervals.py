@@ -1,7 +1,7 @@
 """Intervals of scores: every metric of a scorecard, by question type and overall.
 
-Held fixed: the pooling, shrinkage and calibration behind the forecasts, and the difficulty behind ``abi``. What those would add to the
-uncertainty is not in the interval. Calibration errors have none: near 0 they are biased by more than they vary, so beside them stands
+Held fixed: the pooling, shrinkage and calibration behind the forecasts, and the difficulty of each event behind ``abi``. What those would
+add to the uncertainty is not in the interval. Calibration errors have none: near 0 they are biased by more than they vary, so beside them stands
 what a calibrated forecaster of the same forecasts would show (`workbench.science.scoring.calibration_error.calibrated_error`).
 """
 
@@ -41,11 +41,11 @@ def event_losses(
     rows: IntArray,
     metrics: Sequence[str],
     difficulty: Difficulty | None = None,
-    back: float = 0.0,
 ) -> EventLosses:
-    """Per metric the loss of each event, 0 or above, of whose mean the metric is a function; for accuracy the hits.
+    """Per metric the loss of each event of one question type, of whose mean the metric is a function; for accuracy the hits.
 
-    ``back`` is the mean difficulty that ``abi`` adds again.
+    Loss of ``abi`` is the error less the event's difficulty and the mean difficulty back; that mean is of these very events, so each
+    adds to it what it is harder than others. A method that answered everything has the losses, and the interval, of its plain index.
 
     >>> event_losses(np.array([0.5]), np.array([1.0]), np.array([0]), ["brier"])["brier"].tolist()
     [0.25]
@@ -64,7 +64,13 @@ def event_losses(
                 # As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half.
                 columns[metric] = np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
             case "abi" if difficulty is not None:
-                columns[metric] = errors - difficulty.values[rows] + back
+                own = difficulty.values[rows]
+                known = difficulty.values[difficulty.kind == difficulty.kind[rows[0]]]
+                known = known[np.isfinite(known)]
+                if len(known):
+                    columns[metric] = (
+                        errors - own + known.mean() + (own - own.mean()) * np.sqrt(len(own) / len(known))
+                    )
     return columns
 
 
@@ -95,12 +101,8 @@ def interval_card(
     kind = events.kind[rows]
 
     def losses(inside: BoolArray) -> EventLosses:
-        own, back = rows[inside], 0.0
-        if difficulty is not None:
-            known = difficulty.values[difficulty.kind == kind[inside][0]]
-            known = known[np.isfinite(known)]
-            back = float(known.mean()) if len(known) else float("nan")
-        return event_losses(p[inside], events.outcome[own], own, metrics, difficulty, back)
+        own = rows[inside]
+        return event_losses(p[inside], events.outcome[own], own, metrics, difficulty)
 
     return card_of(
         losses,

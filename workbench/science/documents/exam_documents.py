@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import event_clusters
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.mean_intervals import loss_interval
 from workbench.science.documents.record_documents import BASE_RATE, PastTable, record_document
 from workbench.science.documents.score_documents import Document
 from workbench.science.scoring.scores import brier_index, index_of
@@ -46,7 +46,7 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
     'on these 8 questions x is 40.0 [40.0, 40.0] points above the base rate and not above the key-free forecaster'
     """
     record = record_document(table)
-    test = paired_test((table.forecast - table.outcome) ** 2, event_clusters(table.events()))
+    ends = loss_interval((table.forecast - table.outcome) ** 2, event_clusters(table.events()))
     known = np.flatnonzero(np.isfinite(forecaster))
     beside = None
     if len(known):
@@ -58,8 +58,8 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
         "clusters": record["clusters"],
         "came_true": record["came_true"],
         "brier_index": record["brier_index"],
-        "brier_index_low": None if test.interval is None else float(index_of(min(1.0, test.high))),
-        "brier_index_high": None if test.interval is None else float(index_of(max(0.0, test.low))),
+        "brier_index_low": None if ends is None else float(index_of(ends[1])),
+        "brier_index_high": None if ends is None else float(index_of(ends[0])),
         "ece": record["ece"],
         "reliability": record["reliability"],
         "base_rate": record["against"][BASE_RATE]["brier_index"],

@@ -1,6 +1,6 @@
 """Scores by lead time, by category, and on subsets with another mix of categories."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -70,12 +70,18 @@ class LeadTimeCurve:
     high: FloatArray
     n: IntArray
     brier: FloatArray
-    error: FloatArray
-    """Standard error of the mean; ``nan`` for a single forecast."""
+    intervals: tuple[list[float] | None, ...]
+    """Of the mean; None of too few, and where `lead_time_curve` was given no ``interval``."""
 
 
 def lead_time_curve(
-    forecast: ArrayLike, outcome: ArrayLike, lead: ArrayLike, edges: ArrayLike, event: ArrayLike | None = None
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    lead: ArrayLike,
+    edges: ArrayLike,
+    event: ArrayLike | None = None,
+    *,
+    interval: Callable[[FloatArray, IntArray], list[float] | None] = lambda scores, rows: None,
 ) -> LeadTimeCurve:
     """Brier score against the time left until resolution.
 
@@ -91,6 +97,8 @@ def lead_time_curve(
         Rising class bounds; a class is [low, high), the last one open.
     event : array_like, shape (n,), optional
         Label of each forecast's event: inside a class, each event then counts once.
+    interval : callable
+        Interval of the mean of a class from its scores and a row of each.
 
     Returns
     -------
@@ -117,26 +125,27 @@ def lead_time_curve(
         raise DomainError("edges must rise")
     code = np.searchsorted(bounds, time, side="right") - 1
     score = (p - o) ** 2
-    rows: list[tuple[float, float, int, float, float]] = []
+    rows: list[tuple[float, float, int, float, list[float] | None]] = []
     for index in range(len(bounds)):
-        values = score[code == index]
+        inside = np.flatnonzero(code == index)
+        values = score[inside]
         if event is not None and len(values):
-            groups, names = codes_of(np.asarray(event)[code == index])
+            groups, names = codes_of(np.asarray(event)[inside])
             values = np.bincount(groups, weights=values) / np.bincount(groups, minlength=len(names))
+            inside = inside[np.unique(groups, return_index=True)[1]]
         if not len(values):
             continue
         high = float(bounds[index + 1]) if index + 1 < len(bounds) else float("inf")
-        spread = float(values.std(ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
-        rows.append((float(bounds[index]), high, len(values), float(values.mean()), spread))
+        rows.append((float(bounds[index]), high, len(values), float(values.mean()), interval(values, inside)))
     # Leads that all lie below the first edge leave no row to turn into columns.
     columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
-    low, top, n, mean, error = columns
+    low, top, n, mean, intervals = columns
     return LeadTimeCurve(
         low=np.array(low),
         high=np.array(top),
         n=np.array(n, dtype=np.int64),
         brier=np.array(mean),
-        error=np.array(error),
+        intervals=tuple(intervals),
     )
 
 
