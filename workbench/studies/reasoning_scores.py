@@ -109,7 +109,9 @@ def reasoning_rows(state: StudyState, clusters: Mapping[str, str]) -> list[dict[
     The leaves of one run count as one report, since they share its writer and its question. ``clusters`` has the cluster of each event:
     several runs on one question are reports of one cluster.
     """
-    labels = {made.run: clusters.get(cell.event, cell.event) for cell, made in state.forecasts.items()}
+    labels = {
+        forecast.run: clusters.get(cell.event, cell.event) for cell, forecast in state.forecasts.items()
+    }
     by_arm: dict[tuple[str, str], dict[str, list[list[float]]]] = {}
     for event in state.judged.values():
         runs = by_arm.setdefault((event.arm, event.model), {})
