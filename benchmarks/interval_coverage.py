@@ -144,9 +144,9 @@ Table = dict[str, dict[str, Coverage]]
 
 
 def difficulty_in(world: World, events: Events) -> Difficulty:
-    """As `score --metrics abi` has it: of market events the price's own error, of others their effect among three methods."""
+    """As `score --metrics abi` has it: of market events the price's own error, of others their effect among the methods."""
     priced = Events.of(world.outcome, kind=world.kind, crowd=world.price)
-    return difficulty_of(priced, {"a": world.forecasts[0], "b": world.forecasts[1], "price": world.price})
+    return difficulty_of(priced, {str(n): p for n, p in enumerate([*world.forecasts, world.price])})
 
 
 def numbers_of(world: World) -> FloatArray:

@@ -9,7 +9,7 @@ from workbench.science.errors import DomainError
 from workbench.science.scoring.scores import brier
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
 from workbench.science.simulator.simulated_exams import exam_from_settings, simulate_exam
-from workbench.science.simulator.studies import Study, claim_of, run_study
+from workbench.science.simulator.studies import Study, claims_of, run_study
 from workbench.science.simulator.worlds import linear_reading, make_world
 from workbench.synthesis import path_weights
 
@@ -54,9 +54,22 @@ def test_a_linear_reading_of_a_linear_world_is_that_world() -> None:
 
 def test_a_difference_of_nothing_is_not_shown_and_signs_decide() -> None:
     noise = np.random.default_rng(0).normal(size=40)
-    assert claim_of("x", "y", noise - noise.mean()).verdict == "no difference shown"
-    assert claim_of("x", "y", noise + 2).verdict == "supported"
-    assert claim_of("x", "y", noise - 2).verdict == "contradicted"
+    rows = [("a", "y", noise - noise.mean()), ("b", "y", noise + 2), ("c", "y", noise - 2)]
+    assert [claim.verdict for claim in claims_of(*rows)] == [
+        "no difference shown",
+        "supported",
+        "contradicted",
+    ]
+
+
+def test_claims_of_a_study_are_one_family() -> None:
+    """Of forty claims without anything in them some show a difference by themselves, and none together."""
+    draws = np.random.default_rng(2).normal(size=(40, 40))
+    alone = [claims_of(("x", "y", row))[0].verdict for row in draws]
+    together = claims_of(*((f"x{number}", "y", row) for number, row in enumerate(draws)))
+    assert {"supported", "contradicted"} & set(alone)
+    assert {claim.verdict for claim in together} == {"no difference shown"}
+    assert all(claim.p_holm >= 0.05 for claim in together)
 
 
 @pytest.fixture(scope="module")

@@ -93,7 +93,7 @@ def simulate(
             ],
         )
         show_table(
-            ["claim", "source", "difference", "low", "high", "verdict"],
+            ["claim", "source", "difference", "low", "high", "Holm p", "verdict"],
             [
                 [
                     claim.statement,
@@ -101,6 +101,7 @@ def simulate(
                     f"{claim.estimate.value:.5f}",
                     f"{claim.estimate.low:.5f}",
                     f"{claim.estimate.high:.5f}",
+                    f"{claim.p_holm:.4f}",
                     claim.verdict,
                 ]
                 for claim in each.claims

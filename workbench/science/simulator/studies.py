@@ -2,17 +2,17 @@
 
 Differences are paired: both arms of a study see the same worlds and the same errors. Batches are independent, so each is a cluster
 of the paired test: it gives the interval of every mean, and a claim is ``supported`` where it shows a difference on the claim's
-side, ``contradicted`` where it shows one on the other, else ``no difference shown``.
+side, ``contradicted`` where it shows one on the other, else ``no difference shown``. The claims of a study are one family.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from workbench.science.arrays import FloatArray, logit, sigmoid
-from workbench.science.comparing.paired import paired_test
+from workbench.science.comparing.paired import holm, paired_test
 from workbench.science.errors import UnknownName
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors, LeafNoise
 from workbench.science.simulator.worlds import World, linear_reading, make_world
@@ -46,6 +46,7 @@ class StudyClaim:
     statement: str
     source: str
     estimate: Estimate
+    p_holm: float
     verdict: Verdict
 
 
@@ -66,7 +67,7 @@ class Study:
         """How many claims are supported, and a line for each that is not, for those who read no tables."""
         open_claims = [claim for claim in self.claims if claim.verdict != "supported"]
         return (
-            f"{len(self.claims) - len(open_claims)} of {len(self.claims)} claims are supported in these worlds",
+            f"{len(self.claims) - len(open_claims)} of {len(self.claims)} claims are supported in these worlds, p after Holm's correction for all of them",
             *(
                 f"not supported ({claim.verdict}): {claim.statement} ({claim.source})"
                 for claim in open_claims
@@ -84,12 +85,25 @@ def estimate_of(batches: FloatArray, setting: str) -> Estimate:
     return Estimate(setting=setting, value=test.estimate, low=test.low, high=test.high)
 
 
-def claim_of(statement: str, source: str, differences: FloatArray) -> StudyClaim:
-    """Judge a claim by paired differences per batch; above 0 speaks for it."""
-    test = paired_test(differences)
-    estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
-    verdict = _VERDICTS[test.verdict]
-    return StudyClaim(statement=statement, source=source, estimate=estimate, verdict=verdict)
+def claims_of(*rows: tuple[str, str, FloatArray]) -> tuple[StudyClaim, ...]:
+    """Judge statements, each with its source and its paired differences per batch, above 0 for it: one family, by Holm's correction."""
+    tests = {statement: paired_test(differences) for statement, _, differences in rows}
+    raised = holm({statement: test.p for statement, test in tests.items()})
+    claims = []
+    for statement, source, _ in rows:
+        test = replace(tests[statement], p_holm=raised[statement]).judged(comparisons=len(rows))
+        estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
+        verdict = _VERDICTS[test.verdict]
+        claims.append(
+            StudyClaim(
+                statement=statement,
+                source=source,
+                estimate=estimate,
+                p_holm=raised[statement],
+                verdict=verdict,
+            )
+        )
+    return tuple(claims)
 
 
 def _root_error(
@@ -122,7 +136,7 @@ def noise_study(
     logic = make_world("logic", branching=3, depth=2, seed=seed)
     reading = linear_reading(logic, logic.draw_truths(4000, np.random.default_rng(seed)))
     estimates: list[Estimate] = []
-    claims: list[StudyClaim] = []
+    claims: list[tuple[str, str, FloatArray]] = []
     noises: tuple[LeafNoise, ...] = ("normal", "uncertain", "reverse")
     for noise in noises:
         for level in levels:
@@ -142,14 +156,14 @@ def noise_study(
                 estimate_of(c, f"{where}: logic world, best linear reading"),
             ]
             claims.append(
-                claim_of(
+                (
                     f"{where}: noise moves the claim of a linear world less than that of a logic world",
                     "paper A, 5.3",
                     b - a,
                 )
             )
             claims.append(
-                claim_of(
+                (
                     f"{where}: a linear reading of a logic world errs less than its true rules",
                     "paper A, 4.3 and Table 2",
                     b - c,
@@ -159,7 +173,7 @@ def noise_study(
         name="noise",
         measure="mean squared error of the claim",
         estimates=tuple(estimates),
-        claims=tuple(claims),
+        claims=claims_of(*claims),
     )
 
 
@@ -196,7 +210,7 @@ def leaves_study(
             )
     few, many = min(counts), max(counts)
     claims = [
-        claim_of(
+        (
             f"correlation {correlation:g}: {many} drivers give a lower variance than {few}",
             "paper A, 4.2",
             values[correlation, few] - values[correlation, many],
@@ -204,7 +218,7 @@ def leaves_study(
         for correlation in correlations
     ]
     claims += [
-        claim_of(
+        (
             f"correlation {correlation:g}: {many} drivers lower the variance in proportion to their number (to within 10 %)",
             "paper A, 5.3 read as 1/n",
             values[correlation, few] * few / many * 1.1 - values[correlation, many],
@@ -213,7 +227,7 @@ def leaves_study(
         if correlation > 0
     ]
     return Study(
-        name="leaves", measure="variance of the claim", estimates=tuple(estimates), claims=tuple(claims)
+        name="leaves", measure="variance of the claim", estimates=tuple(estimates), claims=claims_of(*claims)
     )
 
 
@@ -250,13 +264,13 @@ def depth_study(
             table[depth] = _batches(root_bias, batches)
             estimates.append(estimate_of(table[depth], f"depth {depth}: {words}"))
     first, last = min(depths), max(depths)
-    claims = (
-        claim_of(
+    claims = claims_of(
+        (
             f"depth {last} has a lower bias of the claim than depth {first}, drivers as biased",
             "paper A, 4.4",
             constant[first] - constant[last],
         ),
-        claim_of(
+        (
             f"depth {last} has a lower bias of the claim than depth {first}, drivers easier by {shrink:g} a level",
             "paper A, 4.4",
             falling[first] - falling[last],
@@ -293,10 +307,10 @@ def crowd_study(*, trials: int = 5, batches: int = _BATCHES, rows: int = _ROWS, 
     table = {name: np.array([row[name] for row in rows_of]) for name in rows_of[0]}
     pooled, single = table[f"{trials} trials, logit mean"], table["one trial"]
     both, price = table["trials and crowd, logit mean"], table["crowd"]
-    claims = (
-        claim_of("pooling trials lowers the Brier score", "paper B, D.4", single - pooled),
-        claim_of("agent and crowd together beat the crowd alone", "paper B, C.7", price - both),
-        claim_of("agent and crowd together beat the agent alone", "paper B, C.7", pooled - both),
+    claims = claims_of(
+        ("pooling trials lowers the Brier score", "paper B, D.4", single - pooled),
+        ("agent and crowd together beat the crowd alone", "paper B, C.7", price - both),
+        ("agent and crowd together beat the agent alone", "paper B, C.7", pooled - both),
     )
     return Study(
         name="crowd",
