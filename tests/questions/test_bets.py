@@ -246,6 +246,16 @@ def test_linked_questions_are_sized_together_each_within_its_cap() -> None:
     assert apart["linked"] == []
 
 
+def test_a_forecast_of_a_question_without_a_price_moves_the_bet_on_one_that_it_implies() -> None:
+    """A cut at 0.6 implies "up", said at 0.4: both are 0.5 or above once they agree, and at an ask of 0.45 that is an edge."""
+    rates, up = linked_set()
+    entries = [replace(rates, quotes={}), replace(up, quotes={"up": Quote(yes_ask=0.45, no_ask=0.6)})]
+    document = bets_document(set_of(entries), {"o#a": 0.6, "o#b": 0.4, "up": 0.4}, BetRules())
+    (bet,) = document["bets"]
+    assert (bet["event"], bet["side"]) == ("up", "yes") and bet["p"] >= 0.5 - 1e-9
+    assert [row["reason"] for row in document["passed"]] == ["not every event has an ask"]
+
+
 def test_the_worst_case_of_linked_options_is_a_world_and_outcomes_rule_worlds_out() -> None:
     p = {"o#a": 0.6, "o#b": 0.4, "up": 0.8}
     document = bets_document(set_of(list(linked_set())), p, BetRules(cap=0.3))

@@ -255,7 +255,7 @@ _Book = list[_Bet]
 def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRules) -> dict[str, Any]:
     """Every bet worth making, and every question without one with its reason: ``questions bet``.
 
-    Linked questions are sized together over the worlds that their links allow, each within its own cap; exclusive options of one
+    Linked questions are sized together over the worlds that their links allow, each within its own cap, those that cannot be bet on among them; exclusive options of one
     question together, and so its levels or days, which are nested; everything else market by market. All of them share one bankroll:
     where they would stake more of it than the total cap, they are scaled down alike.
     ``worst`` is the gain in the worst state that all questions can be in at once, however unlikely.
@@ -266,7 +266,7 @@ def bets_document(questions: QuestionSet, p: Mapping[str, float], rules: BetRule
     linked: list[dict[str, Any]] = []
     for group in linked_questions(questions.questions.values()):
         able = [question for question in group if question.id in alone]
-        if len(able) < 2:
+        if not able:
             continue
         try:
             worlds = group_of(group).consistent_with(
