@@ -30,13 +30,23 @@ def run_folder() -> Path:
         if len(str(base)) > _MAX_LENGTH:
             base = Path("/tmp")
         remove_orphaned_folders(base)
-        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
-        lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder, lock = make_held_folder(base)
         (folder / "root").mkdir()
         _state[pid] = (folder, lock)
         atexit.register(_remove, pid)
         return folder
+
+
+def make_held_folder(base: Path) -> tuple[Path, int]:
+    """Return a new folder and the descriptor of its lock, which this process holds."""
+    while True:
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getuid()}-", dir=base))
+        lock = os.open(folder / "lock", os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        # Two processes that start at once: the other may have held the new lock before us, and removed the folder as left over.
+        if os.fstat(lock).st_nlink:
+            return folder, lock
+        os.close(lock)
 
 
 def remove_orphaned_folders(base: Path) -> int:

@@ -1,6 +1,7 @@
 """What is left when things end badly: nothing but the journal."""
 
 import asyncio
+import fcntl
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Limits, read_journal
-from sandbox.kernels.folders import remove_orphaned_folders
+from sandbox.kernels.folders import make_held_folder, remove_orphaned_folders
 from sandbox.limits import cgroups
 from sandbox.limits.cgroup_tree import CgroupTree, identity
 from tests.sandbox.conftest import LEVELS, Opener, echo
@@ -141,6 +142,27 @@ def test_a_manager_killed_at_once_leaves_nothing_but_its_journal(managers: dict[
     remove_orphaned_folders(base)
     if base == folder:
         assert [path for path in folder.iterdir() if path.name.startswith("analyst-")] == []
+
+
+def test_a_folder_that_another_process_takes_for_left_over_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Two processes that start at once: one looks for what was left behind between the other's new file and its lock on it."""
+    removed: list[int] = []
+    real = fcntl.flock
+
+    def flock(lock: int, how: int) -> None:
+        if how == fcntl.LOCK_EX and not removed:
+            removed.append(remove_orphaned_folders(tmp_path))
+        real(lock, how)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    folder, lock = make_held_folder(tmp_path)
+    try:
+        assert removed == [1] and (folder / "lock").is_file() and remove_orphaned_folders(tmp_path) == 0
+    finally:
+        os.close(lock)
+    assert remove_orphaned_folders(tmp_path) == 1 and not folder.exists()
 
 
 async def test_many_kernels_at_once_all_come_up(open_session: Opener):

@@ -25,6 +25,7 @@ from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
 from sandbox.cell_library import CellLibrary
 from sandbox.errors import SandboxError
+from sandbox.kernels.folders import run_folder
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.agents.registry import open_grounder
 from workbench.agents.relayed import Relayed
@@ -330,7 +331,8 @@ async def perform(document: bytes) -> str:
     outbox = await place.outbox(order["owner"], client)
     lease = Lease(uuid.uuid4().hex, outbox, place)
     place.leases[lease.name] = lease
-    folder = Path(tempfile.mkdtemp(prefix="workbench-job-"))
+    # Where the next process looks for what a kill left behind.
+    folder = Path(tempfile.mkdtemp(prefix="job-", dir=run_folder()))
     try:
         lease.work = asyncio.ensure_future(_work_on_leaf(place, lease, order["job"], folder))
         await lease.work
