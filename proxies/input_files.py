@@ -8,13 +8,16 @@ the ``parse_`` functions here or `yaml_text.parse_yaml` and turns `InputRefused`
 import csv
 import gzip
 import io
+import itertools
 import json
 import os
 import stat
 import tomllib
 import zlib
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 #: Bytes of a file, also of an unpacked one. A text with one emoji takes four times its bytes in memory, and its values again.
 MOST_BYTES = 32_000_000
@@ -24,6 +27,8 @@ MOST_YAML_BYTES = 1_000_000
 MOST_TEXT_BYTES = 1_000_000
 #: Values, rows and cells of one document.
 MOST_ITEMS = 3_000_000
+#: Columns of a table; pandas takes seconds over ten times as many of one name, and minutes over a hundred times.
+MOST_COLUMNS = 2000
 #: Levels of lists and mappings in each other; recursive readers give up at about a thousand.
 MOST_LEVELS = 100
 #: Digits of a whole number: 309 are too many for a float, 4,301 for ``str``.
@@ -127,13 +132,40 @@ def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]
         Also for a row of another number of cells, or a header that names a column twice.
     """
     header, *rows = [row for row in parse_csv(text, what, sign) if row] or [[]]
-    if len(set(header)) < len(header):
-        twice = next(name for name in header if header.count(name) > 1)
+    twice = next((name for name, count in Counter(header).items() if count > 1), None)
+    if twice is not None:
         raise InputRefused(f"{what} has the column {twice!r:.60} twice")
     for number, row in enumerate(rows, 1):
         if len(row) != len(header):
             raise InputRefused(f"row {number} of {what} has {len(row)} cells, the header {len(header)}")
     return [dict(zip(header, row, strict=True)) for row in rows]
+
+
+def check_width(file: TextIO, what: str, sign: str = ",", *, spaces: bool = False) -> None:
+    """Refuse a CSV that is too wide before pandas reads it; ``spaces`` says that those behind a sign do not count.
+
+    Raises
+    ------
+    InputRefused
+        More than `MOST_COLUMNS` columns, or a first line with more than `MOST_TEXT_BYTES`.
+    """
+
+    def lines() -> Iterator[str]:
+        while line := file.readline(MOST_TEXT_BYTES):
+            if len(line) == MOST_TEXT_BYTES:
+                raise InputRefused(f"{what} begins with a line of more than {_size(MOST_TEXT_BYTES)}")
+            yield line
+
+    csv.field_size_limit(2**31 - 1)
+    rows = csv.reader(lines(), delimiter=sign, skipinitialspace=spaces)
+    try:
+        # the two lines that pandas counts columns by: the first that are not blank; it refuses a longer one below them
+        written = (row for row in rows if len(row) > 1 or "".join(row).strip())
+        width = max(map(len, itertools.islice(written, 2)), default=0)
+    except csv.Error as error:
+        raise InputRefused(f"{what} is no CSV that can be read: row {rows.line_num}, {error}") from None
+    if width > MOST_COLUMNS:
+        raise InputRefused(f"{what} has {width:,} columns, at most {MOST_COLUMNS:,} are read")
 
 
 def _whole_number(digits: str) -> int:

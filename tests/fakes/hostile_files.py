@@ -44,6 +44,8 @@ _ANY: dict[str, str | bytes] = {
     "not a number": "NaN",
     "one key twice": '{"id": "a", "id": "b"}',
     "a list of nothing": "[" + ",".join(["null"] * 200_000) + "]",
+    "a name over two lines, then one 200,000 times": '"a\nb",' + "c," * 199_999 + "c\n1,2\n",
+    "200,000 names, the last twice": ",".join(f"c{i}" for i in range(200_000)) + ",c199999\n1\n",
     "yaml bomb": _bomb(),
     "yaml code": "!!python/object/apply:os.system ['true']",
     "toml dots": "a" + ".a" * 30_000 + " = 1",
@@ -95,6 +97,7 @@ _TAILS: dict[str, dict[str, str]] = {
     "csv": {
         "other lengths": "a,b\n1,2,3,4,5,6,7,8,9\n",
         "many columns": ",".join(f"c{i}" for i in range(20_000)) + "\n",
+        "a row of 200,000 cells": "1," * 199_999 + "1\n",
         "one cell of 3 MB": "a," * 7 + "x" * 3_000_000 + "\n",
         "formulas": "=cmd|' /C calc'!A0,=1+1,@SUM(1),+1,-1,x,y,z\n",
         "numbers that are none": "nan,inf,-inf,1e999,0x10,1_000,\u0661\u0662,z\n" * 50,

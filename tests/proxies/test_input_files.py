@@ -1,6 +1,7 @@
 """Files that somebody wrote are read within bounds: each way to stop a reader is refused in one line, its neighbour is read."""
 
 import gzip
+import io
 import os
 import socket
 from pathlib import Path
@@ -9,9 +10,11 @@ import pytest
 import yaml
 
 from proxies.input_files import (
+    MOST_COLUMNS,
     MOST_DIGITS,
     MOST_LEVELS,
     InputRefused,
+    check_width,
     parse_csv,
     parse_csv_rows,
     parse_json,
@@ -129,3 +132,20 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path: Path) -> None:
         read_bytes(bomb, most=1_000_000)
     with pytest.raises(InputRefused, match="larger than"):
         read_bytes(plain, most=2)
+
+
+@pytest.mark.parametrize("before", ["", "\n \n", '"a\nb",'])
+def test_a_table_that_is_too_wide_is_refused_before_pandas_names_its_columns(before: str) -> None:
+    check_width(io.StringIO(before + "a," * (MOST_COLUMNS - 2) + "a\n1\n" + "1," * 9_000), "x.csv")
+    for wide in ("a," * MOST_COLUMNS + "a\n", "a,b\n\n" + "1," * (MOST_COLUMNS + 1)):
+        with pytest.raises(InputRefused, match=r"x.csv has 2,00[12] columns, at most 2,000 are read"):
+            check_width(io.StringIO(before + wide), "x.csv")
+    with pytest.raises(InputRefused, match="a line of more than 1 MB"):
+        check_width(io.StringIO(before + "a" * 1_000_001), "x.csv")
+
+
+def test_a_name_behind_a_space_may_go_over_two_lines_where_the_reader_takes_it_so() -> None:
+    wide = 'a, "b\n",' + "c," * MOST_COLUMNS
+    check_width(io.StringIO(wide), "x.csv")
+    with pytest.raises(InputRefused):
+        check_width(io.StringIO(wide), "x.csv", spaces=True)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from proxies.input_files import InputRefused, read_bytes
+from proxies.input_files import InputRefused, check_width, read_bytes
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import TableError
 
@@ -31,6 +31,10 @@ def read_cells(path: Path) -> pd.DataFrame:
         raise TableError(path, str(error).removeprefix(f"{path} ")) from None
     if data[:4] == b"PAR1":
         return _parquet(path, data)
+    try:
+        check_width(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline=""), str(path))
+    except InputRefused as error:
+        raise TableError(path, str(error).removeprefix(f"{path} ")) from None
     try:
         # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
         # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;

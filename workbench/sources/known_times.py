@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from proxies.input_files import InputRefused, read_bytes
+from proxies.input_files import InputRefused, check_width, read_bytes
 from proxies.vendors.own.own_manifest import OwnPolicy
 from workbench.errors import UsageError
 from workbench.sources.row_dates import DatedColumn, read_dates
@@ -136,7 +136,10 @@ def _by_releases(dates: DatedColumn, path: Path, *, zone: str, form: str, freque
         table = read_table(path)
     else:
         try:
+            check_width(io.TextIOWrapper(io.BytesIO(data), "utf-8", "replace", newline=""), path.name[:80])
             table = pd.read_csv(io.BytesIO(data))
+        except InputRefused as error:
+            raise UsageError(str(error)) from None
         except (ValueError, OverflowError) as error:  # no text, no column, no table
             raise UsageError(f"{path.name[:80]} holds no column of days ({type(error).__name__})") from None
     columns = list(table.columns)

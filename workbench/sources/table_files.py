@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from proxies.input_files import InputRefused, check_width
 from workbench.errors import UsageError
 
 if TYPE_CHECKING:
@@ -88,6 +89,8 @@ def read_table(path: Path) -> pd.DataFrame:
         if b"\0" in head:
             raise UsageError(f"{path.name} is neither CSV nor Parquet, Feather or Excel")
         form = text_form(head, path.name)
+        with path.open(encoding=form.encoding, errors="replace", newline="") as lines:
+            check_width(lines, path.name, form.separator, spaces=True)
         frame = pd.read_csv(
             path, sep=form.separator, decimal=form.decimal, encoding=form.encoding, index_col=False, low_memory=False,
             skipinitialspace=True, na_values=["", "."], keep_default_na=True,
@@ -98,6 +101,8 @@ def read_table(path: Path) -> pd.DataFrame:
         ) from None
     except UsageError:
         raise
+    except InputRefused as error:
+        raise UsageError(str(error)) from None
     except Exception as error:  # a stranger's file can break a parser in any way
         words = " ".join(str(error).split())[:160]
         raise UsageError(f"{path.name} cannot be read as a table ({type(error).__name__}: {words})") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -204,8 +205,8 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
             problems.append(
                 f"exam: the exams have different cutoffs ({shown}): one study each, or cutoffs: per-question"
             )
-    ids = [event for part in parts for event in part.events.event_id.tolist()]
-    twice = sorted({event for event in ids if ids.count(event) > 1}) if len(set(ids)) < len(ids) else []
+    ids = Counter(event for part in parts for event in part.events.event_id.tolist())
+    twice = sorted(event for event, count in ids.items() if count > 1)
     if twice:
         problems.append(f"exam: event {twice[0]!r} is there twice ({len(twice)} of them in all)")
         return None, problems

@@ -1,6 +1,7 @@
 """The file of a study: what it asks, of which arms, how often and for how much. Every mistake in it is one line."""
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -177,8 +178,8 @@ def study_of(document: Mapping[str, Any], folder: Path = Path()) -> StudySpec:
     names = [spec.name for spec in specs]
     problems += [
         f"arm {each!r} is there twice: give one of them a name of its own"
-        for each in sorted(set(names))
-        if names.count(each) > 1
+        for each, count in sorted(Counter(names).items())
+        if count > 1
     ]
     numbers: list[tuple[str, Any, Any, float]] = [
         ("trials", document.get("trials", 1), int, 1),

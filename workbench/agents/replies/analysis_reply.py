@@ -1,6 +1,7 @@
 """Reading an analyzer's round: the children of each expanded proposition, their ids and their polarities."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -140,7 +141,7 @@ def _expansion(shape: _GroupShape, require_polarity: bool, names: dict[str, Node
     allotted = [f"P{n}" if parent == "P0" else f"{parent}.{n}" for n in range(1, len(written) + 1)]
     causality = shape.causality.strip()
     if not any(key is not None and _is_tree_id(key) for key in ids):
-        if any(key is not None and ids.count(key) > 1 for key in ids):
+        if any(key is not None and count > 1 for key, count in Counter(ids).items()):
             raise MalformedReply(f"two children of {first_line(parent, 60)} have the same id")
         mapping = {key: new for key, new in zip(ids, allotted, strict=True) if key is not None}
         names.update(mapping)
