@@ -112,8 +112,9 @@ def test_a_package_of_another_log_is_refused_and_leaves_nothing(
         take_review(empty, back)
     with pytest.raises(UsageError, match="not of 20180630-120000-0bed"):
         take_review(author, back, run_id="20180630-120000-0bed")
-    with pytest.raises(UsageError, match="no package"):
-        take_review(author, tmp_path / "none.zip")
+    for name in ("none.zip", "n" * 5_000):
+        with pytest.raises(UsageError, match="no package"):
+            take_review(author, tmp_path / name)
     assert not list(author.home.glob(".import-*"))
 
 

@@ -30,6 +30,7 @@ from workbench.models.errors import ContextOverflow, ModelUnavailable
 from workbench.search.engines import Hit
 from workbench.search.leak_filter import LeakFilter, Verdicts, filter_request, shown_text
 from workbench.store import Store
+from workbench.workers import dask_client
 from workbench.workers.certificates import client_certificate, new_certificates
 from workbench.workers.leaf_worker import take_verdicts
 from workbench.workers.lease import MAX_LEASES, JobService, WorkersLost, append_lines, whole_lines
@@ -453,6 +454,39 @@ def test_a_run_whose_workers_are_all_refused_says_why() -> None:
             await pool.start(link)
 
     asyncio.run(scene())
+
+
+@pytest.mark.parametrize("own", [0, 2])
+def test_one_process_of_ours_that_cannot_say_what_it_is_is_not_taken_for_all(own: int) -> None:
+    """It was killed while it was asked, and the other comes a moment later."""
+
+    async def scene() -> None:
+        pool, link = small_pool({"tls://a:1": dataclasses.replace(FACTS, grounder_problem="it died")})
+        begun = asyncio.ensure_future(pool.start(link, own=own))
+        await asyncio.sleep(0.05)
+        link.workers["tls://b:1"] = FACTS
+        if own:
+            await begun
+            assert list(pool._members.fit) == ["tls://b:1"]
+            await pool.aclose()
+        else:
+            with pytest.raises(UsageError, match="it died"):
+                await begun
+
+    asyncio.run(scene())
+
+
+async def test_a_worker_that_never_says_what_it_is_holds_no_other_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def run(function: Any, *, workers: list[str]) -> dict[str, str]:
+        if workers == ["tls://mute:1"]:
+            await asyncio.Event().wait()
+        return {workers[0]: "12:00"}
+
+    monkeypatch.setattr(dask_client, "_ASK", 0.1)
+    client: Any = dask_client._Service.__new__(dask_client._Service)
+    client._client = SimpleNamespace(run=run)
+    said = await asyncio.wait_for(client._ask(["tls://mute:1", "tls://b:1"], print), 30)
+    assert said["tls://b:1"] == {"said": "12:00"} and "TimeoutError" in said["tls://mute:1"]["failed"]
 
 
 # -- the command line

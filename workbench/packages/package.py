@@ -242,11 +242,7 @@ def import_run(
 
 
 def _check_file(path: Path) -> None:
-    try:
-        there = path.is_file()
-    except OSError:  # a name too long for any file
-        there = False
-    if not there:
+    if not os.path.isfile(path):  # `Path.is_file` raises for a name that is too long
         raise UsageError(f"no file {str(path)[:200]}")
     if path.stat().st_size > MAX_BYTES:
         raise UsageError(f"{path} has {path.stat().st_size} bytes, at most {MAX_BYTES} are taken")

@@ -4,6 +4,7 @@ A reviewer imports a package, comments, signs off and exports it again. The run 
 and only over a log that begins as the one here does. The sign-offs are checked where they were made, in the package's own log.
 """
 
+import os
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -57,7 +58,8 @@ def take_review(store: Store, path: Path, *, run_id: str | None = None) -> Retur
     PackageRefused, PackageAltered
         As at an import; also for a sign-off that does not hold over the package's own log.
     """
-    if not path.is_file() or not zipfile.is_zipfile(path):
+    # `Path.is_file` raises for a name that is too long
+    if not os.path.isfile(path) or not zipfile.is_zipfile(path):
         raise UsageError(
             f"{str(path)[:200]} is no package: a review comes back as ",
             command("export", "RUN", output="FILE.zip"),

@@ -17,6 +17,8 @@ from workbench.workers.outbox import MAX_MESSAGE, Outbox
 
 #: A line of the owner's: a message of that size in base64, and what stands around it.
 MAX_LINE = MAX_MESSAGE + 1_000_000
+#: Seconds for a worker to say what it is; its first imports take long where the machine is busy.
+_ASK = 120.0
 
 
 def prepare(options: dict[str, Any]) -> tuple[dict[str, Any], ssl.SSLContext]:
@@ -155,7 +157,10 @@ class _Service:
         async def ask_one(worker: str) -> dict[str, Any]:
             # One by one: what cannot be unpickled fails the whole call, and every honest worker with it.
             try:
-                answers = await self._client.run(function, *arguments, workers=[worker], **named)
+                async with asyncio.timeout(
+                    _ASK
+                ):  # one that is stopped, or lies, holds the others up no longer
+                    answers = await self._client.run(function, *arguments, workers=[worker], **named)
                 return {"said": json.loads(json.dumps(answers[worker]))}
             except Exception as error:
                 return {"failed": f"{type(error).__name__}: {error!s:.200}"}

@@ -24,7 +24,7 @@ from workbench.workers.certificates import (
 )
 
 #: Seconds for the scheduler to say where it is, and between two looks whether a worker has ended.
-_UP, _LOOK = 60.0, 2.0
+_UP, _LOOK = 300.0, 2.0
 #: A worker that ended is started anew, so many times for each.
 _AGAIN = 3
 #: Ends a process when whoever holds the other end of its standard input is gone, also by a kill.

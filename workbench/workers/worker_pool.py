@@ -32,6 +32,8 @@ from workbench.workers.worker_words import BadWord, worker_message
 
 #: Seconds for the scheduler to answer, for the first worker to come, and between two looks at who is there.
 CONNECT, FIRST_WORKER, LOOK = 20.0, 60.0, 2.0
+#: Seconds for processes of our own to start: each takes some 6 s of processor, and the machine may have other work.
+OWN_START = 300.0
 #: Seconds without any worker after which the run stops, resumable.
 NO_WORKER = 120.0
 #: Jobs that are out for each that can be worked on: a worker that is done has the next one at once.
@@ -81,23 +83,27 @@ class WorkerPool:
         self._gone: BaseException | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def start(self, link: Any) -> None:
-        """Check the workers that are there and begin to serve.
+    async def start(self, link: Any, *, own: int = 0) -> None:
+        """Check the workers that are there and begin to serve; ``own`` of them are processes of ours that are starting.
 
         Raises ``UsageError`` if none may work: with the reasons, or that none came.
         """
         self._link = link
-        deadline = asyncio.get_running_loop().time() + FIRST_WORKER
+        patience = OWN_START if own else FIRST_WORKER
+        deadline = asyncio.get_running_loop().time() + patience
         while not self._members.fit:
             await self._look()
-            if self._members.refused and not self._members.fit:
+            # One of ours that ended while it was asked says nothing about the others, which are on their way.
+            if len(self._members.refused) >= max(own, 1) and not self._members.fit:
                 first, *others = self._members.refused.values()
                 more = f"; {len(others)} more are refused, each with a line above" if others else ""
                 raise UsageError(f"no worker may work: {first}{more}")
             if not self._members.fit:
                 if asyncio.get_running_loop().time() > deadline:
                     raise UsageError(
-                        f"the scheduler has no worker after {FIRST_WORKER:g} s: start one with `dask worker`"
+                        f"none of the {own} worker processes was ready after {patience:g} s: this machine has too much to do"
+                        if own
+                        else f"the scheduler has no worker after {patience:g} s: start one with `dask worker`"
                     )
                 await asyncio.sleep(0.2)
         self._tasks = [asyncio.ensure_future(self._watch())]
@@ -393,14 +399,15 @@ async def open_pool(
         link = ClusterLink(address, on_message=pool.take, on_refused=pool.refuse_large, on_gone=pool.lose)
         stack.push_async_callback(_close_pool, pool, link)
         try:
-            await link.open(certificate, inbox=pool.inbox_name, level=level, timeout=CONNECT)
+            timeout = CONNECT if where.count is None else OWN_START
+            await link.open(certificate, inbox=pool.inbox_name, level=level, timeout=timeout)
         except WorkersGone as error:
             raise UsageError(
                 f"no scheduler speaks TLS with these certificates at {where.text} ({_terminal_line(str(error))[:200]}): start"
                 " it with `dask scheduler --protocol tls` and the same set; without certificates none is used"
             ) from None
         try:
-            await pool.start(link)
+            await pool.start(link, own=where.count or 0)
         except (WorkersGone, OrderFailed, BadWord) as error:
             raise UsageError(f"no worker may work: {_terminal_line(str(error))[:300]}") from None
         yield pool

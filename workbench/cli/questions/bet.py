@@ -1,5 +1,6 @@
 """``questions bet`` and ``submit``: what to do with forecasts of a set: stakes against quoted asks, and a tournament's file."""
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -90,7 +91,7 @@ def bet(
 
 
 def _log_trades(path: Path, bets: list[dict[str, Any]], *, name: str, day: str) -> None:
-    logged = read_log(_text_of(path), name=path.name) if path.exists() else []
+    logged = read_log(_text_of(path), name=path.name) if os.path.exists(path) else []
     added = new_trades(bets, logged, name=name, day=day)
     write_csv(path, LOG_COLUMNS, [[row[column] for column in LOG_COLUMNS] for row in (*logged, *added)])
     if len(added) < len(bets):
