@@ -58,7 +58,9 @@ class ApprovalPane(ipywidgets.VBox):  # type: ignore[misc]
         self.reason = field("reason: the agent is told it", "wb-long")
         self.yes = action("Yes", lambda: self._answer("yes"), tooltip="as it stands")
         self.no = action("No", lambda: self._answer("no"), tooltip="needs a reason")
-        self.instead = plain_widget(ipywidgets.Textarea, description="the cell to run instead")
+        self.instead = plain_widget(
+            ipywidgets.Textarea, description="the cell to run instead", continuous_update=False
+        )
         self.instead.add_class("wb-field")
         self.instead.add_class("wb-source")
         self.edit = action("Run the edited cell", lambda: self._answer("edit"), tooltip="the agent is told")

@@ -5,11 +5,13 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
+import anywidget
 import ipywidgets
 
 from workbench.errors import WorkbenchError
 from workbench.widgets.page_terms import on_page
 
+_STATIC = files("workbench.widgets") / "static"
 _HIDDEN = "wb-hidden"
 _looks: dict[type, ipywidgets.Widget] = {}
 
@@ -54,17 +56,23 @@ def show_if(condition: bool, *widgets: ipywidgets.Widget) -> None:
 
 
 def field(label: str, name: str = "", *, live: bool = False) -> ipywidgets.Text:
-    """Return a field for one line of text, its label shown inside while it is empty.
+    """Return a field for one line of text, its label shown inside while it is empty; it sends its text when it is left.
 
-    ``live`` sends every letter, for what is checked while it is typed. Others send their text when they are left: ipywidgets
-    holds letters back while one is on its way, and a button pressed meanwhile would act on the beginning of the text.
+    A ``live`` one sends it whenever the typing rests too, for what is checked while it is typed.
     """
-    text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=live)
+    text = plain_widget(ipywidgets.Text, placeholder=label, continuous_update=False)
     # A placeholder is no label: a screen reader needs a real one, which the style sheet hides.
     text.description, text.description_allow_html = label, False
     text.add_class("wb-field")
     if name:
         text.add_class(name)
+    return sent_at_rest(text) if live else text
+
+
+def sent_at_rest(text: Any) -> Any:
+    """Have a field send its text when the typing rests and when it is left, in place of every letter; returns the field."""
+    text.continuous_update = False
+    text.add_class("wb-live")
     return text
 
 
@@ -172,15 +180,21 @@ def box(kind: Any, children: list[ipywidgets.Widget], name: str) -> Any:
 
 def page_module(name: str) -> str:
     """Return the module of a page's widget, with what every page can do (``static/page_tools.js``) before it."""
-    folder = files("workbench.widgets") / "static"
-    return "".join((folder / each).read_text(encoding="utf-8") for each in ("page_tools.js", name))
+    return "".join((_STATIC / each).read_text(encoding="utf-8") for each in ("page_tools.js", name))
 
 
-def style() -> ipywidgets.Widget:
-    """Return the style sheets of a page as a widget."""
+class Typing(anywidget.AnyWidget):
+    """Has the page around it send a text when the typing rests, and the click of a button after all that was entered before it."""
+
+    _esm = (_STATIC / "typing.js").read_text(encoding="utf-8")
+
+    def __init__(self) -> None:
+        super().__init__(layout=look(ipywidgets.Layout))
+        self.on_msg(lambda *_message: self.send({"type": "pong"}))
+
+
+def page_base() -> ipywidgets.Widget:
+    """Return what each page and cell of ours begins with, out of sight: the style sheets, and how its fields send their texts."""
     # tree.css carries the tokens; the tree itself brings it too, and twice is harmless
-    folder = files("workbench.widgets") / "static"
-    css = "".join((folder / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
-    sheet = html(f"<style>{css}</style>")
-    sheet.add_class("wb-style")
-    return sheet
+    css = "".join((_STATIC / name).read_text(encoding="utf-8") for name in ("tree.css", "dashboard.css"))
+    return box(ipywidgets.Box, [html(f"<style>{css}</style>"), Typing()], "wb-style")

@@ -55,10 +55,11 @@ from workbench.widgets.fields import (
     html,
     look,
     offer,
+    page_base,
     pane,
     plain_widget,
+    sent_at_rest,
     show_if,
-    style,
 )
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Poller
@@ -162,7 +163,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         self.table = html()
         self.claims = ClaimsTable(watch=self._watch, retry=self._retry, compare=self._show_compared)
         self.compared, self.record = Panel(), Panel()
-        self.claim = plain_widget(ipywidgets.Textarea, placeholder=EXAMPLES[0])
+        self.claim = sent_at_rest(plain_widget(ipywidgets.Textarea, placeholder=EXAMPLES[0]))
         self.claim.description = "claim"
         self.claim.add_class("wb-field")
         self.claim.add_class("wb-claim")
@@ -177,7 +178,9 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         )
         self.cutoff = field("cutoff: a date, or now", "wb-cutoff", live=True)
         self.cutoff.value = "now" if reached else EXAMPLE_CUTOFF
-        self.model = plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)
+        self.model = sent_at_rest(
+            plain_widget(ipywidgets.Combobox, options=[OFFLINE, *reached], ensure_option=False)
+        )
         self.model.value = reached[0] if reached else OFFLINE
         self.model.description = "model"
         self.model.add_class("wb-field")
@@ -266,7 +269,7 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
         ]
         super().__init__(
             [
-                style(),
+                page_base(),
                 html("<header class='wb-header'><h1>Analyst Workbench</h1></header>"),
                 self.note,
                 *([html(panels.note(READING))] if reads_only() else begins),

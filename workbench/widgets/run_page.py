@@ -21,7 +21,7 @@ from workbench.widgets import answer_panel, panels
 from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import DRAFT, Keeper, Panels, SharedEdits, shared_edits
 from workbench.widgets.edits.edit_session import WhatIfSession
-from workbench.widgets.fields import box, look, pane, show_if, style
+from workbench.widgets.fields import box, look, page_base, pane, show_if
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.live_run import Follower, Poller, Working
 from workbench.widgets.page_terms import line_on_page, on_page
@@ -125,7 +125,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self.tabs,
             columns,
         ]
-        super().__init__([style(), *parts], **kwargs)
+        super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
         self._in_step = _PageInStep(self)
         if shared is None:

@@ -141,7 +141,9 @@ class EditingForm(ipywidgets.VBox):  # type: ignore[misc]
         self.set_rule = self._button("Set rule", "rules", self._set_rule)
         self._rule_row = _form_row(self.rule, self.rule_text, self.set_rule)
         self.key_factor = field("key factor", "wb-long")
-        self.report = plain_widget(ipywidgets.Textarea, placeholder="report", description="report")
+        self.report = plain_widget(
+            ipywidgets.Textarea, placeholder="report", description="report", continuous_update=False
+        )
         self.report.add_class("wb-field")
         self.report.add_class("wb-report")
         self.set_report = self._button("Set report", "reports", self._set_report)

@@ -25,7 +25,7 @@ from workbench.widgets.drivers import Drivers
 from workbench.widgets.edits.edit_log import Panels, shared_edits
 from workbench.widgets.edits.resynthesis_form import ResynthesisForm
 from workbench.widgets.edits.scenario_pane import ScenarioPane
-from workbench.widgets.fields import action, box, choice, html, look, pane, show_if, style, tried
+from workbench.widgets.fields import action, box, choice, html, look, page_base, pane, show_if, tried
 from workbench.widgets.html_panel import Panel, in_place
 from workbench.widgets.live_run import Follower, Poller
 from workbench.widgets.page_terms import on_page
@@ -50,7 +50,7 @@ class _View(ipywidgets.VBox, Panels):  # type: ignore[misc]
     def __init__(self, run: RunView, children: list[ipywidgets.Widget]) -> None:
         self.run = run
         self.line = html()
-        super().__init__([style(), *children, self.line], layout=look(ipywidgets.Layout))
+        super().__init__([page_base(), *children, self.line], layout=look(ipywidgets.Layout))
         self.add_class("wb-app")
         self.add_class("wb-in-cell")
 
