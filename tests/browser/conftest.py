@@ -7,6 +7,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,13 @@ class Served:
     def stop(self, signum: int = signal.SIGINT, within: float = 30) -> int:
         self.process.send_signal(signum)
         return self.process.wait(timeout=within)
+
+    def close(self) -> None:
+        """End it if it still runs, and let go of what it printed."""
+        if self.process.poll() is None:
+            self.stop()
+        if self.process.stdout is not None:
+            self.process.stdout.close()
 
 
 def start(home: Path, *arguments: str, within: float = 200, stderr: Any = subprocess.DEVNULL) -> Served:
@@ -60,6 +68,18 @@ def start(home: Path, *arguments: str, within: float = 200, stderr: Any = subpro
     return served
 
 
+@contextmanager
+def serving(home: Path, *arguments: str, page: Any = None) -> Iterator[Served]:
+    """A server for one block; the page, which would log its end as an error, is left before it."""
+    running = start(home, *arguments)
+    try:
+        yield running
+    finally:
+        if page is not None:
+            page.goto("about:blank")
+        running.close()
+
+
 @pytest.fixture(scope="session")
 def run_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a finished run of nine propositions, and one of sixty."""
@@ -72,12 +92,8 @@ def run_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def served(run_home: Path) -> Iterator[Served]:
     """The run's dashboard, on loopback."""
-    running = start(run_home, RUN)
-    yield running
-    if running.process.poll() is None:
-        running.stop()
-    if running.process.stdout is not None:
-        running.process.stdout.close()
+    with serving(run_home, RUN) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

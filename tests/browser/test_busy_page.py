@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.browser.conftest import Served
-from tests.browser.test_workflows import type_in
-from tests.fakes.browser import Watched
+from tests.fakes.browser import Watched, type_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.soak]
 

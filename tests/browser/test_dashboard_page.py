@@ -10,7 +10,7 @@ import pytest
 
 from tests.browser.conftest import Served
 from tests.command_line import run_cli
-from tests.fakes.browser import Watched, open_tab, shot, watching
+from tests.fakes.browser import ROOT, Watched, editor, open_tab, shot, wait_for_text, watching
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -19,7 +19,6 @@ from workbench.views.run_view import load_run
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 _NUMBERS = count(1)
-ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
 
 
 def opened(watched: Watched, url: str, *, scenario: str | None = None) -> Any:
@@ -53,18 +52,6 @@ def unedited(served: Served, one_page: Watched, request: pytest.FixtureRequest) 
         polling=300,
     )
     return one_page
-
-
-def editor(page: Any, node: str) -> Any:
-    return page.get_by_label(f"probability of {node}", exact=True)
-
-
-def wait_for_text(page: Any, selector: str, text: str) -> None:
-    page.wait_for_function(
-        "([selector, text]) => document.querySelector(selector)?.textContent === text",
-        arg=[selector, text],
-        timeout=30_000,
-    )
 
 
 def by_command(served: Served, node: str, p: float) -> float:

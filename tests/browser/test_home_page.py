@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from proxies.asof.clock import Cutoff
-from tests.browser.conftest import start
-from tests.browser.test_workflows import axe_findings
-from tests.fakes.browser import Watched, shot
+from tests.browser.conftest import serving
+from tests.fakes.browser import Watched, axe_findings, shot
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import with_preset
@@ -82,10 +81,9 @@ def clicks(page: Any) -> int:
 
 def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
     failed = make_desk(tmp_path / "home")
-    served = start(tmp_path / "home")
     page = watched.page
     page.add_init_script(COUNT_CLICKS)
-    try:
+    with serving(tmp_path / "home", page=page) as served:
         page.goto(served.url)
         page.wait_for_selector(".wb-claim-table tbody tr", timeout=90_000)
         # seen without a click: what failed, and why
@@ -151,8 +149,3 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         comment_and_export(page, tmp_path)
         assert clicks(page) - before <= 6
         watched.clean()
-    finally:
-        page.goto("about:blank")
-        served.stop()
-        if served.process.stdout is not None:
-            served.process.stdout.close()

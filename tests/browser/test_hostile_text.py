@@ -363,5 +363,4 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
     finally:
         page.goto("about:blank")
         served.stop(signal.SIGTERM)
-        if served.process.stdout is not None:
-            served.process.stdout.close()
+        served.close()

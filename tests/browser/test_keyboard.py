@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import Served, start
-from tests.fakes.browser import SCREENSHOTS, Watched
+from tests.browser.conftest import Served, serving
+from tests.fakes.browser import SCREENSHOTS, Watched, save_download
 from tests.fakes.screens import RUN, make_run
 from workbench.engine.record.fold import load_state
 from workbench.questions.formats.price_questions import read_price_history
@@ -44,11 +44,8 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         add_questions(
             store, "tonight", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand"
         )
-    running = start(home)
-    yield running
-    running.stop()
-    assert running.process.stdout is not None
-    running.process.stdout.close()
+    with serving(home) as running:
+        yield running
 
 
 @dataclass
@@ -125,11 +122,7 @@ class Keys:
     def download(self, form: str, folder: Path) -> Path:
         self.press("5", "5")
         self.choose(".wb-taking select", form)
-        with self.page.expect_download(timeout=60_000) as waiting:
-            self.button("Download")
-        path = folder / str(waiting.value.suggested_filename)
-        waiting.value.save_as(path)
-        return path
+        return save_download(self.page, lambda: self.button("Download"), folder)
 
 
 @pytest.fixture
@@ -166,8 +159,7 @@ def open_first(keys: Keys, served: Served, words: str = "S&P") -> None:
 
 @pytest.mark.soak
 def test_w1_a_claim_becomes_a_note_by_keys(tmp_path: Path, watched: Watched, keys: Keys) -> None:
-    served = start(tmp_path / "home")
-    try:
+    with serving(tmp_path / "home", page=watched.page) as served:
         at_home(keys, served)
         keys.press("n")
         keys.write("VIX closes above 20 on 2018-12-31")
@@ -182,11 +174,6 @@ def test_w1_a_claim_becomes_a_note_by_keys(tmp_path: Path, watched: Watched, key
         keys.edit(1, str(first), "30%")
         assert "VIX closes above 20" in keys.download("note, HTML", tmp_path).read_text()
         watched.clean()
-    finally:
-        watched.page.goto("about:blank")
-        served.stop()
-        assert served.process.stdout is not None
-        served.process.stdout.close()
 
 
 def test_w2_scenarios_are_named_weighed_and_taken_along_by_keys(

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser.test_workflows import saved, type_in
+from tests.browser.test_workflows import saved
 from tests.command_line import run_cli
-from tests.fakes.browser import TOKEN, Lab, Watched, open_tab, shot
+from tests.fakes.browser import TOKEN, Lab, Watched, axe_findings, open_tab, shot, type_in
 from tests.fakes.screens import demo_tree, make_run
 from workbench.cli.servers.lab import TUTORIALS
 from workbench.formatting import percent
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 #: Whether every code cell of a notebook has been run.
 ALL_RUN = """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((each) => each.textContent);
 return prompts.length > 0 && prompts.every((each) => /\\d/.test(each)); }"""
-OURS = ".wb-app, .wb-tree, .wb-static"
+OURS = (".wb-app", ".wb-tree", ".wb-static")
 
 
 @pytest.fixture(params=["light"])
@@ -53,19 +53,6 @@ def ready(page: Any) -> None:
 def run_all(page: Any) -> None:
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_role("menuitem", name="Run All Cells", exact=True).click()
-
-
-def axe_findings(page: Any) -> list[str]:
-    """What axe-core holds to be serious or critical in the outputs of our cells."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    parts = [[part] for part in OURS.split(", ") if page.locator(part).count()]
-    answer = Axe().run(page, context={"include": parts, "exclude": [["iframe"]]})
-    return [
-        f"{found['id']}: {found['nodes'][0]['html'][:160]} {found['nodes'][0].get('failureSummary', '')[:200]}"
-        for found in answer.response["violations"]
-        if found["impact"] in ("serious", "critical")
-    ]
 
 
 def scenarios(home: Path, run: str) -> dict[str, Any]:
@@ -111,7 +98,7 @@ def test_w1_a_claim_is_stated_grounded_edited_and_taken_away_as_a_note(
     note = saved(page, "note, HTML", tmp_path).read_text()
     assert "VIX closes above 20 on 2018-12-31" in note and "draft" in note
     shot(page, "lab-w1")
-    assert axe_findings(page) == []
+    assert axe_findings(page, *OURS) == []
     watched.clean()
 
 
@@ -157,7 +144,7 @@ def test_w2_an_economist_compares_scenarios_in_cells_and_takes_the_note(
         assert float(str(shown[name])) == rows[name]["root"] == resynthesize(base, edits).after
     assert float(str(shown["mix"])) == table["mix"]["root"]
     shot(page, "lab-scenarios")
-    assert axe_findings(page) == []
+    assert axe_findings(page, *OURS) == []
     note = saved(page, "note, Markdown", tmp_path).read_text()
     assert "soft" in note and "A hard landing" in note and percent(table["mix"]["root"]) in note
     assert "Ada" in note and "spreads turn first" in note
@@ -210,7 +197,7 @@ def test_w3_a_policy_shop_goes_by_the_keyboard_alone_from_the_card_to_the_word_f
     file = tmp_path / waiting.value.suggested_filename
     waiting.value.save_as(file)
     assert file.suffix == ".docx" and file.read_bytes()[:2] == b"PK"
-    assert axe_findings(page) == []
+    assert axe_findings(page, *OURS) == []
     watched.clean()
 
 
@@ -238,7 +225,7 @@ def test_w6_a_reviewer_opens_badges_edits_and_takes_the_package(
     type_in(page, "P3", "0.5")
     page.wait_for_selector(".wb-what-if tbody tr", state="attached")
     shot(page, "lab-review")
-    assert axe_findings(page) == []
+    assert axe_findings(page, *OURS) == []
     package = saved(page, "package for a reviewer", tmp_path)
     home = tmp_path / "reviewer"
     home.mkdir()

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.conftest import start
+from tests.browser.conftest import serving
 from tests.fakes.browser import SCREENSHOTS, Watched
 
 pytestmark = [pytest.mark.browser, pytest.mark.long, pytest.mark.soak]
@@ -69,17 +69,13 @@ def answered(page: Any, url: str, claim: str) -> dict[str, Any]:
 
 
 def test_ten_claims_of_a_newcomer_from_the_home_page_to_an_answer(tmp_path: Path, watched: Watched) -> None:
-    served = start(tmp_path / "home")
     rows = []
     try:
-        for claim in CLAIMS:
-            rows.append(answered(watched.page, served.url, claim))
-        watched.clean()
+        with serving(tmp_path / "home", page=watched.page) as served:
+            for claim in CLAIMS:
+                rows.append(answered(watched.page, served.url, claim))
+            watched.clean()
     finally:
-        watched.page.goto("about:blank")
-        served.stop()
-        if served.process.stdout is not None:
-            served.process.stdout.close()
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
         (SCREENSHOTS.parent / "newcomer.json").write_text(json.dumps(rows, indent=1))
     assert len(rows) == 10 and all(row["clicks"] <= 2 for row in rows)

@@ -132,10 +132,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         patched.setenv("OPENAI_API_KEY", "sk-a-secret-that-nobody-may-see")
         running = start(home, RUN, "--read-only")
     yield running
-    if running.process.poll() is None:
-        running.stop()
-    if running.process.stdout is not None:
-        running.process.stdout.close()
+    running.close()
 
 
 @pytest.mark.long

@@ -104,8 +104,7 @@ def test_a_signal_ends_it_and_its_kernels(run_home: Path, signum: int) -> None:
     assert not any(map(alive, kernels))
     with pytest.raises(urllib.error.URLError):
         status(served.url)
-    assert served.process.stdout is not None
-    served.process.stdout.close()
+    served.close()
 
 
 def alive(pid: int) -> bool:
@@ -155,7 +154,5 @@ def test_a_clean_start_warns_of_nothing(run_home: Path, chromium: Any, tmp_path:
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         said = log.read_text()
         page.close()
-        served.stop()
+        served.close()
     assert said.splitlines() == ["Starting the dashboard; Ctrl-C ends it."]
-    assert served.process.stdout is not None
-    served.process.stdout.close()

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from sandbox.jupyter.door import is_own_request
-from tests.browser.conftest import Served, start
+from tests.browser.conftest import Served, serving
 from tests.browser.test_serve_command import children_of, kernel_process
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -135,8 +135,7 @@ def test_cookies_stay_with_our_own_pages(door: Door) -> None:
 @pytest.mark.soak
 def test_two_servers_do_not_take_each_others_cookies(served: Served, tmp_path: Path) -> None:
     """Cookies know no ports, so a browser sends those of both to both: each has a name and a secret of its own."""
-    other = start(tmp_path / "home")
-    try:
+    with serving(tmp_path / "home") as other:
         doors = [enter(served), enter(other)]
         logins = [{line.partition("=")[0] for line in door.set_cookies} - {"_xsrf"} for door in doors]
         assert logins[0] and logins[1] and not logins[0] & logins[1]
@@ -148,10 +147,6 @@ def test_two_servers_do_not_take_each_others_cookies(served: Served, tmp_path: P
             (name,) = {line.partition("=")[0] for line in door.set_cookies} - {"_xsrf"}
             assert door.status(kernel, Cookie=f"{name}={values[0]}") == 403
             assert door.status(kernel, Cookie=both) == 200
-    finally:
-        other.stop()
-        if other.process.stdout is not None:
-            other.process.stdout.close()
 
 
 def test_it_listens_on_loopback_alone_with_a_token_of_128_bits_or_more(served: Served, door: Door) -> None:

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.browser.conftest import Served
-from tests.browser.test_workflows import opened, type_in
-from tests.fakes.browser import Watched, open_tab
+from tests.browser.test_workflows import opened
+from tests.fakes.browser import Watched, open_tab, type_in
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 

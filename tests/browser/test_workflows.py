@@ -12,10 +12,19 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.browser.conftest import Served, start
-from tests.browser.test_dashboard_page import ROOT, editor, wait_for_text
+from tests.browser.conftest import Served, serving, start
 from tests.command_line import run_cli
-from tests.fakes.browser import Watched, open_tab, shot
+from tests.fakes.browser import (
+    ROOT,
+    Watched,
+    axe_findings,
+    editor,
+    open_tab,
+    save_download,
+    shot,
+    type_in,
+    wait_for_text,
+)
 from tests.fakes.screens import RUN
 from workbench.formatting import percent
 from workbench.synthesis import resynthesize
@@ -35,12 +44,6 @@ def opened(served: Served, watched: Watched, scenario: str) -> Any:
     return page
 
 
-def type_in(page: Any, node: str, text: str) -> None:
-    editor(page, node).fill(text)
-    editor(page, node).press("Enter")
-    page.wait_for_selector(f'[data-id="{node}"][data-edited="true"]')
-
-
 def saved(page: Any, form: str, folder: Path) -> Path:
     """Download the run in a form and return the file."""
     if page.get_by_role(
@@ -48,31 +51,15 @@ def saved(page: Any, form: str, folder: Path) -> Path:
     ).count():  # a card of JupyterLab shows parts of the page alone
         open_tab(page, "Review")
     page.locator(".wb-taking select").select_option(form)
-    with page.expect_download(timeout=60_000) as waiting:
-        page.get_by_role("button", name="Download").click()
-    path = folder / str(waiting.value.suggested_filename)
-    waiting.value.save_as(path)
-    return path
-
-
-def axe_findings(page: Any) -> list[str]:
-    """What axe-core finds with every rule of it on, without the proof's frame, which holds no script of anybody's."""
-    from axe_playwright_python.sync_playwright import Axe
-
-    answer = Axe().run(page, context={"exclude": [["iframe"]]})
-    return [
-        f"{found['id']}: {found['nodes'][0]['html'][:160]} {found['nodes'][0].get('failureSummary', '')[:160]}"
-        for found in answer.response["violations"]
-    ]
+    return save_download(page, page.get_by_role("button", name="Download").click, folder)
 
 
 @pytest.mark.soak
 def test_w1_a_claim_is_stated_planned_grounded_edited_and_taken_away_as_a_note(
     tmp_path: Path, watched: Watched
 ) -> None:
-    served = start(tmp_path / "home")
-    try:
-        page = watched.page
+    page = watched.page
+    with serving(tmp_path / "home", page=page) as served:
         page.goto(served.url)
         page.get_by_role("textbox", name="claim", exact=True).fill("VIX closes above 20 on 2018-12-31")
         page.get_by_label("cutoff: a date, or now").fill("2018-11-01")
@@ -86,11 +73,6 @@ def test_w1_a_claim_is_stated_planned_grounded_edited_and_taken_away_as_a_note(
         note = saved(page, "note, HTML", tmp_path).read_text()
         assert "VIX closes above 20 on 2018-12-31" in note
         watched.clean()
-    finally:
-        watched.page.goto("about:blank")
-        served.stop()
-        assert served.process.stdout is not None
-        served.process.stdout.close()
 
 
 def test_w2_an_economist_compares_scenarios_with_the_base_and_takes_the_note(
@@ -379,16 +361,9 @@ def test_s1_a_page_that_lost_its_server_ignores_no_edit_though_it_was_killed_in_
     assert "No answer from the workbench" in page.locator(".wb-banner").inner_text()
     assert "One edit will be made again" in page.locator(".wb-banner").inner_text()
     assert editor(page, "P1").is_disabled()
-    assert running.process.stdout is not None
-    running.process.stdout.close()
-    again = start(run_home, RUN, "--port", port)
-    try:
+    running.close()
+    with serving(run_home, RUN, "--port", port, page=page) as again:
         page.goto(f"{again.url}&{urlencode({'scenario': scenario})}")
         page.wait_for_selector('[role="treeitem"]', timeout=60_000)
         wanted = resynthesize(load_run(run_home, RUN).tree, {"P2.1": 0.2, "P3": 0.5}).after
         wait_for_text(page, ROOT, percent(wanted))
-    finally:
-        page.goto("about:blank")
-        again.stop()
-        if again.process.stdout is not None:
-            again.process.stdout.close()

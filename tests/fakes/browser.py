@@ -9,7 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ FLAGS = [
 SCREENSHOTS = Path(__file__).resolve().parents[2] / "out" / "screenshots"
 WORKBENCH = [sys.executable, "-m", "workbench.cli.main"]
 TOKEN = "a-token-of-this-test-and-no-other"
+ROOT = '[role="treeitem"][data-id="P0"] [data-field="probability"]'
 
 
 def find_chromium() -> str | None:
@@ -107,6 +108,50 @@ def watched(chromium: Any) -> Iterator[Watched]:
 def open_tab(page: Any, name: str) -> None:
     """Open a tab of a run's page."""
     page.get_by_role("tab", name=name, exact=True).first.click()
+
+
+def editor(page: Any, node: str) -> Any:
+    return page.get_by_label(f"probability of {node}", exact=True)
+
+
+def type_in(page: Any, node: str, text: str) -> None:
+    """Type a driver's value, and wait until its row shows that it was edited."""
+    editor(page, node).fill(text)
+    editor(page, node).press("Enter")
+    page.wait_for_selector(f'[data-id="{node}"][data-edited="true"]')
+
+
+def wait_for_text(page: Any, selector: str, text: str) -> None:
+    page.wait_for_function(
+        "([selector, text]) => document.querySelector(selector)?.textContent === text",
+        arg=[selector, text],
+        timeout=30_000,
+    )
+
+
+def save_download(page: Any, press: Callable[[], None], folder: Path) -> Path:
+    """Press what downloads, and return the file, which has the name that the page gave it."""
+    with page.expect_download(timeout=60_000) as waiting:
+        press()
+    path = folder / str(waiting.value.suggested_filename)
+    waiting.value.save_as(path)
+    return path
+
+
+def axe_findings(page: Any, *parts: str) -> list[str]:
+    """What axe-core finds with every rule of it on, in the whole page or in parts of it.
+
+    Without the proof's frame, which holds no script of anybody's.
+    """
+    from axe_playwright_python.sync_playwright import Axe
+
+    context: dict[str, Any] = {"exclude": [["iframe"]]}
+    if parts:
+        context["include"] = [[part] for part in parts if page.locator(part).count()]
+    return [
+        f"{found['id']}: {found['nodes'][0]['html'][:160]} {found['nodes'][0].get('failureSummary', '')[:200]}"
+        for found in Axe().run(page, context=context).response["violations"]
+    ]
 
 
 def shot(page: Any, name: str) -> Path:
