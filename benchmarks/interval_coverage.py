@@ -22,12 +22,14 @@ from workbench.science.comparing.mean_intervals import (
     loss_interval,
     rank_correlation_interval,
     share_interval,
+    utility_intervals,
 )
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import interval_card
 from workbench.science.scoring.market import returns_of
 from workbench.science.scoring.positions import whole_dollar
 from workbench.science.scoring.scorecard import Difficulty, difficulty_of, scorecard
+from workbench.science.scoring.utility import TaskValues, task_values
 from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
 
@@ -67,6 +69,10 @@ SCENARIOS = (
     Scenario("4-week windows each week, 4 years", weeks=208, window=4),
     Scenario("13-week windows each week, 8 years", weeks=416, window=13),
 )
+
+
+#: Assets and dates of each exam of choices with payoffs.
+CHOICES = ((20, 1), (50, 1), (200, 1), (20, 3), (50, 3))
 
 
 @dataclass
@@ -268,6 +274,44 @@ def _judge(world: World, rng: np.random.Generator, errors: Errors) -> None:
     errors.difference.add(verdicts["a"].interval, 0.0)
 
 
+def choices(size: int, dates: int, rng: np.random.Generator) -> tuple[TaskValues, IntArray]:
+    """Choices between long and short of so many assets, on so many dates that share their luck; stakes differ, larger where one is surer."""
+    base = np.repeat(rng.normal(0.0, 1.0, size), dates)
+    shared, own = np.repeat(rng.random(size), dates), rng.random(size * dates)
+    truth = np.asarray(sigmoid(base))
+    first = np.where(rng.random(len(base)) < 0.8 * (dates > 1), shared, own) < truth
+    p = np.asarray(sigmoid(base + rng.normal(0.0, _NOISE, len(base))))
+    swing = np.exp(rng.normal(0.0, 0.8, len(base))) * (0.5 + truth) * np.where(first, 0.5, -0.5)
+    pairs = np.stack([p, 1 - p], axis=1), np.stack([1 + swing, 1 - swing], axis=1)
+    return task_values(*(list(each) for each in pairs)), np.repeat(np.arange(size), dates)
+
+
+def measure_choices(size: int, dates: int, worlds: int, seed: int = SEED) -> dict[str, Coverage]:
+    """Coverage of the intervals of accuracy, hard and soft utility."""
+    rng = np.random.default_rng([seed, size, dates])
+    whole, _ = choices(200_000, 1, rng)
+    span = whole.most - whole.worst
+    truth = {
+        "accuracy": float(whole.right.mean()),
+        "hard": float((whole.hard - whole.worst).sum() / span.sum()),
+        "soft": float((whole.soft - whole.worst).sum() / span.sum()),
+    }
+    table = {name: Coverage() for name in truth}
+    for _ in range(worlds):
+        for name, bounds in utility_intervals(*choices(size, dates, rng), resampling=RESAMPLING).items():
+            table[name].add(bounds, truth[name])
+    return table
+
+
+def print_choices(worlds: int) -> None:
+    """The table of choices as Markdown."""
+    print("| choices | accuracy | hard | soft |\n| --- | --- | --- | --- |")
+    for size, dates in CHOICES:
+        cells = measure_choices(size, dates, worlds).values()
+        name = f"{size} independent" if dates == 1 else f"{size} assets of {dates} dates"
+        print(f"| {name} | " + " | ".join(map(str, cells)) + " |")
+
+
 def print_tables(worlds: int, scenarios: Sequence[Scenario]) -> None:
     """Both tables as Markdown."""
     measured = {scenario.name: measure(scenario, worlds) for scenario in scenarios}
@@ -289,6 +333,8 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=1000)
     options = parse(parser, worlds=2)
     print_tables(options.worlds, SCENARIOS[:1] if options.smoke else SCENARIOS)
+    print("")
+    print_choices(options.worlds)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from workbench.science.scoring.calibration_error import (
     calibration_error,
     debiased_calibration_error,
 )
+from workbench.science.scoring.utility import TaskValues
 
 SMALL = ("20 independent", "20 questions of 3 dates", "one cluster of 10 beside 20 single")
 #: 95 % within 92 to 97 %, and three standard errors of the worlds drawn.
@@ -39,6 +40,27 @@ def test_intervals_cover_in_few_worlds(name: str) -> None:
     table, errors = bench.measure(scenario(name), 60)
     assert outside(table, 60) == {}
     assert errors.wrong / errors.worlds <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 60)
+
+
+@pytest.mark.long
+def test_intervals_of_choices_cover_and_dates_taken_for_assets_do_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert outside(bench.measure_choices(20, 3, 100), 100) == {}
+
+    def alone(
+        values: TaskValues, clusters: np.ndarray, **settings: intervals.Resampling
+    ) -> dict[str, intervals.Bounds]:
+        return intervals.utility_intervals(values, np.arange(len(clusters)), **settings)
+
+    monkeypatch.setattr(bench, "utility_intervals", alone)
+    assert outside(bench.measure_choices(10, 10, 100), 100).keys() == {"accuracy", "hard", "soft"}
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("size", "dates"), bench.CHOICES)
+def test_intervals_of_choices_cover_in_many_worlds(size: int, dates: int) -> None:
+    assert outside(bench.measure_choices(size, dates, 1000), 1000) == {}
 
 
 @pytest.mark.soak

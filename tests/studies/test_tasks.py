@@ -41,7 +41,12 @@ def scored(questions: Sequence[Question], runs: np.ndarray) -> dict | None:  # t
     outcome = np.array([event.outcome for event in events], dtype=float)
     tasks = tasks_of(questions, [event.id for event in events])
     return task_scores(
-        tasks, trials.mean(axis=1), trials, outcome, {event.id: row for row, event in enumerate(events)}
+        tasks,
+        trials.mean(axis=1),
+        trials,
+        outcome,
+        {event.id: row for row, event in enumerate(events)},
+        np.array([event.id.split("#")[0] for event in events]),
     )
 
 
@@ -111,3 +116,18 @@ def test_a_choice_between_two_is_asked_once(tmp_path: Path) -> None:
     # Random forecasts cost nothing and stay one per event.
     assert sum(cell.arm == "random" for cell in plan.cells()) == 8
     assert [task.payoffs[0] > task.payoffs[1] for task in plan.exam.tasks] == [True, False]
+
+
+def test_accuracy_and_utility_have_intervals_over_clusters_and_none_below_six() -> None:
+    payoffs = [(1.5, 0.5), (1.1, 0.9), (0.9, 1.1), (1.2, 0.8)] * 5
+    runs = np.array([[0.8], [0.4], [0.7], [0.6]] * 5)
+    scores = scored(choices(payoffs), runs)
+    assert scores is not None and scores["clusters"] == 20
+    for name in ("accuracy", "hard", "soft"):
+        low, high = scores["intervals"][name]
+        assert 0 <= low < scores[name] < high <= 1
+    # Each call right at its stake: a share of what was at stake is no surer than one of cases.
+    right = scored(choices(payoffs[:1] * 10), runs[:1].repeat(10, axis=0))
+    assert right is not None and right["hard"] == 1.0 and right["intervals"]["hard"][0] < 0.75
+    few = scored(choices(payoffs[:5]), runs[:5])
+    assert few is not None and set(few["intervals"].values()) == {None}

@@ -146,7 +146,7 @@ def _arm(
     }
     entry["by_type"] = scores
     rows_of = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
-    tasks = task_scores(exam.tasks, p, trials, exam.events.outcome, rows_of)
+    tasks = task_scores(exam.tasks, p, trials, exam.events.outcome, rows_of, event_clusters(exam.events))
     entry |= {"tasks": tasks, "soft": None, "hard": None, "run_variance": None}
     if tasks is not None:
         # Of the choices, as paper A has them, and of nothing else where there is nothing to choose.

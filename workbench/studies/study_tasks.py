@@ -12,7 +12,10 @@ import numpy as np
 
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.science.arrays import FloatArray
-from workbench.science.scoring.utility import run_variance, utility_scores
+from workbench.science.comparing.clusters import cluster_count
+from workbench.science.comparing.mean_intervals import Bounds, share_interval, utility_intervals
+from workbench.science.scoring.utility import run_variance, task_values, utility_scores
+from workbench.science.table_cells import StrArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,7 +79,12 @@ def complements(tasks: Sequence[Task]) -> dict[str, str]:
 
 
 def task_scores(
-    tasks: Sequence[Task], p: FloatArray, trials: FloatArray, outcome: FloatArray, rows: dict[str, int]
+    tasks: Sequence[Task],
+    p: FloatArray,
+    trials: FloatArray,
+    outcome: FloatArray,
+    rows: dict[str, int],
+    clusters: StrArray,
 ) -> dict[str, Any] | None:
     """Scores by task of an arm (paper A, 5.1); None without a task that it answered.
 
@@ -86,12 +94,14 @@ def task_scores(
         Pooled forecast, single runs and what came of every event.
     rows : dict
         Row of each event.
+    clusters : ndarray of str, shape (events,)
+        As of `event_clusters`; a task is of its first event's.
 
     Returns
     -------
     dict
         ``accuracy``, ``brier`` and ``confidence`` over all tasks; over those with payoffs ``soft`` and ``hard``, normalised over tasks at
-        once as the paper's figures are, and ``soft_per_task``, ``hard_per_task`` as its text; ``variance``, of a task's hard score over
+        once as the paper's figures are, with their intervals and that of the accuracy in ``intervals``, and ``soft_per_task``, ``hard_per_task`` as its text; ``variance``, of a task's hard score over
         runs. None where nothing is to be had: no payoffs, or one run.
     """
     own = [(task, [rows[event] for event in task.events]) for task in tasks]
@@ -102,13 +112,21 @@ def task_scores(
     chosen = [k for k, values in enumerate(worth) if np.ptp(values) > 0]
     if not chosen:
         return None
-    every = utility_scores([p[own[k][1]] for k in chosen], [worth[k] for k in chosen])
+    every = task_values([p[own[k][1]] for k in chosen], [worth[k] for k in chosen])
+    labels = np.array([clusters[own[k][1][0]] for k in chosen])
+    intervals: dict[str, Bounds] = {
+        "accuracy": share_interval(every.right, labels),
+        "soft": None,
+        "hard": None,
+    }
     scores: dict[str, Any] = {
-        "tasks": every.tasks,
+        "tasks": len(chosen),
+        "clusters": cluster_count(labels),
         "with_payoffs": 0,
-        "accuracy": every.accuracy,
-        "brier": every.brier,
-        "confidence": every.confidence,
+        "accuracy": float(every.right.mean()),
+        "brier": float(every.brier.mean()),
+        "confidence": float(every.sure.mean()),
+        "intervals": intervals,
         **dict.fromkeys(("soft", "hard", "soft_per_task", "hard_per_task", "variance")),
     }
     paying = [(places, task.payoffs) for task, places in own if task.payoffs]
@@ -116,6 +134,9 @@ def task_scores(
         chances, payoffs = [p[places] for places, _ in paying], [payoffs for _, payoffs in paying]
         pooled = utility_scores(chances, payoffs, normalise="pooled")
         single = utility_scores(chances, payoffs)
+        labels = np.array([clusters[places[0]] for places, _ in paying])
+        own_ends = utility_intervals(task_values(chances, payoffs), labels)
+        intervals |= {name: own_ends[name] for name in ("hard", "soft")}
         scores |= {
             "with_payoffs": len(paying),
             "soft": pooled.soft,

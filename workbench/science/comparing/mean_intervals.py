@@ -18,6 +18,7 @@ from workbench.science.arrays import FloatArray, codes_of
 from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count
 from workbench.science.comparing.paired import paired_tests
 from workbench.science.errors import DomainError
+from workbench.science.scoring.utility import TaskValues
 
 #: Low and high end; None where there are too few clusters.
 Bounds = list[float] | None
@@ -114,6 +115,30 @@ def loss_interval(
     return squared(mean_intervals([roots], clusters, resampling=resampling)[0], most=most)
 
 
+def ratio_interval(
+    parts: ArrayLike, wholes: ArrayLike, clusters: ArrayLike, *, resampling: Resampling = PLAIN
+) -> Bounds:
+    """Interval of the mean of parts over the mean of wholes, parts between 0 and their wholes, by its first-order dependence on each.
+
+    Large wholes outweigh small ones, so the clusters are worth fewer, and the ratio is fitted: as many degrees of freedom as clusters
+    of one size would leave (of 20 choices with payoffs 92 % cover with it and 89 % without). None where they are worth too few.
+
+    >>> ratio_interval([1.0, 2.0] * 4, [2.0, 4.0] * 4, range(8))
+    [0.5, 0.5]
+    """
+    x, whole = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
+    ratio = float(x.sum() / whole.sum())
+    codes, names = codes_of(clusters)
+    effective = 1.0 / float((np.bincount(codes, weights=whole / whole.sum()) ** 2).sum())
+    if effective < MIN_CLUSTERS:
+        return None
+    t = [float(stdtrit(freedom - 1.0, 0.5 + resampling.level / 2)) for freedom in (effective, len(names))]
+    wider = np.sqrt(effective / (effective - 1.0)) * t[0] / t[1]
+    influence = wider * (x - ratio * whole) / whole.mean()
+    ends = mean_intervals([ratio + influence], codes, resampling=resampling)[0]
+    return None if ends is None else [min(max(end, 0.0), 1.0) for end in ends]
+
+
 def share_interval(
     hits: ArrayLike,
     clusters: ArrayLike,
@@ -159,6 +184,23 @@ def share_interval(
     centre = (mean + spread / 2) / (1 + spread)
     half = float(np.sqrt(spread * mean * (1 - mean) + spread**2 / 4)) / (1 + spread)
     return [max(0.0, centre - half), min(1.0, centre + half)]
+
+
+def utility_intervals(
+    values: TaskValues, clusters: ArrayLike, *, resampling: Resampling = PLAIN
+) -> dict[str, Bounds]:
+    """Intervals of the accuracy, hard and soft utility of choices, the utilities over all of them at once.
+
+    Payoffs differ from task to task and are drawn with it. The hard score is a share of what was at stake, so it is as sure as an
+    accuracy where all were right; the soft one is no share of cases.
+    """
+    span = values.most - values.worst
+    hard = (values.hard - values.worst) / span
+    return {
+        "accuracy": share_interval(values.right, clusters, level=resampling.level),
+        "hard": share_interval(hard, clusters, weights=span, level=resampling.level),
+        "soft": ratio_interval(values.soft - values.worst, span, clusters, resampling=resampling),
+    }
 
 
 def class_share_interval(clusters: ArrayLike) -> Callable[[FloatArray, NDArray[np.bool_]], Bounds]:

@@ -36,6 +36,19 @@ def _task(probabilities: ArrayLike, payoffs: ArrayLike, index: int) -> tuple[Flo
     return p / p.sum(), u
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskValues:
+    """What `utility_scores` averages, shape (tasks,): shares that were right, and values in the units of the payoffs."""
+
+    right: FloatArray
+    soft: FloatArray
+    hard: FloatArray
+    brier: FloatArray
+    sure: FloatArray
+    worst: FloatArray
+    most: FloatArray
+
+
 def utility_scores(
     probabilities: Sequence[ArrayLike], payoffs: Sequence[ArrayLike], *, normalise: Normalise = "per-task"
 ) -> UtilityScores:
@@ -70,6 +83,30 @@ def utility_scores(
     >>> round(s.accuracy, 3), round(s.soft, 3), round(s.hard, 3)
     (0.75, 0.65, 0.75)
     """
+    values = task_values(probabilities, payoffs)
+    soft, hard, span = values.soft - values.worst, values.hard - values.worst, values.most - values.worst
+    if normalise == "per-task":
+        soft_score, hard_score = float((soft / span).mean()), float((hard / span).mean())
+    elif normalise == "pooled":
+        soft_score, hard_score = float(soft.sum()) / float(span.sum()), float(hard.sum()) / float(span.sum())
+    else:
+        raise DomainError(f"normalise must be 'per-task' or 'pooled', not {normalise!r}")
+    return UtilityScores(
+        accuracy=float(values.right.mean()),
+        soft=soft_score,
+        hard=hard_score,
+        brier=float(values.brier.mean()),
+        confidence=float(values.sure.mean()),
+        tasks=len(values.right),
+    )
+
+
+def task_values(probabilities: Sequence[ArrayLike], payoffs: Sequence[ArrayLike]) -> TaskValues:
+    """What each choice was worth, from probabilities and payoffs as `utility_scores` takes them.
+
+    >>> task_values([[0.8, 0.2]], [[1.2, 0.8]]).soft.round(2).tolist()
+    [1.12]
+    """
     if not len(probabilities) or len(probabilities) != len(payoffs):
         raise DomainError(f"{len(probabilities)} tasks with probabilities, {len(payoffs)} with payoffs")
     rows = []
@@ -90,22 +127,7 @@ def utility_scores(
             )
         )
     right, soft, hard, brier, sure, worst, most = (np.array(column) for column in zip(*rows, strict=True))
-    if normalise == "per-task":
-        soft_score = float(((soft - worst) / (most - worst)).mean())
-        hard_score = float(((hard - worst) / (most - worst)).mean())
-    elif normalise == "pooled":
-        span = float((most - worst).sum())
-        soft_score, hard_score = float((soft - worst).sum()) / span, float((hard - worst).sum()) / span
-    else:
-        raise DomainError(f"normalise must be 'per-task' or 'pooled', not {normalise!r}")
-    return UtilityScores(
-        accuracy=float(right.mean()),
-        soft=soft_score,
-        hard=hard_score,
-        brier=float(brier.mean()),
-        confidence=float(sure.mean()),
-        tasks=len(rows),
-    )
+    return TaskValues(right=right, soft=soft, hard=hard, brier=brier, sure=sure, worst=worst, most=most)
 
 
 def run_variance(scores: ArrayLike, *, ddof: int = 1) -> float:
