@@ -95,6 +95,8 @@ def take_run(page: Any, url: str) -> None:
     page.goto(url, timeout=WAIT_MS)
     for part in ('[role="treeitem"]', ".wb-badge[data-verdict]"):
         page.wait_for_selector(part, timeout=WAIT_MS)
+    # The chart of the series comes with the record, which takes minutes on a busy machine.
+    page.locator("svg.fan").wait_for(timeout=2 * WAIT_MS)
     # A driver is selected, so that there is evidence to see; the last tab shows a hypothetical state.
     page.locator('[data-kind="leaf"]').first.click()
     for name, label in TABS:

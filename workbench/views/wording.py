@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
 
+#: Names of a record's document that a person reads otherwise.
+_RIVALS = {"always 0.5": "always 50%"}
+
 #: Propositions that a terminal shows of a tree without being asked for all.
 MOST_LINES = 100
 
@@ -204,7 +207,9 @@ def record_line(record: Mapping[str, Any]) -> str:
     scored = record["record"]
     if scored is None:
         return f"{said} has none: {record['line']}"
-    rivals = ", ".join(f"{name} {each['brier_index']:.1f}" for name, each in scored["against"].items())
+    rivals = ", ".join(
+        f"{_RIVALS.get(name, name)} {each['brier_index']:.1f}" for name, each in scored["against"].items()
+    )
     return (
         f"{said} at {scored['n']} past cutoffs from {scored['first']} to {scored['last']} ({scored['clusters']} clusters): "
         f"Brier Index {scored['brier_index']:.1f}; {rivals}"
