@@ -85,7 +85,7 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
 #: Width and height of the drawing, and its margins: left, right, top, bottom.
 #: Between two figures beside the axis, also in the larger letters of a narrow page.
 _LINE = 18
-_WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (62.0, 12.0, 10.0, 34.0)
+_WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (80.0, 12.0, 10.0, 34.0)
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
