@@ -123,7 +123,7 @@ def exam_lines(document: Mapping[str, Any]) -> list[tuple[str, str]]:
         ("key-free forecaster", "–" if document["forecaster"] is None else f"{document['forecaster']:.1f}"),
         ("above the base rate", gain("gain_over_base")),
         ("above the forecaster", gain("gain_over_forecaster")),
-        ("calibration error", f"{document['ece']:.3f}"),
+        ("calibration error", f"{document['ece']:.3f} (calibrated: {document['ece_calibrated']:.3f})"),
         (
             "before its training end",
             "not known" if share is None else f"{share:.0%} of the questions ended before",

@@ -61,6 +61,7 @@ def exam_document(table: PastTable, forecaster: FloatArray, groups: StrArray | N
         "brier_index_low": None if ends is None else float(index_of(ends[1])),
         "brier_index_high": None if ends is None else float(index_of(ends[0])),
         "ece": record["ece"],
+        "ece_calibrated": record["ece_calibrated"],
         "reliability": record["reliability"],
         "base_rate": record["against"][BASE_RATE]["brier_index"],
         "forecaster": None if beside is None else beside["brier_index"],
