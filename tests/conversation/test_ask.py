@@ -35,6 +35,12 @@ KNOWN = [
     ("what if P1 were false?", "26.0% instead of 56.0%"),
     ("what if P2 were 90 %?", "76.0% instead of 56.0%"),
     ("What would happen if P1 is 0.2?", "36.0% instead of 56.0%"),
+    ("what if P2 is 90 per cent?", "76.0% instead of 56.0%"),
+    ("what if I set 0.2 for P1?", "36.0% instead of 56.0%"),
+    ("what if P1 is 0.2 and P2 is 90%?", "With P1 at 20.0% and P2 at 90.0% the claim is 56.0%"),
+    ("what if P1 is 0.2 on 2018-12-31?", "36.0% instead of 56.0%"),
+    ("what if P1 is not true?", "26.0% instead of 56.0%"),
+    ("what if P1 holds?", "76.0% instead of 56.0%"),
     ("what does P1 rest on?", "embedded/series/observations"),
     ("What evidence is behind P2?", "(series_id=SP500)"),
     ("what is the latest value that P1 read?", "2018-06-29: 2718.37"),
@@ -78,6 +84,36 @@ def test_what_no_rule_answers_is_said(home: Path) -> None:
     document = json.loads(run_cli(home, "ask", RUN, "what would make it 50 %?", "--json").stdout)
     assert document["proposal"] == {"set": {"P1": pytest.approx(0.48)}} and document["cost_usd"] == 0
     assert {"node": "P1", "cell": "cell-002", "row": "2018-06-29"} in document["cites"]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "1e999",
+        "-3",
+        "0x1",
+        "1/3",
+        "1 in 3",
+        "0,9",
+        "150%",
+        "nan",
+        "high",
+        "2",
+        "1e3%",
+        "0.2 or 0.3",
+        "= x",
+        "0.2 and P1 0.3",
+    ],
+)
+def test_a_number_that_is_none_is_refused_and_no_part_of_it_read(store: Store, value: str) -> None:
+    with pytest.raises(UsageError, match=r"from 0 to 1|named twice"):
+        rule_answer(RunLookUps(store, view(store, RUN)), f"what if P1 is {value}?")
+
+
+@pytest.mark.parametrize("value", ["1e999", "-3", "1/3", "1 in 3", "150%", "0.2 or 0.3"])
+def test_no_part_of_a_number_is_what_the_claim_is_to_reach(store: Store, value: str) -> None:
+    with pytest.raises(UsageError, match="rules answer"):
+        rule_answer(RunLookUps(store, view(store, RUN)), f"what would make it {value}?")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 
 from workbench.conversation.cited_answer import CitedAnswer
 from workbench.conversation.run_look_ups import Cite, RunLookUps
@@ -11,9 +12,16 @@ from workbench.propositions import ROOT, NodeId
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
 from workbench.views.answer import answer_sentence, short_name, waterfall
 from workbench.views.run_overview import claim_day
+from workbench.whatif.typed_values import parse_probability
 
 _NODE = re.compile(r"\bP\d+(?:\.\d+)*\b")
-_SHARE = re.compile(r"(\d+(?:\.\d+)?) ?(?:%|per ?cent)|\b(0?\.\d+|[01](?:\.0+)?)\b(?! ?%)")
+#: What may be a number, taken whole: of ``1e999``, ``0,9``, ``1/3`` or ``-3`` no part is the number that was meant.
+_WRITTEN = re.compile(r"\d+ (?:in|of) \d+|[^\s;:?!()=]*\d[^\s;:?!()=]*(?: ?(?:%|per ?cent\b))?")
+_DAY = re.compile(r"\d{4}(?:-\d\d-\d\d)?")
+#: What is said of a driver without a number; anything else after "is" is no value.
+_TRUE = r"(?:true|so|right|yes|certain|sure|the case)"
+_FALSE = r"(?:false|no|fail(?:s|ed)?|not|wrong)"
+_OTHER_VALUE = re.compile(rf"\b(?:is|was|were|be|at|to)\b(?! (?:{_TRUE}|{_FALSE})\b) +\S|=")
 #: Drivers that one answer names.
 _MOST = 3
 
@@ -98,24 +106,41 @@ def _reach(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
 
 
 def _what_if(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
-    node, p = _driver_in(look_ups, question), _share_in(_NODE.sub(" ", question))
-    if node is None and re.search(r"\b(false|true)\b", question.casefold()) is None:
+    named = list(_NODE.finditer(question))
+    if not named or any(found[0] not in look_ups.run.tree for found in named):
         return None
-    if node is None:
-        return None
-    if p is None:
-        p = 0.0 if re.search(r"\b(false|no|fails?|not)\b", question.casefold()) else 1.0
-    document = look_ups.what_if({node: p})
+    ends = [*(found.start() for found in named[1:]), len(question)]
+    values: dict[NodeId, float] = {}
+    for found, end in zip(named, ends, strict=True):
+        # of one driver the value may stand before its name: "if I set 0.2 for P1"
+        said = question[found.end() : end]
+        if len(named) == 1 and not _WRITTEN.search(said):
+            said = f"{question[: found.start()]} {said}"
+        if found[0] in values:
+            raise UsageError(f"{found[0]} is named twice: say one value for each driver")
+        values[found[0]] = _value_in(found[0], said)
+    document = look_ups.what_if(values)
     after = (
         "has no value by a rule"
         if document["after"] is None
         else f"is {percent(document['after'])} instead of {percent(document['before'])}"
     )
     return CitedAnswer(
-        text=f"With {node} at {percent(p)} the claim {after}.",
-        cites=(look_ups.cite_of(node),),
-        proposal={node: p},
+        text=f"With {' and '.join(f'{node} at {percent(p)}' for node, p in values.items())} the claim {after}.",
+        cites=tuple(look_ups.cite_of(node) for node in values),
+        proposal=values,
     )
+
+
+def _value_in(node: NodeId, said: str) -> float:
+    """Return the one value that the words after a driver's name give it; without a number it is taken to be true or false."""
+    written = _numbers_in(said)
+    if len(written) == 1:
+        return parse_probability(written[0])
+    small = said.casefold()
+    if written or (_OTHER_VALUE.search(small) and not re.search(rf"\b{_FALSE}\b", small)):
+        raise UsageError(f"say one value from 0 to 1 for {node}, such as 0.35 or 35 %")
+    return 0.0 if re.search(rf"\b{_FALSE}\b", small) else 1.0
 
 
 def _rests_on(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
@@ -211,12 +236,18 @@ def _driver_in(look_ups: RunLookUps, question: str) -> NodeId | None:
     return next((node for node in _NODE.findall(question) if node in look_ups.run.tree), None)
 
 
+def _numbers_in(words: str) -> list[str]:
+    """Return the numbers in some words as they are written, without days and years."""
+    found = (re.sub(r" ?per ?cent$", "%", each.rstrip(".,")) for each in _WRITTEN.findall(words))
+    return [each for each in found if not _DAY.fullmatch(each)]
+
+
 def _share_in(question: str) -> float | None:
-    found_share = _SHARE.search(_NODE.sub(" ", question))
-    if found_share is None:
-        return None
-    p = float(found_share[1]) / 100 if found_share[1] else float(found_share[2])
-    return p if 0 <= p <= 1 else None
+    shares = []
+    for written in _numbers_in(_NODE.sub(" ", question)):
+        with suppress(UsageError):
+            shares.append(parse_probability(written))
+    return shares[0] if len(shares) == 1 else None
 
 
 def _strongest(look_ups: RunLookUps) -> NodeId:

@@ -34,7 +34,7 @@ def parse_probability(text: object) -> float:
         shown = written if len(written) <= 20 else written[:20] + "..."
         what = f"{shown!r} is not a probability" if shown else "an empty field is not a probability"
         raise UsageError(f"{what}: type a number from 0 to 1, such as 0.35")
-    return value
+    return value + 0.0  # "-0" is zero, and is shown as it
 
 
 def market_of(state: RunState) -> float | None:
