@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from proxies.atomic import open_private, private_folder
 from workbench.backtests.claim_record import known_rows, open_own, open_paths, past_table
 from workbench.backtests.claim_templates import ClaimTemplate, Span, series_of_templates
 from workbench.backtests.kept_records import code_hash
@@ -162,9 +163,9 @@ class ForecastFile:
 
     def add(self, rows: Sequence[AskedClaim]) -> None:
         """Append rows in one write."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(self.path.parent)
         # The line end comes first: behind half a line of a kill the next whole one begins anew.
-        with self.path.open("ab") as file:
+        with open(self.path, "ab", opener=open_private) as file:
             file.write(b"".join(b"\n" + orjson.dumps(asdict(row)) for row in rows))
             file.flush()
 

@@ -58,9 +58,7 @@ def measured_record(
         from workbench.backtests.claim_record import claim_record
 
         document = claim_record(statement, Cutoff.parse(cutoff), processes=processes, progress=progress)
-        path = _record_path(home, statement, cutoff)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        replace_file(path, orjson.dumps(document))
+        replace_file(_record_path(home, statement, cutoff), orjson.dumps(document), private=True)
     return document
 
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import orjson
 import typer
 
+from proxies.atomic import private_folder
 from workbench.cli.common import command, emit_json, say
 from workbench.cli.science.science_options import AsJson, EventsFile, Home, exams_folder, listed, write_whole
 from workbench.cli.table import show_table
@@ -78,7 +79,7 @@ def build(
     exam = build_exam(read_events(events, unresolved=True), rules)
     folder = exams_folder(home)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        private_folder(folder)
     except OSError as error:
         raise UsageError(f"cannot create {folder}: {error.strerror}") from error
     path = folder / f"{name}.json"
