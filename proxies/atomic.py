@@ -17,7 +17,7 @@ def reads_only() -> bool:
     return bool(os.environ.get(READ_ONLY))
 
 
-_persons_umask: int | None = None  # the umask that `close_to_others` found
+_persons_umask: int | None = None  # the umask that `close_to_others` before
 
 
 def close_to_others() -> None:
@@ -26,9 +26,9 @@ def close_to_others() -> None:
     What a person names with an option keeps the mode of their umask: `replace_file`, `for_others`.
     """
     global _persons_umask
-    found = os.umask(0o077)
+    before = os.umask(0o077)
     if _persons_umask is None:
-        _persons_umask = found
+        _persons_umask = before
 
 
 @contextlib.contextmanager

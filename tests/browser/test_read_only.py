@@ -1,6 +1,7 @@
 """``workbench serve --read-only``: the page opens and every way to change something is closed, by request and in a browser."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -122,6 +123,17 @@ def test_the_page_has_no_form(home: Path, monkeypatch: pytest.MonkeyPatch) -> No
 )
 def test_a_kernel_is_told_of_fields_and_buttons_alone(message: str | bytes, passes: bool) -> None:
     assert _is_of_a_page(message) is passes
+
+
+@pytest.mark.parametrize(
+    "message",
+    [(2**27).to_bytes(8, "little") + b"x", '{"header":' + "[" * 100_000 + "]" * 100_000 + "}"],
+    ids=["a count of places that are not there", "deep lists"],
+)
+def test_no_message_takes_the_servers_time_or_ends_in_an_error(message: str | bytes) -> None:
+    began = time.process_time()
+    assert _is_of_a_page(message) is False
+    assert time.process_time() - began < 1.0
 
 
 @pytest.fixture(scope="module")

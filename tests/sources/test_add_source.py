@@ -19,7 +19,7 @@ from tests.kernels.test_frames import framed
 from workbench.errors import UsageError
 from workbench.mcp.client_data import DataAccess
 from workbench.questions.series.series_reference import SeriesRef
-from workbench.sources.new_source import NewSource
+from workbench.sources.new_source import NewSource, SourceRequest, new_source
 from workbench.sources.own_store import list_sources, store_source
 from workbench.sources.source_origin import open_source
 from workbench.views.data_documents import apis
@@ -321,3 +321,27 @@ def test_python_adds_what_it_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     }
     with pytest.raises(UsageError, match="no policy"):
         wb.add_source("other", frame, date="day")
+
+
+def _request() -> SourceRequest:
+    return SourceRequest(name="far", date="date", value="value", lag="1d")
+
+
+@pytest.mark.parametrize("day", ["0000-01-01", "9999-12-31", "3000-01-01"])
+def test_a_day_that_no_calendar_here_has_is_refused_with_its_row(day: str) -> None:
+    frame = pd.DataFrame({"date": ["2018-01-01", day], "value": [1.0, 2.0]})
+    with pytest.raises(UsageError, match="row 2: dates lie in the years 1 to 2999"):
+        new_source(_request(), frame, origin="far.csv", now=datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_numbers_that_cannot_be_reckoned_with_count_as_missing_and_are_counted() -> None:
+    values = [1.0, float("inf"), 1e308, -1e308, 2e99]
+    days = ["0001-01-02", "2018-01-02", "2018-01-03", "2018-01-04", "2999-12-31"]
+    source = new_source(
+        _request(),
+        pd.DataFrame({"date": days, "value": values}),
+        origin="x",
+        now=datetime(2026, 1, 1, tzinfo=UTC),
+    )
+    assert source.rows["value"].notna().tolist() == [True, False, False, False, True]
+    assert any("3 cells of value hold no finite number" in note for note in source.notes)

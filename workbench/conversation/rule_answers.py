@@ -107,18 +107,18 @@ def _reach(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
 
 def _what_if(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     named = list(_NODE.finditer(question))
-    if not named or any(found[0] not in look_ups.run.tree for found in named):
+    if not named or any(mention[0] not in look_ups.run.tree for mention in named):
         return None
-    ends = [*(found.start() for found in named[1:]), len(question)]
+    ends = [*(mention.start() for mention in named[1:]), len(question)]
     values: dict[NodeId, float] = {}
-    for found, end in zip(named, ends, strict=True):
+    for mention, end in zip(named, ends, strict=True):
         # of one driver the value may stand before its name: "if I set 0.2 for P1"
-        said = question[found.end() : end]
+        said = question[mention.end() : end]
         if len(named) == 1 and not _WRITTEN.search(said):
-            said = f"{question[: found.start()]} {said}"
-        if found[0] in values:
-            raise UsageError(f"{found[0]} is named twice: say one value for each driver")
-        values[found[0]] = _value_in(found[0], said)
+            said = f"{question[: mention.start()]} {said}"
+        if mention[0] in values:
+            raise UsageError(f"{mention[0]} is named twice: say one value for each driver")
+        values[mention[0]] = _value_in(mention[0], said)
     document = look_ups.what_if(values)
     after = (
         "has no value by a rule"
@@ -238,8 +238,8 @@ def _driver_in(look_ups: RunLookUps, question: str) -> NodeId | None:
 
 def _numbers_in(words: str) -> list[str]:
     """Return the numbers in some words as they are written, without days and years."""
-    found = (re.sub(r" ?per ?cent$", "%", each.rstrip(".,")) for each in _WRITTEN.findall(words))
-    return [each for each in found if not _DAY.fullmatch(each)]
+    written = (re.sub(r" ?per ?cent$", "%", each.rstrip(".,")) for each in _WRITTEN.findall(words))
+    return [each for each in written if not _DAY.fullmatch(each)]
 
 
 def _share_in(question: str) -> float | None:

@@ -31,6 +31,8 @@ from workbench.sources.table_files import check_columns
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Squares and sums of what is below it stay finite in every forecast; what is not counts as missing, and is said.
+LARGEST = 1e100
 _RESIDUALS = ("none", "low", "medium", "high")
 
 
@@ -192,6 +194,10 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     notes = [known.note] if known.note else []
     for name in others:
         cells, kind = _typed_cells(frame[name])
+        if kind == "number" and (odd := int((frame[name].notna() & cells.isna()).sum())):
+            notes.append(
+                f"{odd} cells of {name} hold no finite number below {LARGEST:g}: they count as missing"
+            )
         columns.append(OwnColumn(name=name, type=kind))
         table[name] = cells
     if policy.kind != "static":
@@ -279,7 +285,7 @@ def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
         return column.astype("object"), "boolean"
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
         cells = pd.to_numeric(column, errors="coerce").astype("float64")
-        return cells.replace([float("inf"), float("-inf")], float("nan")), "number"
+        return cells.where(cells.abs() < LARGEST), "number"
     if isinstance(column.dtype, pd.DatetimeTZDtype):
         return column.dt.tz_convert("UTC").dt.tz_localize(None), "instant"
     if pd.api.types.is_datetime64_any_dtype(column):

@@ -12,6 +12,8 @@ from workbench.errors import Option, UsageError
 if TYPE_CHECKING:
     import pandas as pd
 
+#: Of a row's date. A table that writes 9999-12-31 for "still open" has no date there, and no calendar has the year 0.
+_FIRST_YEAR, _LAST_YEAR = 1, 2999
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 _ISO = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?")
 _ZONED = re.compile(r".*[T ].*(Z|[+-]\d{2}(:?\d{2})?)")
@@ -53,6 +55,22 @@ def read_dates(column: pd.Series[Any], name: str, *, zone: str, form: str = "") 
     UsageError
         Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
     """
+    return _within_years(_read_dates(column, name, zone, form), name)
+
+
+def _within_years(dates: DatedColumn, name: str) -> DatedColumn:
+    years = dates.values.dt.year
+    odd = dates.values.notna() & ~years.between(_FIRST_YEAR, _LAST_YEAR)
+    if odd.any():
+        index = int(odd.to_numpy().argmax())
+        raise UsageError(
+            f"the column {name} holds a date of the year {int(years.iloc[index])} in row {index + 1}: dates lie in the years "
+            f"{_FIRST_YEAR} to {_LAST_YEAR}, leave such rows out"
+        )
+    return dates
+
+
+def _read_dates(column: pd.Series[Any], name: str, zone: str, form: str) -> DatedColumn:
     import pandas as pd
 
     column = column.reset_index(drop=True)

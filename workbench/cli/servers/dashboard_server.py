@@ -172,6 +172,9 @@ def _is_of_a_page(message: str | bytes) -> bool:
     """Whether a message to a kernel is one that a page of ours sends; what cannot be read is none."""
     from voila.tornado.kernel_websocket_handler import read_header_from_binary_message
 
+    # Its first eight bytes say how many places follow, eight bytes each; a list of 2^62 would be made of a lie.
+    if isinstance(message, bytes) and int.from_bytes(message[:8], "little") > len(message) // 8:
+        return False
     try:
         header = (
             json.loads(message)["header"]
@@ -179,7 +182,7 @@ def _is_of_a_page(message: str | bytes) -> bool:
             else read_header_from_binary_message(message)
         )
         return header["msg_type"] in _OF_A_PAGE
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         return False
 
 
