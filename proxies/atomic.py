@@ -5,7 +5,6 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Iterator
 from pathlib import Path
 
 #: Set in the environment of a process that may read a data folder and write nothing: the kernels of ``serve --read-only``.
@@ -15,33 +14,6 @@ READ_ONLY = "WORKBENCH_READ_ONLY"
 def reads_only() -> bool:
     """Whether this process writes nothing into a data folder, nor does any that it starts."""
     return bool(os.environ.get(READ_ONLY))
-
-
-_persons_umask: int | None = None  # the umask that `close_to_others` before
-
-
-def close_to_others() -> None:
-    """Let whatever this process and its children make be for its owner alone; called by the command line once.
-
-    What a person names with an option keeps the mode of their umask: `replace_file`, `for_others`.
-    """
-    global _persons_umask
-    before = os.umask(0o077)
-    if _persons_umask is None:
-        _persons_umask = before
-
-
-@contextlib.contextmanager
-def for_others() -> Iterator[None]:
-    """Make files in the block as the person's umask has them: for a folder or a program that they named."""
-    if _persons_umask is None:
-        yield
-        return
-    closed = os.umask(_persons_umask)
-    try:
-        yield
-    finally:
-        os.umask(closed)
 
 
 def _in_data_folder(path: Path) -> bool:
@@ -76,15 +48,10 @@ def replace_file(path: Path, data: bytes, *, private: bool = False, sync: bool =
             raise OSError(errno.EINVAL, "it is no file", str(path))
         path = Path(os.path.realpath(path))
         private = _in_data_folder(path)
+    private_folder(path.parent) if private else path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    if private:
-        private_folder(path.parent)
-        descriptor = os.open(temporary, flags, 0o600)
-    else:
-        with for_others():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            descriptor = os.open(temporary, flags, 0o666)
+    mode = 0o600 if private else 0o666
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     with contextlib.ExitStack() as undo:  # a write that fails leaves no half a file beside the target
         undo.callback(temporary.unlink, missing_ok=True)
         with os.fdopen(descriptor, "wb") as file:

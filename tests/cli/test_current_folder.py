@@ -16,7 +16,6 @@ import typer
 
 from tests.cli.test_stranger_folder import NAMES
 from tests.command_line import cli_environment
-from tests.engine.test_private_files import readable_by_others
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.cli.main import app
 
@@ -164,7 +163,6 @@ SLOW = {"demo", "doctor", "analyze", "compare"}
 DRIVER = """
 import contextlib, io, json, os, shutil, sys
 clone = os.getcwd()
-os.umask(0)  # as some containers have it
 looked = set()
 WATCHED = {"open": 0, "os.listdir": 0, "os.scandir": 0, "import": 1, "subprocess.Popen": 0, "os.exec": 0, "sqlite3.connect": 0}
 def note(event, words):
@@ -249,7 +247,6 @@ def test_no_command_reads_or_runs_what_lies_in_the_current_folder(clone: Path, s
     done = run_in(clone, DRIVER, json.dumps(words))
     assert done.returncode == 0, done.stderr
     codes, looked = json.loads(done.stdout.splitlines()[-1])
-    assert readable_by_others(clone.parent / "home") == []
     assert list((clone.parent / "markers").iterdir()) == []
     # what either file may set is bounded: test_env_file.py, test_settings_file.py
     assert {tuple(line) for line in looked} - {("open", "workbench.toml")} == {("open", ".env")}

@@ -2,8 +2,6 @@
 
 import os
 import stat
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime
@@ -15,6 +13,7 @@ from proxies.atomic import replace_file
 from proxies.fetch.cache import RawCache
 from tests.conftest import FinishedRun
 from tests.fakes.small_run import RUN, make_small_run
+from workbench.backtests.claim_backtest import ForecastFile
 from workbench.engine.record.fold import load_state
 from workbench.packages.package import export_run, import_run
 from workbench.reports.note_page import write_report
@@ -82,26 +81,11 @@ def test_a_data_folder_that_its_owner_shares_keeps_its_mode(tmp_path: Path) -> N
     assert readable_by_others(tmp_path / "home") == ["home"]
 
 
-def test_a_command_closes_what_it_makes_and_not_what_a_person_named(tmp_path: Path) -> None:
-    program = """
-import os, sys
-from pathlib import Path
-from proxies.atomic import close_to_others, for_others, replace_file
-os.umask(0)
-close_to_others()
-home, out = Path(sys.argv[1]), Path(sys.argv[2])
-home.mkdir()
-(home / "workbench.db").touch()
-replace_file(home / "studies" / "report.html", b"x")
-(home / "plain").write_text("x")
-replace_file(out / "report.html", b"x")
-with for_others():
-    (out / "plain").write_text("x")
-"""
-    home, out = tmp_path / "home", tmp_path / "out"
-    subprocess.run([sys.executable, "-c", program, home, out], check=True)
-    assert (home / "studies" / "report.html").is_file() and readable_by_others(home) == []
-    assert [path.name for path in out.iterdir() if stat.S_IMODE(path.stat().st_mode) == 0o666] == [
-        path.name for path in out.iterdir()
-    ]
-    assert stat.S_IMODE(out.stat().st_mode) == 0o777
+def test_what_lies_below_a_data_folder_is_closed_though_nobody_said_so(
+    tmp_path: Path, open_umask: None
+) -> None:
+    home = tmp_path / "home"
+    Store(home).close()
+    replace_file(home / "studies" / "report.html", b"x")
+    ForecastFile(home / "backtests" / "key").add([])
+    assert (home / "backtests" / "key" / "forecasts.jsonl").is_file() and readable_by_others(home) == []

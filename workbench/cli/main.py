@@ -14,7 +14,6 @@ from typing import Any
 
 import typer
 
-from proxies.atomic import close_to_others
 from proxies.secret_registry import clean_log_records
 from workbench.cli.answers import ANNOTATE, CRITIQUE
 from workbench.cli.common import echo, say
@@ -150,7 +149,6 @@ def _main() -> None:
         say(f"workbench: {complaint}")
     # no Python that is started from here may import from the current folder: it may be somebody else's
     os.environ.setdefault("PYTHONSAFEPATH", "1")
-    close_to_others()
     try:
         # Without standalone mode an exit code asked for by a command is what the call returns.
         code = _commands()(standalone_mode=False, prog_name="workbench") or 0

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import orjson
 import typer
 
-from proxies.atomic import for_others
 from proxies.secret_registry import is_key_name
 from workbench.cli.common import (
     DONE,
@@ -165,14 +164,13 @@ def _notify(words: str, document: dict[str, Any]) -> None:
     """Run a person's own command with the result on stdin; no shell, and no key in its environment."""
     environ = {name: value for name, value in os.environ.items() if not is_key_name(name)}
     try:
-        with for_others():
-            done = subprocess.run(
-                shlex.split(words),
-                input=orjson.dumps(document),
-                env=environ,
-                timeout=_NOTIFY_SECONDS,
-                check=False,
-            )
+        done = subprocess.run(
+            shlex.split(words),
+            input=orjson.dumps(document),
+            env=environ,
+            timeout=_NOTIFY_SECONDS,
+            check=False,
+        )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise UsageError(f"--notify {words!r:.80} could not be run: {error}") from None
     if done.returncode:

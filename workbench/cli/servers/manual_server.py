@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import typer
 
-from proxies.atomic import for_others, private_folder
+from proxies.atomic import private_folder
 from sandbox.jupyter.door import HOST, is_own_request
 from workbench.cli.common import command, leave_current_folder, say
 from workbench.environment import home_from
@@ -46,8 +46,7 @@ def docs(
     leave_current_folder()
     site = built_manual(home)
     if target is not None:
-        with for_others():
-            _copy(site, target)
+        shutil.copytree(site, target, dirs_exist_ok=True)
         say(f"{target / 'index.html'} is its first page")
         return
     address = (HOST, DEFAULT_PORT if port is None else port)
@@ -61,13 +60,6 @@ def docs(
         # Ctrl-C and a signal to end are how this command is meant to end.
         with contextlib.suppress(KeyboardInterrupt):
             server.serve_forever()
-
-
-def _copy(site: Path, target: Path) -> None:
-    """Copy the pages into a folder that a person named, with the modes of their umask and not those of the data folder."""
-    for path in [site, *sorted(site.rglob("*"))]:
-        place = target / path.relative_to(site)
-        place.mkdir(parents=True, exist_ok=True) if path.is_dir() else shutil.copyfile(path, place)
 
 
 def require_builder() -> None:
