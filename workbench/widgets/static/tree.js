@@ -9,7 +9,8 @@ const FIND_AFTER_MS = 150;
 const STEP = 0.01;
 const ANSWER_WITHIN_MS = 15000;
 const PING_EVERY_MS = 3000;
-const LOST_AFTER_MS = 9000; // without any word from Python
+const LOST_AFTER_MS = 9000; // without any word from Python, where the server has no kernel of this page either
+const GONE_AFTER_MS = 60000; // without any word, whatever the server says: a kernel that was begun anew knows no page
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -60,6 +61,17 @@ function isFreeText(place) {
 // Whose Ctrl-Z is: that of the tree used last, or of none once something else of JupyterLab was used after it. The window
 // keeps it, as each tree of a page has a module of its own.
 const undo = (window.workbenchUndo ??= { tree: null });
+
+// Of a page of our server, which names its kernel; a notebook says itself when its kernel is gone.
+async function kernelIsThere() {
+  try {
+    const { baseUrl, kernelId } = JSON.parse(document.getElementById("jupyter-config-data").textContent);
+    const reply = await fetch(`${baseUrl}api/kernels/${kernelId}`, { signal: AbortSignal.timeout(GONE_AFTER_MS) });
+    return reply.ok && (await reply.json()).execution_state !== "dead";
+  } catch {
+    return false; // nobody answers
+  }
+}
 
 class TreeView {
   constructor(model, el) {
@@ -512,8 +524,8 @@ class TreeView {
   }
 
   // An edit without an answer is lost with its process only; one that lives is busy, and comes to it.
-  giveUp() {
-    if (Date.now() - this.heard <= LOST_AFTER_MS) {
+  async giveUp() {
+    if (!(await this.isGone())) {
       this.timer = setTimeout(() => this.giveUp(), ANSWER_WITHIN_MS);
       return;
     }
@@ -599,10 +611,20 @@ class TreeView {
       this.heard = this.answered = Date.now(); // timers of a hidden page run late
       return;
     }
-    if (!this.lost && Date.now() - this.heard > LOST_AFTER_MS) this.lose();
+    if (!this.lost) this.isGone().then((isGone) => isGone && !this.lost && this.lose());
     // It lives, as its own pulse says, and has not come to our question yet.
     this.root.classList.toggle("wb-busy", !this.lost && Date.now() - this.answered > LOST_AFTER_MS);
     this.tell({ type: "ping" });
+  }
+
+  get silence() {
+    return Date.now() - this.heard;
+  }
+
+  // A page on a busy machine may come late to what was said: the server tells whether its kernel is there.
+  async isGone() {
+    const isThere = this.silence <= LOST_AFTER_MS || (await kernelIsThere());
+    return this.silence > (isThere ? GONE_AFTER_MS : LOST_AFTER_MS);
   }
 
   lose() {
