@@ -152,14 +152,21 @@ def test_a_line_names_three_leaves_and_counts_the_others() -> None:
     assert found[15] == ["READ NO DATA: 15 drivers (P1, P2, P3 and 12 more): why"]
 
 
+def unread_of(count: int) -> tuple[list[dict[str, str]], Tree]:
+    """Findings that so many drivers of a claim read no data, and its tree."""
+    names = [f"P{n}" for n in range(1, count + 1)]
+    statements = {name: f"Reason {name[1:]} holds" for name in names}
+    tree = Tree.root_only("It holds").expand("P0", statements, dict.fromkeys(names, Polarity.POSITIVE), "")
+    return [{"node": name, "check": "data read", "words": "why"} for name in names], tree
+
+
+def test_the_page_lists_no_more_of_them_than_an_edit_can_draw_anew() -> None:
+    shown = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(*unread_of(200)))
+    assert shown.count("data-select=") == 30 and "and 170 more, marked in the tree" in shown
+
+
 def test_the_page_names_all_of_them_behind_a_fold_and_each_leads_to_its_driver() -> None:
-    tree = Tree.root_only("It holds").expand(
-        "P0",
-        {f"P{n}": f"Reason {n} holds" for n in range(1, 6)},
-        dict.fromkeys((f"P{n}" for n in range(1, 6)), Polarity.POSITIVE),
-        "",
-    )
-    rows = [{"node": f"P{n}", "check": "data read", "words": "why"} for n in range(1, 6)]
+    rows, tree = unread_of(5)
     shown = answer_panel.way(None, arithmetic=None, caveats=answer_panel.finding_caveats(rows, tree))
     line = "READ NO DATA: 5 drivers (P1, P2, P3 and 2 more): why"
     assert shown.count(line) == 1 and "<summary>Which</summary>" in shown

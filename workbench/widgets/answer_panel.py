@@ -27,12 +27,17 @@ class Bar:
     points: float | None
 
 
+#: Drivers that a fold lists: the panel is made anew at every edit, and the tree marks all of them.
+_LISTED = 30
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caveat:
-    """What a reader has to keep in mind, with the drivers that it is about where the line names not all of them: id and name."""
+    """What a reader has to keep in mind, with the drivers that it is about where they are several: id and name, and how many more."""
 
     line: str
     drivers: tuple[tuple[NodeId, str], ...] = ()
+    more: int = 0
 
 
 def finding_caveats(findings: Sequence[Mapping[str, str]], tree: Tree) -> list[Caveat]:
@@ -43,10 +48,13 @@ def finding_caveats(findings: Sequence[Mapping[str, str]], tree: Tree) -> list[C
             Caveat(
                 line=line,
                 drivers=tuple(
-                    (node, short_name(tree[node], tree.root.statement)) for node in nodes if node in tree
+                    (node, short_name(tree[node], tree.root.statement))
+                    for node in nodes[:_LISTED]
+                    if node in tree
                 )
                 if len(nodes) > 1
                 else (),
+                more=max(0, len(nodes) - _LISTED),
             )
             for line, nodes in unread.items()
         ),
@@ -71,7 +79,7 @@ def way(
         bars=waterfall_bars(steps) if steps is not None else [],
         start=steps.start_words if steps is not None else "",
         arithmetic=arithmetic,
-        caveats=[(line_on_page(each.line), each.drivers) for each in caveats],
+        caveats=[(line_on_page(each.line), each.drivers, each.more) for each in caveats],
         mark=mark,
         answered=answered,
     )
