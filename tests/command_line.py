@@ -27,15 +27,16 @@ def run_cli(home: Path, *arguments: str, **environment: str) -> subprocess.Compl
 
 
 def run_process(
-    home: Path, *arguments: str, timeout: float = 280, **environment: str
+    home: Path, *arguments: str, timeout: float = 280, umask: int = -1, **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """:func:`run_cli` in a process of its own, for what only a process shows."""
+    """:func:`run_cli` in a process of its own, for what only a process shows; ``umask`` -1 is ours."""
     done = subprocess.run(
         [sys.executable, "-m", "workbench.cli.main", *arguments],
         env=cli_environment(home, **environment),
         cwd=home,
         capture_output=True,
         timeout=timeout,
+        umask=umask,
     )
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 

@@ -135,6 +135,8 @@ def enter_root(mountpoint: str, operations: Iterable[Sequence[str]]) -> None:
     Operations: ``dir path``, ``bind source path``, ``link target path``, ``text content path``, ``copy source path``,
     ``hide path`` (an empty folder over it), ``code path`` (only the code files of what is there over it).
     """
+    # A person who closes their files to others (umask 077) has this root open all the same: kernels are users of their own.
+    os.umask(0o022)
     # else what is mounted from here on would appear in the host's tree too
     mount(None, "/", None, MS_REC | MS_PRIVATE)
     mount("tmpfs", mountpoint, "tmpfs", MS_NOSUID | MS_NODEV, "size=64m,mode=755")

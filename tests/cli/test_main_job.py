@@ -9,7 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
-from tests.command_line import run_cli
+from tests.command_line import run_cli, run_process
 from tests.conftest import FinishedRun
 
 
@@ -255,3 +255,11 @@ def test_doctor_tells_levels_and_names_of_keys_only(tmp_path: Path) -> None:
     assert report["isolation"] in {"namespaces", "landlock", "none"}
     assert report["keys_set"] == ["FRED_API_KEY"]
     assert "abcdefghijklmnop" not in done.stdout + done.stderr
+
+
+def test_whoever_closes_their_files_to_others_has_the_same_seals(tmp_path: Path) -> None:
+    """The root of a kernel was made with the person's umask: with 077 no kernel, a user of its own, could enter it."""
+    levels = [
+        json.loads(run_process(tmp_path, "doctor", "--json", umask=umask).stdout) for umask in (0o022, 0o077)
+    ]
+    assert levels[0]["isolation"] == levels[1]["isolation"]

@@ -21,7 +21,9 @@ async def test_what_programs_print_belongs_to_the_cell_that_started_them(open_se
         result = await session.execute(
             f"import os\n_ = os.system('echo from below {number}')\nprint('above')"
         )
-        assert sorted(result.text().splitlines()) == ["above", f"from below {number}"]
+        # A program may write between a word of print and its line end; nothing is lost, and nothing is a later cell's.
+        below = f"from below {number}\n"
+        assert below in result.text() and result.text().replace(below, "", 1) == "above\n"
 
 
 async def test_output_of_threads_and_both_streams_comes_before_the_end(open_session: Opener):
