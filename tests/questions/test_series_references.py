@@ -170,3 +170,12 @@ def test_a_day_without_a_trade_has_the_middle_of_bid_and_ask() -> None:
     assert SeriesRef(source="kalshi", id="X-1").rows({"candlesticks": [candle]}) == [
         {"date": "2026-01-01", "value": 0.5}
     ]
+
+
+@pytest.mark.parametrize("value", ["1e308", "-Infinity", "1e101"])
+def test_an_answer_with_a_number_that_no_sum_can_hold_is_refused_with_its_day(value: str) -> None:
+    rows = [{"date": "2018-05-01", "value": "1e99"}, {"date": "2018-06-01", "value": value}]
+    fred = SeriesRef(source="fred", id="UNRATE")
+    assert fred.rows({"observations": rows[:1]}) == [{"date": "2018-05-01", "value": 1e99}]
+    with pytest.raises(ClaimRefused, match="2018-06-01 is no figure"):
+        fred.rows({"observations": rows})

@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 Pair = tuple[Any, Any]
+#: Squares and sums of what is below it stay finite in every forecast.
+LARGEST = 1e100
 
 
 def source_rows(source: str, data: Any, through: date | None = None) -> list[dict[str, Any]]:
@@ -31,8 +33,10 @@ def source_rows(source: str, data: Any, through: date | None = None) -> list[dic
     """
     pairs = {str(day)[:10]: float(value) for day, value in ROWS_OF[source](data)}
     last = "9999-12-31" if through is None else through.isoformat()
-    for day in pairs:
+    for day, value in pairs.items():
         date.fromisoformat(day)
+        if abs(value) > LARGEST:
+            raise ValueError(f"{value} on {day} is no figure")
     return [{"date": day, "value": value} for day, value in sorted(pairs.items()) if day <= last]
 
 

@@ -24,6 +24,7 @@ from proxies.vendors.own.own_manifest import (
     Share,
 )
 from workbench.errors import Option, UsageError, sentence
+from workbench.forecasts.source_rows import LARGEST
 from workbench.sources.known_times import known_times, lag_of
 from workbench.sources.row_dates import DatedColumn, frequency_of, read_dates
 from workbench.sources.table_files import check_columns
@@ -31,8 +32,6 @@ from workbench.sources.table_files import check_columns
 if TYPE_CHECKING:
     import pandas as pd
 
-#: Squares and sums of what is below it stay finite in every forecast; what is not counts as missing, and is said.
-LARGEST = 1e100
 _RESIDUALS = ("none", "low", "medium", "high")
 
 
