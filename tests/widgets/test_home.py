@@ -222,3 +222,15 @@ def test_a_file_becomes_a_source_once_its_preview_was_shown(page: Home, home: Pa
     form.add.click()
     assert "own:sales" in form.line.value and "own/sales/rows" in page.sources.value
     remove_source(Store(home), "sales", datetime.now(UTC))
+
+
+def test_a_claim_of_several_readings_says_what_is_to_be_done(page: Home) -> None:
+    page.cutoff.value, page.claim.value = "2018-06-30", "will oil go over $80 this year?"
+    said = [each.value for each in page.readings.children if hasattr(each, "value")]
+    assert "Choose the one that is meant:" in said[-1]
+    assert [each.description for each in page.readings.children if not hasattr(each, "value")] == [
+        "WTI crude oil closes above 80 on 2018-12-31",
+        "WTI crude oil closes at or above 80 at least once through 2018-12-31",
+    ]
+    page.claim.value = "WTI closes above 80 on 2018-12-31"
+    assert "Choose" not in "".join(each.value for each in page.readings.children)

@@ -396,6 +396,8 @@ class Home(ipywidgets.VBox):  # type: ignore[misc]
             if chosen
             else reading_lines({**document, "others": []}, page_terms)
         )
+        if chosen is None and readings.choices:
+            said = [*said, "Choose the one that is meant:"]
         buttons = [
             action(each.statement, partial(self._choose, claim, position))
             for position, each in enumerate(readings.choices, start=1)
