@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from workbench.forecasts.periods import Period
 from workbench.forecasts.reading import Comparison, Reading, Statistic
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
 from workbench.questions.readings.slots import SlotReading
@@ -52,7 +51,7 @@ def _functional(reading: SlotReading) -> Reading | None:
         return replace(plain, start=None)
     if relation in ("mean", "maximum", "minimum", "volatility"):
         return replace(plain, statistic=_STATISTICS[relation])
-    every: Period | None = reading.step if reading.step in ("week", "month") else None  # type: ignore[assignment]
+    every = reading.every
     counted = every is not None or not reading.step
     if relation == "count" and counted:
         change = reading.level is None

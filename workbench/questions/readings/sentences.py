@@ -3,7 +3,6 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from workbench.forecasts.periods import Period
 from workbench.questions.claims import Claim, Pattern, Side, number
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -61,7 +60,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     level, start = reading.level, reading.start
     claim = Claim(pattern="level", series=keys[0], end=reading.end, side=side, strict=strict, level=level)
     daily = not names[0].monthly
-    every: Period | None = reading.step if daily and reading.step in ("week", "month") else None  # type: ignore[assignment]
+    every = reading.every if daily else None
     counted = every is not None or not reading.step
     match reading.relation:
         case "level" if reading.comparison == "between" and len(keys) == 1:

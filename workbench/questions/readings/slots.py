@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import date
 from typing import Any, Literal
 
+from workbench.forecasts.periods import Period
 from workbench.questions.claims import Claim
 
 Slot = Literal["series", "relation", "level", "window"]
@@ -55,6 +56,11 @@ class SlotReading:
     read_from: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     claim: Claim | None = None
+
+    @property
+    def every(self) -> Period | None:
+        """The weeks or months that are its steps; None for the series' own steps, and for those of another length."""
+        return self.step if self.step in ("week", "month") else None  # type: ignore[return-value]
 
     def document(self) -> dict[str, Any]:
         """Return it as JSON holds it."""
