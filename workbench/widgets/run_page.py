@@ -72,7 +72,12 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             WhatIfSession(run.tree, without_data=run.without_data) if shared is None else shared.session
         )
         self.scenarios = SavedScenarios(run.home, run.run_id)
-        self.tree = TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
+        # One tree of a run and kernel: a second one would answer every edit too, and know of none that is under way in the first.
+        self.tree = (
+            TreeWidget(self.session, run=run.run_id, owns_address=owns_address)
+            if shared is None
+            else shared.tree
+        )
         self.header = Panel()
         self.market = market_of(run.state)
         references = {"zero": 0.0, "0.5": 0.5, "base rate": run.base_rate, "market": self.market}
@@ -130,11 +135,11 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._in_step = _PageInStep(self)
         if shared is None:
             self.session.override = self._override
+            self.session.subscribe(self._edited)
+            self.tree.on_rest = self.catch_up
         else:
             shared.join(self._in_step)
-        self.session.subscribe(self._edited)
-        self.tree.on_rest = self.catch_up
-        self.tree.observe(lambda _change: self.show_proof(), names=["selected", "dark"])
+        self.tree.observe(self._in_step.looked_at, names=["selected", "dark"])
         self._read_band()
         self._begin(scenario, node)
         self._show_headline()
@@ -294,13 +299,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._say(f"{edits} of an earlier visit, kept as {DRAFT}. Reset all takes them back", False)
         elif not there and scenario != DRAFT:
             self._say(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
-        self.tree.selected = node if node in self.session.tree else ROOT
+        if self.shared is None:  # else another cell may have chosen one
+            self.tree.selected = node if node in self.session.tree else ROOT
         self._tell_address()
 
     def _edited(self) -> None:
         """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
-        moving = self.tree.moving or (self.shared is not None and self.shared.tree.moving)
-        if moving or self._side_panels is None:
+        if self.tree.moving or self._side_panels is None:
             self._behind = True
         else:
             self.refresh()
@@ -426,7 +431,15 @@ class _PageInStep(Panels):
 
     def edited(self) -> None:
         if (page := self._page()) is not None:
+            page.refresh()
+
+    def rested(self) -> None:
+        if (page := self._page()) is not None:
             page.catch_up()
+
+    def looked_at(self, _change: object) -> None:
+        if (page := self._page()) is not None:
+            page.show_proof()
 
     def said(self, line: str, refused: bool) -> None:
         if (page := self._page()) is not None:
@@ -437,7 +450,7 @@ def whole_page(run: RunView) -> Dashboard:
     """Return this kernel's whole page of a run for a cell, with the edits that all cells of the run share."""
     shared = shared_edits(run)
     page = shared.views.get(Dashboard)
-    if isinstance(page, Dashboard) and page.comm is not None:
+    if isinstance(page, Dashboard) and page.comm is not None and page.tree is shared.tree:
         page.look()
     else:
         page = shared.views[Dashboard] = Dashboard(run, shared=shared)

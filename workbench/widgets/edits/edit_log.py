@@ -221,6 +221,8 @@ class SharedEdits:
     def _catch_up(self) -> None:
         if self._behind:
             self._refresh()
+        for panels in self._all():
+            panels.rested()
 
     def _refresh(self) -> None:
         with self.session.lock:
@@ -242,6 +244,9 @@ class Panels:
 
     def edited(self) -> None:
         """The edits have changed and the page has come to rest."""
+
+    def rested(self) -> None:
+        """The page has come to rest, with edits before it or without."""
 
     def selected(self, node: NodeId) -> None:
         """Another proposition was selected in the tree."""
