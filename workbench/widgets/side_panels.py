@@ -88,6 +88,7 @@ class SurroundingPanes:
         self._session, self._scenarios, self._keeper = session, scenarios, keeper
         self._run, self._select, self._reread, self._open_tab = run, select, reread, open_tab
         self._shown: tuple[NodeId, bool] | None = None
+        self._spoken_of: tuple[RunView, NodeId] | None = None
         self._node: NodeId = ROOT
         self.undo = action("Undo", lambda: session.undo(), tooltip="Ctrl-Z")
         self.redo = action("Redo", lambda: session.redo(), tooltip="Ctrl-Shift-Z")
@@ -294,11 +295,9 @@ class SurroundingPanes:
         if self.change.filled_with is not None:
             self.form.show(node)
         self.assuming.show(node)
-        self.regrounding.show(run, node)
-        self.refitting.show(run, node)
-        self.notes.show(run, node)
-        self.review.show(run, node)
-        self.estimates.show(run, node)
+        if self._spoken_of is None or self._spoken_of[0] is not run or self._spoken_of[1] != node:
+            self._tell_of_run(run, node)
+            self._spoken_of = (run, node)
         # Reading, sanitising and framing a notebook is the dear part; it is done for another proposition or theme, not for
         # every message.
         if self._shown != (node, dark):
@@ -309,6 +308,14 @@ class SurroundingPanes:
             document, title = self._document(node, dark)
             self.proof.value = proof.frame(document, title=title)
             self._shown = (node, dark)
+
+    def _tell_of_run(self, run: RunView, node: NodeId) -> None:
+        """Bring in step what no edit alters: what people said of the run, and what can be asked for again."""
+        self.regrounding.show(run, node)
+        self.refitting.show(run, node)
+        self.notes.show(run, node)
+        self.review.show(run, node)
+        self.estimates.show(run, node)
 
     def run_went_on(self, done: bool) -> None:
         """Forget what was read of the run: another notebook may stand behind the proposition that is shown."""

@@ -33,13 +33,16 @@ def assumed_by(name: str) -> NodeId | None:
 
 def assumption_rows(tree: Tree) -> list[TornadoRow]:
     """Return a row for every assumption that a value follows from, as :func:`tornado` has them for leaves (paper A, 4.1)."""
+    assumed = [
+        node for node in map(tree.__getitem__, tree.inner()) if assumption_of(tree, node.id) is not None
+    ]
+    if not assumed:  # as in most trees, and the rest looks at every proposition
+        return []
     evaluation = evaluate(tree)
     weights = path_weights(tree, evaluation=evaluation)
     rows = []
-    for node_id in tree.inner():
-        node = tree[node_id]
-        rule = node.rule
-        p = assumption_of(tree, node_id)
+    for node in assumed:
+        rule, p = node.rule, assumption_of(tree, node.id)
         if (
             not isinstance(rule, LogicRule)
             or rule.assumption is None
@@ -55,13 +58,13 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
         for end in (0.0, 1.0):
             assumed = replace(rule, assumption=replace(rule.assumption, probability=end))
             held.append(clamp(assumed.evaluate(below)))  # type: ignore[arg-type]
-            root = root_if(tree, node_id, held[-1], evaluation)
+            root = root_if(tree, node.id, held[-1], evaluation)
             ends += [] if root is None else [root]
-        above = weights[node_id]
+        above = weights[node.id]
         weight = None if above is None else above * (held[1] - held[0])
         rows.append(
             TornadoRow(
-                id=assumption_id(node_id),
+                id=assumption_id(node.id),
                 path_weight=weight,
                 p=p,
                 low=min(ends) if len(ends) == 2 else None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from workbench.propositions import NodeId, Tree
-from workbench.synthesis.whatif.evaluation import clamp, evaluate, follows_children
+from workbench.synthesis.whatif.evaluation import clamp, follows_children
 
 Span = tuple[float, float]
 
@@ -27,7 +27,6 @@ def reachable_ranges(
     raw : bool
         Give inner nodes' ranges before they are held inside [0, 1].
     """
-    values = evaluate(tree).values
     spans: dict[NodeId, Span] = {}
     shown: dict[NodeId, Span] = {}
     for node_id in reversed(tree.ids()):
@@ -38,7 +37,7 @@ def reachable_ranges(
             assert node.rule is not None
             span = node.rule.reachable({child: spans[child] for child in node.children})
         else:
-            held = values[node_id]
+            held = node.p
             span = (0.0, 1.0) if held is None else (held, held)
         shown[node_id] = span
         # A parent reads values that are held in [0, 1], also if the raw ranges are asked for.
