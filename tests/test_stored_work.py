@@ -48,9 +48,13 @@ def copy(stored: Path, tmp_path: Path) -> Path:
 
 
 def lasting(value: Any) -> Any:
-    """A document without what passes."""
+    """A document without what passes; of the checklist its keys are stored, and the sentences are words of the day."""
     if isinstance(value, dict):
-        return {key: lasting(item) for key, item in value.items() if key not in PASSING}
+        return {
+            key: sorted(item) if key == "checklist" else lasting(item)
+            for key, item in value.items()
+            if key not in PASSING
+        }
     return [lasting(item) for item in value] if isinstance(value, list) else value
 
 

@@ -27,11 +27,14 @@ _EXPLAINED = {
 }
 #: Ids that a line lists; more are a wall to whoever reads it.
 _DRIVERS_NAMED = 3
+_SEALS = {"namespaces": "Linux namespaces", "landlock": "Landlock"}
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
 def percent(p: float | None) -> str:
-    """Return a probability as every screen and message of the house shows it: a figure has one decimal.
+    """Return a probability as every screen and message of the house shows it, in figures and in sentences: with one decimal.
+
+    One spelling everywhere: a sentence with whole percents said 77% beside a row that said 77.5%, and was read as another number.
 
     >>> percent(0.48), percent(1.0), percent(None)
     ('48.0%', '100.0%', '–')
@@ -39,36 +42,33 @@ def percent(p: float | None) -> str:
     return NO_VALUE if p is None else f"{100 * p:.1f}%"
 
 
-def spoken(p: float) -> str:
-    """Return a probability within a sentence that is read aloud, the answer's and a driver's reason: in whole percents.
-
-    One that would read as certain and is not keeps its decimal.
-
-    >>> spoken(0.6312), spoken(0.997), spoken(1.0)
-    ('63%', '99.7%', '100%')
-    """
-    return f"{whole_percents(p)}%" if p in (0.0, 1.0) or 0 < whole_percents(p) < 100 else percent(p)
-
-
-def whole_percents(p: float) -> int:
-    """Return a probability, or a difference of two, in whole percents."""
-    return round(100 * p)
-
-
-def point_change(before: float | None, after: float | None) -> str:
+def point_change(before: float | None, after: float | None, *, unit: str = " points") -> str:
     """Return the change between two probabilities in percentage points, with its sign.
 
-    It is the difference of the two figures as they are shown, so that a reader who subtracts them finds the same.
+    It is the difference of the two figures as they are shown, so that a reader who subtracts them finds the same. A
+    column whose head names the unit leaves it out.
 
     >>> point_change(0.6692, 0.6888), point_change(0.5, 0.40), point_change(0.1, 0.10001), point_change(None, 0.3)
-    ('+2.0 pp', '−10.0 pp', '0.0 pp', '–')
+    ('+2.0 points', '−10.0 points', '0.0 points', '–')
     """
     if before is None or after is None:
         return NO_VALUE
-    before_tenths, after_tenths = (round(10 * float(f"{100 * p:.1f}")) for p in (before, after))
-    tenths = after_tenths - before_tenths
+    tenths = _tenths(after) - _tenths(before)
     sign = "" if not tenths else "+" if tenths > 0 else "\N{MINUS SIGN}"
-    return f"{sign}{abs(tenths) / 10:.1f} pp"
+    return f"{sign}{abs(tenths) / 10:.1f}{unit}"
+
+
+def points_apart(first: float, second: float) -> str:
+    """Return how far two probabilities are apart, by the figures as they are shown.
+
+    >>> points_apart(0.643, 0.6888), points_apart(0.5, 0.1)
+    ('4.6 points', '40.0 points')
+    """
+    return f"{abs(_tenths(first) - _tenths(second)) / 10:.1f} points"
+
+
+def _tenths(p: float) -> int:
+    return round(10 * float(f"{100 * p:.1f}"))
 
 
 def sent_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -86,6 +86,17 @@ def sent_tokens(rows: Sequence[Mapping[str, Any]]) -> str:
     if sent and None not in cached:
         said += f", {sum(cached) / sent:.0%} cached"
     return said if None in cost else f"{said}, ${sum(cost):.4f}"
+
+
+def sandbox_words(level: str | None) -> str:
+    """Return how the code behind a run's evidence was shut off, by the level that its log names; None is that none ran.
+
+    >>> sandbox_words("namespaces"), sandbox_words("none"), sandbox_words(None)
+    ('sealed (Linux namespaces)', 'NOT SEALED', 'none ran yet')
+    """
+    if level in (None, "none"):
+        return "none ran yet" if level is None else "NOT SEALED"
+    return f"sealed ({_SEALS.get(str(level), level)})"
 
 
 def outcome_words(p: float) -> str:

@@ -25,6 +25,7 @@ from workbench.agents.grounders import router
 from workbench.agents.grounders.market_grounder import MarketGrounder
 from workbench.agents.grounders.router import RouterGrounder
 from workbench.agents.routing import ENOUGH, ROUTED, Candidates, GrounderRecord, Leaf, route_by_rule
+from workbench.formatting import points_apart
 from workbench.models.errors import ModelRefused
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
@@ -185,9 +186,7 @@ async def test_both_free_grounders_are_pooled_and_their_disagreement_shows(
     rows = {"SP500": visible_rows("SP500", date(2018, 6, 29))}
     assert values[0] == pytest.approx(ClaimPaths().chance(read_claim(UP), rows), abs=1e-9)
     assert leaf.grounding.belief.p == pytest.approx(float(pool_logit_mean([values])[0]))
-    assert (
-        f"{round(100 * values[0]) - round(100 * values[1])} points apart" in leaf.grounding.belief.key_factor
-    )
+    assert f"{points_apart(*values)} apart" in leaf.grounding.belief.key_factor
     outcome = await leaf.verified()
     assert outcome.verified, outcome.differing
 

@@ -4,6 +4,7 @@ import io
 import json
 import re
 import zipfile
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from workbench.store import Store
 from workbench.views.fan_chart import fan_svg, fan_words
 from workbench.views.run_view import view
 from workbench.widgets import panels
+from workbench.widgets.run_page import Dashboard
 
 CLAIM, CUTOFF = "VIX above 20 on 2018-09-28", "2018-06-30"
 
@@ -114,3 +116,39 @@ def test_json_page_and_notes_show_it(
     # a page that shows the tree itself reads the fan once the rest of it stands
     assert "fan" not in view(store, RUN).document(nodes=False) and "Reading" in panels.unread_fan()
     store.close()
+
+
+@pytest.mark.parametrize(
+    ("statement", "shown"),
+    [
+        (CLAIM, True),
+        ("It rains in London on 2018-09-28", False),  # no series
+        ("yahoo:AAPL closes above 200 on 2018-12-31", False),  # a page asks no service
+    ],
+)
+def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, shown: bool
+) -> None:
+    home = tmp_path / "home"
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", statement)
+    for place in ("views.run_view", "widgets.run_page"):
+        monkeypatch.setattr(f"workbench.{place}.has_record", lambda state: False)
+    make_small_run(home)
+    with closing(Store(home)) as store:
+        run = view(store, RUN)
+        assert run.fan() is None, "the record of the key-free analyst is none of this run's"
+        if shown:
+            record_outcome(store, RUN, "no", on="2018-09-28")
+            run = view(store, RUN)
+        series, page = run.known_series(), Dashboard(run)
+    page.read_fan()
+    missing = "No chart: the claim names no series"
+    if not shown:
+        assert series is None and missing in page.answer.value
+        return
+    assert series is not None and series["last"] == {"day": "2018-06-29", "value": 16.09}
+    assert series["levels"] == [20.0] and series["outcome"] == fan_outcome(CLAIM)
+    drawn = page.fan.value
+    assert 'class="cutoff"' in drawn and 'class="level"' in drawn and 'class="came"' in drawn
+    assert "2018-09-28" in drawn and 'class="band"' not in drawn and "Bands of" not in drawn
+    assert "as it was known at the cutoff, 16.09 on 2018-06-29" in drawn and missing not in page.answer.value

@@ -268,7 +268,7 @@ def test_edits_are_undone_by_keys_and_come_back_after_a_reload(served: Served, w
     wait_for_text(page, ROOT, "65.8%")
     page.keyboard.press("Control+Shift+Z")
     wait_for_text(page, ROOT, changed)
-    page.get_by_text("kept as calm ends").wait_for()
+    page.get_by_text("saved as calm ends").wait_for()
     assert "scenario=calm+ends" in page.url and "node=P2.1" in page.url
     page.reload()
     page.wait_for_selector('[role="treeitem"]', timeout=60_000)

@@ -94,7 +94,7 @@ def test_a_monday_morning(tmp_path: Path, watched: Watched) -> None:
         # one click: what moved most stands first, with its course
         page.get_by_role("button", name="Change", exact=True).click()
         first = page.locator(".wb-claim-table tbody tr").first
-        assert CLAIMS[0] in first.inner_text() and "+30.0 pp" in first.inner_text()
+        assert CLAIMS[0] in first.inner_text() and "+30.0 points" in first.inner_text()
         assert first.locator("svg.wb-spark").get_attribute("aria-label").startswith("3 answers:")
         course = first.locator("svg.wb-spark polyline").get_attribute("points").split()
         heights = [float(each.split(",")[1]) for each in course]

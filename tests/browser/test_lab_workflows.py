@@ -131,7 +131,7 @@ def test_w2_an_economist_compares_scenarios_in_cells_and_takes_the_note(
     act("Annotate", scenario="hard", said="says what it supposes", what_it_supposes="A hard landing")
     act("Weigh", scenario="hard", said="hard is held 0.2 likely", how_likely="0.2")
     type_in(page, "P3", "20%")
-    page.get_by_text("kept as hard").wait_for()
+    page.get_by_text("saved as hard").wait_for()
     act("Open", scenario="soft", said="soft is open")
     table = scenarios(lab.home, run)
     shown = {

@@ -87,11 +87,11 @@ def test_the_demo_passes_its_audit(demo: FinishedRun) -> None:
     [
         (
             "UPDATE bodies SET data = CAST(data || ' ' AS BLOB) WHERE hash = (SELECT answer FROM api_calls LIMIT 1)",
-            "stored bodies",
+            "records unchanged",
         ),
         (
             "UPDATE api_calls SET cutoff = '2018-12-31' WHERE id = (SELECT max(id) FROM api_calls)",
-            "one cutoff",
+            "cutoff of every call",
         ),
         (
             "DROP TRIGGER events_keep; UPDATE events SET data = json_set(data, '$.p', 0.99) WHERE kind = 'node.synthesized'",

@@ -41,7 +41,7 @@ def dates_check(home: Path, *days: str) -> tuple[str, str]:
         (check,) = [
             check
             for check in check_documents.audit(store, RUN)["checks"]
-            if check["name"] == "dates in answers"
+            if check["name"] == "dates in the data"
         ]
     finally:
         store.close()

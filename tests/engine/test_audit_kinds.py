@@ -37,26 +37,26 @@ PLANTED = [
 
 #: What a sound run is told by each check: for any, and where something special holds. None is no line.
 SOUND: dict[str, dict[str, str | None]] = {
-    "stored bodies": {"": "ok"},
-    "one cutoff": {"": "ok"},
-    "dates in answers": {"": "ok"},
-    "residual risk of the data": {"": "ok"},
+    "records unchanged": {"": "ok"},
+    "cutoff of every call": {"": "ok"},
+    "dates in the data": {"": "ok"},
+    "risk of later knowledge": {"": "ok"},
     "data read": {"": "ok", "no_data": "warn"},
     "conclusions": {"": "ok"},
     "claim recomputed": {"": "ok", "stopped": "warn"},
-    "trials pooled": {"": "ok"},
-    "looked up by the synthesizer": {"": None},
+    "drivers recomputed": {"": "ok"},
+    "looked up while combining": {"": None},
     "coherence": {"": "ok"},
     "web results": {"": None},
     "cut texts": {"": None},
     "prompts": {"": "ok"},
-    "isolation": {"": "ok"},
+    "sandbox": {"": "ok"},
     "hindsight": {"": "ok", "clairvoyant": "warn"},
     "second reading": {"": None},
     "origin": {"": None, "imported": "warn"},
     "proof notebooks": {"": "ok"},
     "proofs verified": {"": "ok"},
-    "anchored journals": {"": "ok", "no_kernel": None},
+    "notebook histories": {"": "ok", "no_kernel": None},
     "cost": {"": "ok"},
 }
 
@@ -72,32 +72,32 @@ def called(kind: RunKind) -> bool:
 
 #: Fault, the check that finds it and its verdict, and where there can be such a fault.
 FAULTS: list[tuple[str, str, str, Callable[[RunKind], bool]]] = [
-    ("altered body", "stored bodies", "bad", called),
-    ("later cutoff", "one cutoff", "bad", lambda kind: True),
-    ("live call", "one cutoff", "bad", lambda kind: not kind.live),
-    ("call before the opening", "one cutoff", "bad", lambda kind: kind.live),
-    ("call between two stretches", "one cutoff", "bad", lambda kind: kind.live),
-    ("call after the end", "one cutoff", "bad", lambda kind: kind.live),
-    ("answer as of another instant", "one cutoff", "bad", lambda kind: True),
-    ("answer of later", "one cutoff", "bad", lambda kind: True),
-    ("answer of no instant", "one cutoff", "bad", lambda kind: True),
-    ("answer without an instant", "one cutoff", "bad", lambda kind: kind.live and called(kind)),
-    ("live answer", "one cutoff", "bad", lambda kind: not kind.live),
-    ("unreadable cutoff", "one cutoff", "bad", lambda kind: True),
-    ("call at no instant", "one cutoff", "bad", lambda kind: kind.live),
-    ("late rows", "dates in answers", "warn", lambda kind: called(kind) and not kind.live),
-    ("high residual", "residual risk of the data", "warn", called),
+    ("altered body", "records unchanged", "bad", called),
+    ("later cutoff", "cutoff of every call", "bad", lambda kind: True),
+    ("live call", "cutoff of every call", "bad", lambda kind: not kind.live),
+    ("call before the opening", "cutoff of every call", "bad", lambda kind: kind.live),
+    ("call between two stretches", "cutoff of every call", "bad", lambda kind: kind.live),
+    ("call after the end", "cutoff of every call", "bad", lambda kind: kind.live),
+    ("answer as of another instant", "cutoff of every call", "bad", lambda kind: True),
+    ("answer of later", "cutoff of every call", "bad", lambda kind: True),
+    ("answer of no instant", "cutoff of every call", "bad", lambda kind: True),
+    ("answer without an instant", "cutoff of every call", "bad", lambda kind: kind.live and called(kind)),
+    ("live answer", "cutoff of every call", "bad", lambda kind: not kind.live),
+    ("unreadable cutoff", "cutoff of every call", "bad", lambda kind: True),
+    ("call at no instant", "cutoff of every call", "bad", lambda kind: kind.live),
+    ("late rows", "dates in the data", "warn", lambda kind: called(kind) and not kind.live),
+    ("high residual", "risk of later knowledge", "warn", called),
     ("unread leaf", "data read", "warn", called),
     ("p outside its bounds", "conclusions", "warn", has_value),
     ("wrong root", "claim recomputed", "bad", lambda kind: not (kind.stopped or kind.no_tree)),
-    ("wrong pool", "trials pooled", "bad", has_value),
+    ("wrong pool", "drivers recomputed", "bad", has_value),
     ("turned sign", "coherence", "warn", lambda kind: not (kind.stopped or kind.no_tree)),
-    ("unsealed", "isolation", "warn", lambda kind: has_value(kind) or not kind.no_kernel),
+    ("unsealed", "sandbox", "warn", lambda kind: has_value(kind) or not kind.no_kernel),
     ("late model", "hindsight", "warn", lambda kind: not kind.live),
     ("proof gone", "proof notebooks", "bad", has_value),
     ("proof differs", "proofs verified", "bad", has_value),
     ("not checked", "proofs verified", "warn", has_value),
-    ("not anchored", "anchored journals", "warn", lambda kind: has_value(kind) and not kind.no_kernel),
+    ("not anchored", "notebook histories", "warn", lambda kind: has_value(kind) and not kind.no_kernel),
 ]
 NUMBERS = itertools.count()
 
@@ -135,7 +135,7 @@ def of_sound(kind: RunKind) -> dict[str, str | None]:
         special = [flag for flag in FLAGS if flag in row and getattr(kind, flag)]
         expected[name] = row[special[0] if special else ""]
     if not has_value(kind):
-        expected |= {"data read": "ok", "trials pooled": None, "anchored journals": None}
+        expected |= {"data read": "ok", "drivers recomputed": None, "notebook histories": None}
     return expected
 
 
@@ -146,7 +146,7 @@ def test_the_table_has_every_check() -> None:
     # Found in other files: what a synthesizer looked up, the filter of web results, texts of after the cutoff (`test_asked_text`),
     # a second model's reading. The others judge nothing.
     assert set(SOUND) - planted == {
-        "looked up by the synthesizer", "web results", "cut texts", "prompts", "second reading", "origin", "cost",
+        "looked up while combining", "web results", "cut texts", "prompts", "second reading", "origin", "cost",
     }  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def test_a_live_runs_badge_is_green_and_its_document_says_what_it_is(store: Stor
     assert badges == {"Verified": "ok", "Leak audit": "ok", "Coherence": "ok"}
     document = audit_run(store, run_id)
     assert document["passed"] and document["kind"] == ["live"]
-    (found,) = [check["found"] for check in document["checks"] if check["name"] == "one cutoff"]
+    (found,) = [check["found"] for check in document["checks"] if check["name"] == "cutoff of every call"]
     assert found == "all 2 data calls were made while the run was in work, each as of its own instant"
 
 
@@ -193,16 +193,18 @@ def test_a_fault_fails_the_audit_and_what_a_person_should_look_at_does_not(store
 
 @pytest.mark.parametrize("live", [True, False])
 def test_what_is_read_in_the_catalogue_is_as_of_no_instant(store: Store, live: bool) -> None:
-    assert verdicts(store, written(store, RunKind(live=live), "documentation"))["one cutoff"] == "ok"
+    assert (
+        verdicts(store, written(store, RunKind(live=live), "documentation"))["cutoff of every call"] == "ok"
+    )
 
 
 def test_calls_of_a_run_in_work_are_made_in_its_last_stretch(store: Store) -> None:
     run_id = written(store, RunKind(live=True, stopped=True))
     store.append(run_id, ev.RunResumed(), at_utc=at(3000))
     write_call(store, run_id, 4000)
-    assert verdicts(store, run_id)["one cutoff"] == "ok"
+    assert verdicts(store, run_id)["cutoff of every call"] == "ok"
     write_call(store, run_id, 2900)
-    assert verdicts(store, run_id)["one cutoff"] == "bad"
+    assert verdicts(store, run_id)["cutoff of every call"] == "bad"
 
 
 def test_a_grounder_that_a_router_opens_makes_a_run_clairvoyant_too(store: Store) -> None:

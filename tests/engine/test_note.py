@@ -129,13 +129,13 @@ def documents(note: Note) -> dict[str, str]:
 @given(p=st.floats(0, 1), reference=st.floats(0, 1))
 def test_a_gap_is_the_difference_of_what_is_shown(p: float, reference: float) -> None:
     shown = [round(float(percent(value).rstrip("%")), 1) for value in (p, reference)]
-    gap = point_change(reference, p).removesuffix(" pp").replace("−", "-")
+    gap = point_change(reference, p).removesuffix(" points").replace("−", "-")
     assert float(gap) == pytest.approx(round(shown[0] - shown[1], 1))
 
 
 def test_66_9_beside_68_9_reads_minus_2_0() -> None:
     # shared/reviews/ux.md, S3: shown as -1.9, each rounded by itself
-    assert point_change(0.688641, 0.66916) == "−2.0 pp"
+    assert point_change(0.688641, 0.66916) == "−2.0 points"
 
 
 def test_every_document_has_every_number_to_the_last_digit(note: Note) -> None:

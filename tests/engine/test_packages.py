@@ -34,6 +34,7 @@ from tests.fakes.small_run import RUN, SOURCE, make_small_run
 from workbench.cli.answers.export import import_file
 from workbench.cli.servers.lab import lab_environment
 from workbench.engine.record.fold import load_state
+from workbench.formatting import sandbox_words
 from workbench.packages.package import export_run, import_run
 from workbench.store import Store
 from workbench.store import events as ev
@@ -138,7 +139,7 @@ def test_an_honest_package_is_taken_in_and_verified_in_sealed_kernels(place: Pat
         "not_anchored": [], "signed": None,
         "node": "P0", "p": 0.56, "recorded_p": 0.56, "drift": 0.0, "drifting": [],
     }  # fmt: skip
-    assert f"sealed by {level}" in ok(place, "verify", RUN, "P2")
+    assert sandbox_words(level) in ok(place, "verify", RUN, "P2")
     mode = (place / "home" / "runs" / RUN / "proofs").stat().st_mode & 0o777
     assert mode == (place / "home" / "runs" / VICTIM / "proofs").stat().st_mode & 0o777
 
@@ -159,7 +160,7 @@ def test_a_forged_level_never_yields_an_unsealed_kernel(
     canary = tmp_path_factory.mktemp("host") / "canary"
     package = packed(tmp_path_factory.mktemp("forge"), source=writer(canary), level="none")
     assert took_in(place, package).returncode == 0
-    assert "KERNELS NOT SEALED" in ok(place, "show", RUN)  # what the package says is shown
+    assert "sandbox NOT SEALED" in ok(place, "show", RUN)  # what the package says is shown
     assert json.loads(ok(place, "verify", RUN, "P1", "--json"))["isolation"] == probe.probed().level
     assert not canary.exists()
     # the control: only the person at this machine lowers it, and is told

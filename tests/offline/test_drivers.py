@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.offline.embedded import full_rows, visible_rows
-from workbench.formatting import spoken
+from workbench.formatting import percent
 from workbench.offline.claim_forecast import forecast_claim, past_outcomes
 from workbench.offline.co_movement import co_movement
 from workbench.offline.decomposition import Branch, Planner, leaves
@@ -49,7 +49,7 @@ def test_no_driver_says_its_parent_over_again(text: str) -> None:
             assert together.with_driver >= together.without_driver or child.why.startswith(
                 ("state", "trend", "volatility")
             )
-            assert f"{spoken(together.with_driver)} of the past windows in which this did" in child.why
+            assert f"{percent(together.with_driver)} of the past windows in which this did" in child.why
             check(child)
 
     check(root)

@@ -40,7 +40,7 @@ def test_the_headline_names_the_claim_its_probability_and_how_it_was_made(home: 
         "74.2%",
         "2018-06-30",
         "offline/analyst",
-        "sealed by namespaces",
+        "sealed (Linux namespaces)",
         RUN,
     ):
         assert part in text

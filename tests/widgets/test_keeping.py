@@ -130,7 +130,7 @@ def test_two_windows_lose_no_edit_and_the_second_is_told(home: Path) -> None:
     first.keeper.flush()
     second.session.edit("P3", "0.9")
     second.keeper.flush()
-    assert "edited in another window too: your edits are kept as draft 2" in second.side_panels.line.value
+    assert "edited in another window too: your edits are saved as draft 2" in second.side_panels.line.value
     saved = {row["name"]: row["root"] for row in SavedScenarios(home, RUN).table()["scenarios"]}
     assert saved == {DRAFT: first.session.now.after, "draft 2": second.session.now.after}
     second.session.edit("P3", "0.8")
@@ -222,7 +222,7 @@ def test_removing_and_adding_say_what_they_do() -> None:
     tree = demo_tree()
     # P3 has weight 0.45 and p 0.74: 33.3 points; what is left carries 0.55 of 1.0
     (removed,) = edit_remarks(tree, [RemoveNode(node="P3")])
-    assert "P3 drops out, worth −33.3 pp" in removed.line
+    assert "P3 drops out, worth −33.3 points" in removed.line
     scaled = {"P1": 0.3 * 1 / 0.55, "P2": 0.25 * 1 / 0.55}
     assert all(abs(removed.weights[child] - weight) < 1e-6 for child, weight in scaled.items())
     addition = AddChild(node="P0", statement="A trade war breaks out")

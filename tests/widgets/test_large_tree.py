@@ -123,7 +123,7 @@ def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stan
     assert f">{wanted}<" in shown.header.value and shown.tree.tree["nodes"]["P0"]["text"] == wanted
     assert first < 40 and shown.drivers.chart.value == ""
     comm_of(shown.tree, comms).deliver({"type": "rest"})
-    assert len(comms) > 2 * first and "kept as draft" in shown.side_panels.line.value
+    assert len(comms) > 2 * first and "saved as draft" in shown.side_panels.line.value
     assert f"Claim, now {wanted}" in shown.drivers.chart.value and "P2.1" in shown.side_panels.table.value
     made = len(comms)
     shown.side_panels.change.selected_index = 0  # a fold is filled when it is opened

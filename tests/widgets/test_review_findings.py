@@ -73,7 +73,7 @@ def test_each_severe_finding_has_a_test_of_its_severity_and_title(title: str, he
 
 def test_s1_removing_equals_declaring_false_and_adding_does_nothing_is_said(command_home: Path) -> None:
     removed = run_cli(command_home, "whatif", RUN, "--remove", "P3")
-    assert "P3 drops out, worth −33.3 pp" in removed.stderr and "as if it were false" in removed.stderr
+    assert "P3 drops out, worth −33.3 points" in removed.stderr and "as if it were false" in removed.stderr
     added = run_cli(
         command_home, "whatif", RUN, "--add", "P0, Negative=A trade war breaks out", "--set", "P4=0.6"
     )

@@ -68,7 +68,7 @@ def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analy
     typed(shared_edits(analysis.run), {"type": "rest"})
     assert "P1.1" in page.side_panels.table.value and page.tree.tree["nodes"]["P1.1"]["p"] == 0.1
     page.keeper.flush()
-    assert page.keeper is shared_edits(analysis.run).keeper and "kept as draft" in page.side_panels.line.value
+    assert page.keeper is shared_edits(analysis.run).keeper and "saved as draft" in page.side_panels.line.value
     table = SavedScenarios(home, RUN).table()["scenarios"]
     assert [row["name"] for row in table] == ["draft"], "one draft of a run and kernel"
     kept = SavedScenarios(home, RUN).scenario("draft")
@@ -140,7 +140,7 @@ def test_an_edit_of_another_window_on_the_same_scenario_loses_neither(
     analysis.what_if({"P3": 0.1}, scenario="draft")
     typed(shared, {"type": "edit", "id": "P2.1", "text": "0.9"})
     shared.keeper.flush()
-    assert "your edits are kept as draft 2" in view.line.value
+    assert "your edits are saved as draft 2" in view.line.value
     rows = {row["name"]: row["root"] for row in analysis.scenarios()["scenarios"]}
     assert rows == {
         "draft": resynthesize(demo_tree(), {"P3": 0.1}).after,

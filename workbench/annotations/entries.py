@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 #: What a reviewer does before signing, in this order; the keys are stored.
 CHECKLIST: Mapping[str, str] = {
     "verified": "the proofs were run again here and show the same",
-    "leaks": "the audit was read: dates, residual risk of the data, hindsight",
+    "leaks": "the audit was read: dates, risk of later knowledge in the data, hindsight",
     "evidence": "the evidence of the drivers that move the claim most was read",
-    "rules": "the weights and formulas make sense, also where a driver is surely true or false",
+    "rules": "the weights and formulas make sense, also if a driver proves surely true or false",
     "comments": "every comment was answered, or accepted as it stands",
 }
 

@@ -10,15 +10,21 @@ from workbench.store import Store
 #: The checks of the audit by the question that they answer.
 _QUESTIONS = {
     "Verified": (
-        "stored bodies",
+        "records unchanged",
         DATA_READ,
         "proof notebooks",
         "proofs verified",
-        "anchored journals",
+        "notebook histories",
         "origin",
     ),
-    "Leak audit": ("one cutoff", "dates in answers", "residual risk of the data", "isolation", "hindsight"),
-    "Coherence": ("claim recomputed", "trials pooled", "coherence", "conclusions"),
+    "Leak audit": (
+        "cutoff of every call",
+        "dates in the data",
+        "risk of later knowledge",
+        "sandbox",
+        "hindsight",
+    ),
+    "Coherence": ("claim recomputed", "drivers recomputed", "coherence", "conclusions"),
 }
 _WORSE: dict[Verdict, int] = {"ok": 0, "warn": 1, "bad": 2}
 

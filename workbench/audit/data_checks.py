@@ -1,4 +1,4 @@
-"""Checks of what a run read: stored bodies, the cutoff of every call, dates in answers, residual risk, leaves that read nothing."""
+"""Checks of what a run read: records unchanged, the cutoff of every call, dates in answers, residual risk, leaves that read nothing."""
 
 import re
 from collections import Counter
@@ -82,7 +82,7 @@ def stored_bodies(records: Records) -> list[Answer]:
             records.store.body(digest)
         except StoreCorrupt as error:
             return [("bad", str(error))]
-    return [("ok", f"{len(digests)} requests, replies and answers have the hash they are filed under")]
+    return [("ok", f"{len(digests)} requests, replies and answers are as they were written, by their hashes")]
 
 
 def clamped_at_cutoff(records: Records) -> list[Answer]:
@@ -236,9 +236,11 @@ def residual_risk(records: Records) -> list[Answer]:
     levels = Counter(str(row.answer.meta.get("residual", "none")) for row in rows if row.answer)
     refused = sum(1 for row in rows if row.refused)
     dropped = sum(row.rows_dropped for row in rows)
-    text = ", ".join(f"{count} {level}" for level, count in sorted(levels.items())) or "nothing was answered"
+    text = ", ".join(f"{count} with {level} risk" for level, count in sorted(levels.items()))
     verdict: Verdict = "warn" if levels.get("high") else "ok"
-    return [(verdict, f"{text}; {dropped} rows dropped, {refused} calls refused")]
+    return [
+        (verdict, f"data calls: {text or 'none answered'}; {dropped} rows held back, {refused} calls refused")
+    ]
 
 
 def leaves_read_data(records: Records) -> list[Answer]:

@@ -10,7 +10,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.proof_check import combined_faults, rule_faults
 from workbench.engine.record.run_files import journal_name
 from workbench.errors import command, sentence
-from workbench.formatting import sent_tokens
+from workbench.formatting import sandbox_words, sent_tokens
 from workbench.propositions import natural_order
 from workbench.store import ModelLedger
 from workbench.synthesis.coherence.findings import check_tree
@@ -45,7 +45,7 @@ def trials_pooled(records: Records) -> list[Answer]:
     off = [item for item in combined_faults(records.store, state) if item.check in ("pooled", "root")]
     if off:
         return [("bad", "; ".join(f"{item.node}: {item.what}" for item in off[:5]))]
-    return [("ok", f"all {len(state.pooled)} drivers count as their trials say")]
+    return [("ok", f"all {len(state.pooled)} drivers have the value that their own forecasts give")]
 
 
 def look_ups(records: Records) -> list[Answer]:
@@ -76,12 +76,12 @@ def coherence(records: Records) -> list[Answer]:
 
 
 def isolation(records: Records) -> list[Answer]:
-    """How the kernels were sealed."""
+    """How the code behind the evidence was shut off."""
     level = records.state.isolation
     if level == "none":
-        return [("warn", "kernels ran UNSEALED")]
+        return [("warn", "the code ran UNSEALED")]
     word = ", by its sender's word" if records.kind.imported else ""
-    return [("ok", f"kernels were sealed by {level}{word}")]
+    return [("ok", f"the code ran {sandbox_words(level)}{word}")]
 
 
 def without_kernel(records: Records) -> list[Answer]:
@@ -162,8 +162,17 @@ def anchored_journals(records: Records) -> list[Answer]:
     }
     loose = natural_order({node for (node, _), head in heads.items() if head is None})
     if loose:
-        return [("warn", f"not anchored, one written anew whole would pass: {', '.join(loose)}")]
-    return [("ok", f"the log holds the head of all {len(heads)} journals")] if heads else []
+        return [
+            (
+                "warn",
+                f"not anchored (the log does not name their last step, so that one written anew whole would pass): {', '.join(loose)}",
+            )
+        ]
+    return (
+        [("ok", f"the log names the last step of all {len(heads)}, so that none can be rewritten unseen")]
+        if heads
+        else []
+    )
 
 
 def cost(records: Records) -> list[Answer]:

@@ -20,17 +20,17 @@ from workbench.store import Store, utc_now
 
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
 
-_BODIES = AuditQuestion("stored bodies", data.stored_bodies)
+_BODIES = AuditQuestion("records unchanged", data.stored_bodies)
 #: Every check, and what it does with each kind of run (``RunKind``) that it would judge wrongly otherwise.
 QUESTIONS = (
     _BODIES,
     AuditQuestion(
-        "one cutoff",
+        "cutoff of every call",
         data.clamped_at_cutoff,
         {"no_data": says("no data call is on record"), "live": data.clamped_when_made},
     ),
     AuditQuestion(
-        "dates in answers",
+        "dates in the data",
         data.dated_before_cutoff,
         {
             "no_data": says("no answer is on record"),
@@ -38,22 +38,22 @@ QUESTIONS = (
         },
     ),
     AuditQuestion(
-        "residual risk of the data",
+        "risk of later knowledge",
         data.residual_risk,
         {"no_data": says("nothing to rate: no answer is on record")},
     ),
     AuditQuestion(DATA_READ, data.leaves_read_data),
     AuditQuestion("conclusions", data.held_to_what_was_shown),
     AuditQuestion("claim recomputed", proofs.root_recomputed, {"no_tree": proofs.root_alone}),
-    AuditQuestion("trials pooled", proofs.trials_pooled),
-    AuditQuestion("looked up by the synthesizer", proofs.look_ups),
+    AuditQuestion("drivers recomputed", proofs.trials_pooled),
+    AuditQuestion("looked up while combining", proofs.look_ups),
     AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one claim contradicts nothing")}),
     AuditQuestion("web results", data.web_results),
     AuditQuestion("cut texts", asked_text.cut_texts),
     AuditQuestion(
         "prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}
     ),
-    AuditQuestion("isolation", proofs.isolation, {"no_kernel": proofs.without_kernel}),
+    AuditQuestion("sandbox", proofs.isolation, {"no_kernel": proofs.without_kernel}),
     AuditQuestion(
         "hindsight",
         proofs.known_outcome,
@@ -68,7 +68,7 @@ QUESTIONS = (
     AuditQuestion("origin", says_nothing, {"imported": proofs.origin}),
     AuditQuestion("proof notebooks", proofs.proof_notebooks),
     AuditQuestion("proofs verified", proofs.proofs_verified),
-    AuditQuestion("anchored journals", proofs.anchored_journals),
+    AuditQuestion("notebook histories", proofs.anchored_journals),
     AuditQuestion("cost", proofs.cost),
 )
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 from typing import Any
 
+from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from workbench.blocking import run_blocking
 from workbench.forecasts.reading import Reading
@@ -16,7 +17,13 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading
 from workbench.questions.series.series_quantity import fan_of
+from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.errors import ScienceError
+
+#: Where series lie that a page may read: in the package, and in this home.
+_LOCAL = ("embedded", "own")
+#: Known values that are drawn without a fan: of days about a year.
+_SHOWN = 250
 
 
 def claim_fan(
@@ -35,14 +42,51 @@ def claim_fan(
         drawn = (paths or ClaimPaths()).paths(claim, rows)
     except ScienceError:  # too short a history, or no value is to come: the claim has its other models
         return None
+    return {
+        **_named(claim),
+        **fan_of(drawn),
+        "levels": _levels(claim_reading(claim), drawn.known),
+        "outcome": None,
+    }
+
+
+def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
+    """Return what `claim_fan` does without a fan: a claim's series as it was known at a cutoff, for a run of any model.
+
+    None where the claim names no series of the kind, and where one lies with a service, which no look at a page asks.
+    """
+    try:
+        claim = read_claim(statement)
+        sources = claim.going_on().sources
+        if any(source_of_rows(name).source not in _LOCAL for name in sources):
+            return None
+        rows = run_blocking(_visible_rows(sources, cutoff))
+        claim = settle(claim.going_on(), rows)
+        known = claim_history(claim, rows)
+    except (ClaimRefused, ScienceError, ProxyError):
+        return None
+    if not len(known.days):
+        return None
+    past = [
+        {"day": str(day), "value": float(value)}
+        for day, value in zip(known.days[-_SHOWN:], known.values[-_SHOWN:], strict=True)
+    ]
+    return {
+        **_named(claim),
+        "last": past[-1],
+        "past": past,
+        "fan": [],
+        "levels": _levels(claim_reading(claim), known),
+        "outcome": None,
+    }
+
+
+def _named(claim: Claim) -> dict[str, Any]:
     name = claim.about.article.removeprefix("the ")
     return {
         "series": f"{name} / {claim.against.article.removeprefix('the ')}" if claim.against else name,
         "unit": "" if claim.other else claim.about.unit,
         "on": claim.end.isoformat(),
-        **fan_of(drawn),
-        "levels": _levels(claim_reading(claim), drawn.known),
-        "outcome": None,
     }
 
 
@@ -72,17 +116,20 @@ def _through(history: History, day: date) -> History:
 def fan_outcome(statement: str, services_at: datetime | None = None) -> dict[str, Any] | None:
     """Return the value of a claim's series on its last day, as it is known by now; None where it is not."""
     claim = read_claim(statement).going_on()
-
-    async def rows() -> Mapping[str, Rows]:
-        broker = open_sources(claim.sources, services_at=services_at)
-        try:
-            return await visible(broker_history(broker), claim.sources, present_cutoff())
-        finally:
-            await broker.aclose()
-
     try:
-        history = _through(claim_history(claim, run_blocking(rows())), claim.end)
+        rows = run_blocking(_visible_rows(claim.sources, present_cutoff(), services_at))
+        history = _through(claim_history(claim, rows), claim.end)
     except (ClaimRefused, ScienceError, ProxyError):
         return None
     day = history.days[-1].item()
     return {"value": {"value": float(history.values[-1]), "day": day.isoformat()}}
+
+
+async def _visible_rows(
+    sources: tuple[str, ...], cutoff: Cutoff, services_at: datetime | None = None
+) -> Mapping[str, Rows]:
+    broker = open_sources(sources, services_at=services_at)
+    try:
+        return await visible(broker_history(broker), sources, cutoff)
+    finally:
+        await broker.aclose()

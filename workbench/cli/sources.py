@@ -114,7 +114,7 @@ def service_lines(preview: dict[str, Any]) -> list[str]:
             f"the key in {key['variable']} ({state}) goes there, and nowhere else ({key['sent_as']})"
         )
     lines += [
-        f"{each['path']}: {each['policy']}{' by ' + each['dated_by'] if each['dated_by'] else ''}, residual risk {each['residual']}"
+        f"{each['path']}: {each['policy']}{' by ' + each['dated_by'] if each['dated_by'] else ''}, risk of later knowledge {each['residual']}"
         for each in preview["endpoints"]
     ]
     return [*lines, share_line(preview["share"]), *preview["notes"]]

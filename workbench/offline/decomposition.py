@@ -14,7 +14,7 @@ from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
 from workbench.forecasts.series.series_history import History
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
 from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
@@ -190,8 +190,8 @@ class Planner:
 
 def _reason_of(kind: DriverKind, together: CoMovement) -> str:
     return (
-        f"{kind.role}: the claim came true in {spoken(together.with_driver)} of the past windows in which this did, and in "
-        f"{spoken(together.without_driver)} of the others"
+        f"{kind.role}: the claim came true in {percent(together.with_driver)} of the past windows in which this did, and in "
+        f"{percent(together.without_driver)} of the others"
     )
 
 

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Sequence
 
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.models.base import Message, NodeRef
 from workbench.models.errors import ModelRefused
 from workbench.offline.notebook_cells import PlannedCell
@@ -162,6 +162,6 @@ def _key_factor(record: OutcomeRecord) -> str:
     lean = record.p - record.base_rate
     word = "near" if abs(lean) < 0.02 else "above" if lean > 0 else "below"
     return (
-        f"It came true in {spoken(record.base_rate)} of past windows ({record.effective_windows:.0f} separate); "
-        f"the paths from today's state lie {word} that, at {spoken(record.p)}."
+        f"It came true in {percent(record.base_rate)} of past windows ({record.effective_windows:.0f} separate); "
+        f"the paths from today's state lie {word} that, at {percent(record.p)}."
     )

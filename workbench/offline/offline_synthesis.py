@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.models.base import NodeRef
 from workbench.offline.driver_weights import CONSTANT_MAX, FEWEST_WINDOWS, Division, divide
 from workbench.offline.report_records import OutcomeRecord, common_windows, read_records, write_record
@@ -277,6 +277,6 @@ def _weighing_most(result: Combination) -> str:
 
     child, weight = max(pairs, key=lambda pair: abs(moves(pair)))
     return (
-        f"The paths of its series give {spoken(result.parent.p)}, against a base rate of {spoken(result.parent.base_rate)}; "
+        f"The paths of its series give {percent(result.parent.p)}, against a base rate of {percent(result.parent.base_rate)}; "
         f"{child.id} {'raises' if moves((child, weight)) >= 0 else 'lowers'} it most ({100 * moves((child, weight)):+.1f} points): {child.statement}."
     )

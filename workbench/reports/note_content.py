@@ -19,7 +19,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import IMPORTED_TREE, RunState
-from workbench.formatting import NO_VALUE, percent, point_change
+from workbench.formatting import NO_VALUE, percent, point_change, sandbox_words
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures
 from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
@@ -211,7 +211,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         judged=f"Judged by {_known(state)}",
         p=p,
         base_rate=base_rate,
-        gap=None if p is None or base_rate is None else _points(base_rate, p),
+        gap=None if p is None or base_rate is None else point_change(base_rate, p),
         band=band,
         no_band=no_band_reason(state) if band is None else "",
         record=None if (record := view.record()) is None else record["line"],
@@ -263,10 +263,6 @@ def _transcript(store: Store, state: RunState) -> list[tuple[str, list[tuple[str
         (call_heading(call), [(name, brief(text, LONGEST_REPORT)) for name, text in call_parts(call)])
         for call in transcript(store, state)["calls"]
     ]
-
-
-def _points(before: float, after: float) -> str:
-    return point_change(before, after).replace(" pp", " points")  # for people who know no "pp"
 
 
 def _warnings(state: RunState, folder: Path, without_data: Mapping[NodeId, str]) -> list[str]:
@@ -357,7 +353,7 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
             ScenarioRow(
                 name=row["name"],
                 root=root,
-                gap=NO_VALUE if root is None or base is None else _points(base, root),
+                gap=NO_VALUE if root is None or base is None else point_change(base, root),
                 held=NO_VALUE if row["probability"] is None else percent(row["probability"]),
                 why=row["rationale"],
                 author=", ".join(part for part in (row["author"], row["at"][:10]) if part),
@@ -418,15 +414,13 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
         ("model", "none: a tree from a file" if from_file else ", ".join(state.models)),
         ("synthesis", "as the file says" if from_file else settings.rule),
         ("forecasts per driver", str(settings.trials)),
-        ("kernels", f"sealed by {state.isolation}" if state.isolation else "none was started"),
+        ("sandbox", sandbox_words(state.isolation)),
         (
             "model calls",
             f"{models.count(state.run_id)} ({'price unknown' if cost is None else f'${cost:.4f}'})",
         ),
         ("data calls", str(ApiLedger(store).count(state.run_id))),
     ]
-    if state.isolation == "none":
-        facts[6] = ("kernels", "NOT SEALED")
     return facts
 
 
@@ -467,7 +461,7 @@ def _known(state: RunState) -> str:
 def _beside_base_rate(p: float, base_rate: float | None) -> str:
     if base_rate is None:
         return "No base rate is on record."
-    gap = _points(base_rate, p)
+    gap = point_change(base_rate, p)
     if gap.startswith("0.0"):
         return f"That is the base rate, {percent(base_rate)}: how often such claims came true in the past."
     side = "below" if gap[0] not in "+0123456789" else "above"

@@ -100,7 +100,7 @@ def note_markdown(note: Note) -> str:
     if note.readings:
         lines += ["## Data that was read", ""]
         lines += _table(
-            ("source", "asked for", "by", "as of", "rows withheld", "residual risk"),
+            ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge"),
             [
                 (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
                 for each in note.readings

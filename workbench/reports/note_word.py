@@ -58,7 +58,7 @@ def note_docx(note: Note) -> bytes:
             (each.path, each.asked_for, each.nodes, each.as_of, str(each.dropped), each.residual)
             for each in note.readings
         ]
-        head = ("source", "asked for", "by", "as of", "rows withheld", "residual risk")
+        head = ("source", "asked for", "by", "as of", "rows withheld", "risk of later knowledge")
         _table(document, head, rows, (4.6, 3.4, 2.8, 2.8, 1.7, 1.7))
     document.add_heading("What it rests on", 1)
     _table(document, (), [("manifest id", note.manifest_id), *note.facts], (4.0, 13.0))

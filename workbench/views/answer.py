@@ -12,7 +12,7 @@ from itertools import combinations
 from math import comb, fsum
 from typing import Any
 
-from workbench.formatting import single_line, spoken, whole_percents
+from workbench.formatting import percent, points_apart, single_line
 from workbench.propositions import NodeId, Proposition, Rule, Tree
 from workbench.synthesis.whatif.evaluation import clamp
 from workbench.whatif.stored_reports import report_base_rate, report_forecast
@@ -220,13 +220,13 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
     """Return that sentence where the steps are at hand: a page shows both, and makes them anew at each edit."""
     if p is None:
         return "No answer yet."
-    parts = [f"{spoken(p)}{_beside(p, base_rate)}"]
+    parts = [f"{percent(p)}{_beside(p, base_rate)}"]
     by_hand = steps is not None and steps.source is Rest.HAND
     named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED and not by_hand]
     for words, side in (("raised most by", 1), ("lowered most by", -1)):
         step = next((step for step in named if step.points * side > 0), None)
         if step is not None:
-            parts.append(f"{words}: {step.name} ({spoken(step.p)})")
+            parts.append(f"{words}: {step.name} ({percent(step.p)})")
     if steps is not None and (rest := rest_words(steps)):
         parts.append(rest)
     return "; ".join(parts) + "."
@@ -258,17 +258,15 @@ def _beside(p: float, base_rate: float | None) -> str:
     if base_rate is None:
         return ""
     if abs(p - base_rate) < _ABOUT:
-        return f", about what history says ({spoken(base_rate)})"
-    # The difference of the two figures as they are shown, so that a reader who subtracts finds the same.
-    points = abs(whole_percents(p) - whole_percents(base_rate))
+        return f", about what history says ({percent(base_rate)})"
     side = "above" if p > base_rate else "below"
-    return f", {points} points {side} what history says ({spoken(base_rate)})"
+    return f", {points_apart(p, base_rate)} {side} what history says ({percent(base_rate)})"
 
 
 def citation(document: Mapping[str, Any]) -> str:
     """Return the line by which a run is cited: its probability, base rate, cutoff, id and the hash of its manifest."""
     p, base = document["root"]["p"], document["base_rate"]
-    beside = f" (base rate {spoken(base)})" if base is not None else ""
-    chance = "no answer yet" if p is None else f"{spoken(p)}{beside}"
+    beside = f" (base rate {percent(base)})" if base is not None else ""
+    chance = "no answer yet" if p is None else f"{percent(p)}{beside}"
     mark = f", {manifest[:19]}" if (manifest := document.get("manifest_id")) else ""
     return f"{document['statement']}: {chance}, as of {document['cutoff']}, run {document['run_id']}{mark}"

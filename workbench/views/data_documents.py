@@ -238,7 +238,7 @@ def preview_lines(preview: dict[str, Any]) -> list[str]:
         )
     lines += [
         share_line(preview["share"]),
-        f"residual risk {preview['residual']}",
+        f"risk of later knowledge {preview['residual']}",
         *preview["notes"],
     ]
     return lines

@@ -90,11 +90,17 @@ _WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (80.0, 12.0, 10.0, 34.0)
 
 def fan_words(document: Mapping[str, Any]) -> str:
     """Return what a fan chart shows as one sentence: its alternative text, and its line in a note of plain text."""
-    end = document["fan"][-1]
-    words = (
-        f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90% between "
-        f"{figure(end['0.05'])} and {figure(end['0.95'])}"
-    )
+    if document["fan"]:
+        end = document["fan"][-1]
+        words = (
+            f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90% between "
+            f"{figure(end['0.05'])} and {figure(end['0.95'])}"
+        )
+    else:
+        last = document["last"]
+        words = (
+            f"{document['series']} as it was known at the cutoff, {figure(last['value'])} on {last['day']}"
+        )
     words += f" {document['unit']}" if document["unit"] else ""
     if levels := document.get("levels"):
         words += f"; the claim asks about {' and '.join(map(figure, levels))}"
@@ -106,17 +112,20 @@ def fan_words(document: Mapping[str, Any]) -> str:
 def fan_svg(document: Mapping[str, Any]) -> Markup:
     """Return the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
 
+    Without a fan (a run of a language model) the past is drawn alone, up to the claim's day.
     Only numbers of ours and escaped words go in.
     """
     left, right, top, bottom = _MARGINS
-    past = document["past"][-max(3 * len(document["fan"]), 60) :]
+    past = document["past"][-max(3 * len(document["fan"]), 60) :] if document["fan"] else document["past"]
     fan = [{"day": document["last"]["day"], **dict.fromkeys(_SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
+    # A claim may be about a day that is known already.
+    last_day = max(document["on"], document["last"]["day"]) if not document["fan"] else fan[-1]["day"]
     levels, outcome = document.get("levels", ()), (document["outcome"] or {}).get("value")
     values = [row["value"] for row in past] + [row[share] for row in fan for share in ("0.05", "0.95")]
     values += [*levels, *([outcome["value"]] if outcome else [])]
     low, high = min(values), max(values)
     span = (high - low) or 1.0
-    first, end = (date.fromisoformat(row["day"]).toordinal() for row in (past[0], fan[-1]))
+    first, end = (date.fromisoformat(day).toordinal() for day in (past[0]["day"], last_day))
 
     def x(day: str) -> float:
         share: float = (date.fromisoformat(day).toordinal() - first) / max(end - first, 1)
@@ -133,13 +142,14 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
     parts = [
         f'<polygon class="band" points="{line([*((row["day"], row[upper]) for row in fan), *((row["day"], row[lower]) for row in reversed(fan))])}"/>'
         for lower, upper in _BANDS
+        if document["fan"]
     ]
     parts += [
         f'<polyline class="past" points="{line([(row["day"], row["value"]) for row in past])}"/>',
         f'<polyline class="median" points="{line([(row["day"], row["0.5"]) for row in fan])}"/>',
         f'<line class="cutoff" x1="{cutoff:.1f}" x2="{cutoff:.1f}" y1="{top:g}" y2="{floor:g}"/>',
         f'<text x="{cutoff:.1f}" y="{_HEIGHT - 20:g}" text-anchor="middle">known to {document["last"]["day"]}</text>',
-        f'<text x="{_WIDTH - right:g}" y="{_HEIGHT - 4:g}" text-anchor="end">{fan[-1]["day"]}</text>',
+        f'<text x="{_WIDTH - right:g}" y="{_HEIGHT - 4:g}" text-anchor="end">{last_day}</text>',
     ]
     # Where a level's own figure stands there is no room for the end of the axis.
     for value in (low, high):
@@ -153,9 +163,7 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
             f'<text class="level" x="{left - 6:g}" y="{y(level) + 4:.1f}" text-anchor="end">{figure(level)}</text>'
         )
     if outcome:
-        parts.append(
-            f'<circle class="came" cx="{x(fan[-1]["day"]):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>'
-        )
+        parts.append(f'<circle class="came" cx="{x(last_day):.1f}" cy="{y(outcome["value"]):.1f}" r="4.5"/>')
     words = escape(fan_words(document))
     return Markup(
         f'<svg class="fan" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" aria-label="{words}">{"".join(parts)}</svg>'

@@ -157,11 +157,11 @@ def change_lines(document: Mapping[str, Any]) -> list[str]:
     rows.append((document["parts"]["rule"], "rules, weights, and drivers that only one run has"))
     still = sum(not total for total, _ in rows)
     lines += [
-        f"{point_change(0.0, total):>9}  {words}"
+        f"{point_change(0.0, total):>13}  {words}"
         for total, words in sorted(rows, key=lambda row: -abs(row[0]))
         if total
     ]
-    return [*lines, *([f"{'':9}  {still} parts without a change"] if still else [])]
+    return [*lines, *([f"{'':13}  {still} parts without a change"] if still else [])]
 
 
 def _how_words(row: Mapping[str, Any]) -> str:
@@ -172,6 +172,6 @@ def _how_words(row: Mapping[str, Any]) -> str:
         return (
             " (asked again)"
             if spread is None
-            else f" (asked again, its trials spread by {100 * spread:.1f} pp)"
+            else f" (asked again, its trials spread by {100 * spread:.1f} points)"
         )
     return " (carried over)" if row.get("how") == "carried" else ""

@@ -135,7 +135,16 @@ class RunView:
         ``outcome`` is what the series came to, read only where the run's outcome is on record.
         """
         document = kept_record(self.home, self.statement, self.cutoff) if has_record(self.state) else None
-        fan = (document or {}).get("fan")
+        return self._with_outcome((document or {}).get("fan"))
+
+    def known_series(self) -> dict[str, Any] | None:
+        """Return the claim's series as it was known at the cutoff, without a fan, for a run of any model; None where none can be read here."""
+        # numpy and pandas: most who look at a run draw no series
+        from workbench.backtests.claim_fan import known_series
+
+        return self._with_outcome(known_series(self.statement, self.state.parsed_cutoff()))
+
+    def _with_outcome(self, fan: dict[str, Any] | None) -> dict[str, Any] | None:
         if fan is None or self.state.annotations.outcome is None:
             return fan
         # most who look at a run draw no fan

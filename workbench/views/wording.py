@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
 from workbench.errors import command, sentence
-from workbench.formatting import outcome_words, percent, point_change
+from workbench.formatting import outcome_words, percent, point_change, sandbox_words
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
@@ -158,11 +158,7 @@ def run_lines(
         ]
     facts = [f"run {view.run_id}", view.state.status, f"cutoff {view.cutoff}", view.state.settings.model]
     if view.state.isolation:
-        facts.append(
-            f"kernels sealed by {view.state.isolation}"
-            if view.state.isolation != "none"
-            else "KERNELS NOT SEALED"
-        )
+        facts.append(f"sandbox {sandbox_words(view.state.isolation)}")
     lines.append(" · ".join(facts))
     if view.since is not None:
         lines.append(view.since)

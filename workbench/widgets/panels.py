@@ -18,7 +18,15 @@ from markupsafe import Markup, escape
 from workbench.audit.data_read import DATA_READ, no_data_lines
 from workbench.audit.run_findings import finding_lines
 from workbench.engine.plan import cost_line
-from workbench.formatting import figure, meaning, outcome_words, percent, point_change, sent_tokens
+from workbench.formatting import (
+    figure,
+    meaning,
+    outcome_words,
+    percent,
+    point_change,
+    sandbox_words,
+    sent_tokens,
+)
 from workbench.propositions import NodeId, Proposition, Rule, Tree, natural_order
 from workbench.propositions.edits import Edit, SetValue
 from workbench.signing_keys import signed_line
@@ -85,12 +93,6 @@ def short_weight(value: float) -> str:
     return f"{MINUS if value < 0 else ''}{text}"
 
 
-ISOLATION_WORDS = {
-    "namespaces": "sealed by namespaces",
-    "landlock": "sealed by Landlock",
-    "none": "NOT SEALED",
-}
-
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
@@ -141,7 +143,7 @@ def _two(value: float) -> str:
 
 
 def _points(value: float | None) -> str:
-    return percent(None) if value is None else point_change(0.0, value).removesuffix(" pp")
+    return percent(None) if value is None else point_change(0.0, value, unit="")
 
 
 def _width(share: float) -> str:
@@ -181,7 +183,7 @@ def header(
         facts=[
             ("Cutoff", str(document.get("cutoff", ""))),
             ("Model", str(document.get("model") or "not recorded")),
-            ("Sandbox", ISOLATION_WORDS.get(str(document.get("isolation")), "none ran yet")),
+            ("Sandbox", sandbox_words(document.get("isolation"))),
             ("Calls", _calls(document)),
             ("Run", str(document.get("run_id", ""))),
             ("Origin", _origin(document.get("imported"))),
@@ -255,7 +257,7 @@ def _calls(document: Mapping[str, Any]) -> str:
 def _against(p: float | None, base_rate: float | None) -> str:
     if base_rate is None:
         return "not counted"
-    return "" if p is None else f"{point_change(base_rate, p).removesuffix(' pp')} points against it"
+    return "" if p is None else f"{point_change(base_rate, p)} against it"
 
 
 def time_and_money(spent: Mapping[str, Any]) -> str:

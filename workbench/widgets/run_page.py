@@ -95,12 +95,13 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._badges: list[Badge] = []
         self._band: Band | None = None
         self._no_band = ""
+        self._no_series = ""
         self._behind = False
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self.answer = Panel()
         self.answer.on_select = self._choose
         self.fan = Panel(panels.unread_fan())
-        self._series = pane("The series, and where it may go", [self.fan], "wb-series")
+        self._series = pane("The series of the claim", [self.fan], "wb-series")
         show_if(self._has_series, self._series)
         self.tabs = TabBar(owns_address=owns_address)
         way = pane("How the answer comes about", [self.answer], "wb-way")
@@ -296,7 +297,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if there and scenario == DRAFT and self.session.edits:
             count = len(self.session.edits)
             edits = "1 edit" if count == 1 else f"{count} edits"
-            self._say(f"{edits} of an earlier visit, kept as {DRAFT}. Reset all takes them back", False)
+            self._say(f"{edits} of an earlier visit, saved as {DRAFT}. Reset all takes them back", False)
         elif not there and scenario != DRAFT:
             self._say(f"no scenario {scenario!r} is open in this run: the first edit opens it", False)
         if self.shared is None:  # else another cell may have chosen one
@@ -323,11 +324,18 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def read_fan(self) -> None:
         """Show the claim's series with its fan, once the rest of the page stands: what it came to is read for it."""
-        show_if(self._has_series, self._series)
         try:
-            self.fan.value = panels.series_fan(self.run.fan())
+            fan = self.run.fan() if self._has_series else self.run.known_series()
+            self.fan.value = panels.series_fan(fan)
         except WorkbenchError as error:
             self.fan.value = panels.refusal(on_page(error))
+        else:
+            show_if(self._has_series or fan is not None, self._series)
+            if not self._has_series and fan is None:
+                self._no_series = (
+                    "No chart: the claim names no series that can be read here as of its cutoff."
+                )
+                self._show_headline()
 
     def _read_badges(self) -> None:
         try:
@@ -377,6 +385,8 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         if self._band is None and self.run.tree.root.p is not None:
             why = self._no_band or "one forecast per driver"
             caveats.append(answer_panel.Caveat(line=f"No band: {why}."))
+        if self._no_series:
+            caveats.append(answer_panel.Caveat(line=self._no_series))
         return caveats
 
     def refresh(self) -> None:

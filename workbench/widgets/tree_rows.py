@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import TypedDict
 
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.propositions import ROOT, NodeId, Polarity, Proposition, Tree, UnknownNode, depth_of, parent_of
 from workbench.synthesis import WhatIf
 from workbench.templates import brief
@@ -187,24 +187,25 @@ class Rows(Mapping[NodeId, Row]):
 _PAST_AND_PATHS = re.compile(
     r"It came true in ([\d.]+)% of past windows \(\d+ separate\); the paths from today's state lie \w+ that, at (?:([\d.]+)%|([01]\.\d+))\."
 )
-_FAR_APART = 0.1
+#: Points.
+_FAR_APART = 10.0
 
 
 def _both_shares(key_factor: str) -> str:
     """Return a key factor for a row, which shows its first part only: of two shares far apart it names both.
 
-    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie above that, at 96%.")
-    "57% of past windows, from today's state 96%"
-    >>> _both_shares("It came true in 57% of past windows (8 separate); the paths from today's state lie near that, at 58%.")[:35]
-    'It came true in 57% of past windows'
+    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie above that, at 95.8%.")
+    "56.9% of past windows, from today's state 95.8%"
+    >>> _both_shares("It came true in 56.9% of past windows (8 separate); the paths from today's state lie near that, at 58.0%.")[:37]
+    'It came true in 56.9% of past windows'
     """
     shares = _PAST_AND_PATHS.fullmatch(key_factor)
     if shares is None:
         return key_factor
-    past, paths = float(shares[1]) / 100, float(shares[3] or float(shares[2]) / 100)
-    if abs(past - paths) <= _FAR_APART:
+    paths = f"{shares[2]}%" if shares[3] is None else percent(float(shares[3]))
+    if abs(float(shares[1]) - float(paths[:-1])) <= _FAR_APART:
         return key_factor
-    return f"{spoken(past)} of past windows, from today's state {spoken(paths)}"
+    return f"{shares[1]}% of past windows, from today's state {paths}"
 
 
 def _side(tree: Tree, node: NodeId) -> Polarity | None:

@@ -18,7 +18,7 @@ from workbench.agents.evidence.base import (
     read_evidence,
 )
 from workbench.agents.routing import Route
-from workbench.formatting import percent, spoken, whole_percents
+from workbench.formatting import percent, points_apart
 from workbench.propositions import Belief
 from workbench.propositions.errors import TreeFormatError
 from workbench.propositions.strict_json import read_strict
@@ -45,17 +45,17 @@ def pooled_belief(parts: tuple[RoutedPart, ...], route: Route) -> Belief:
         return parts[0].belief
     values = {part.grounder: part.belief.p for part in parts}
     p = float(pool_logit_mean([list(values.values())])[0])
-    listed = ", ".join(f"{name} {spoken(value)}" for name, value in values.items())
+    listed = ", ".join(f"{name} {percent(value)}" for name, value in values.items())
     lowest, highest = min(values.values()), max(values.values())
-    gap = whole_percents(highest) - whole_percents(lowest)  # of the figures as they are shown
+    gap = points_apart(lowest, highest)
     reports = "\n\n".join(
         f"## {part.grounder}: {percent(part.belief.p)}\n\n{part.belief.report}" for part in parts
     )
     return Belief(
         p=p,
-        key_factor=f"{listed}: {gap} points apart, pooled to {spoken(p)}.",
+        key_factor=f"{listed}: {gap} apart, pooled to {percent(p)}.",
         report=f"Grounded by {' and '.join(values)} ({route.by}: {route.reason}). Their logit mean counts: {percent(p)}; they lie "
-        f"{gap} points apart ({listed}).\n\n{reports}",
+        f"{gap} apart ({listed}).\n\n{reports}",
     )
 
 

@@ -149,7 +149,7 @@ class SeriesEvidence:
             return f"Their plain mean counts, held within [0.02, 0.98] ({self.method})."
         like = self.numbers["record"].get("like")
         beside = f" Beside it: {like['words']}." if like else ""
-        return path_words(float(self.numbers["p"]), self.numbers["record"]) + beside
+        return path_words(float(self.numbers["p"]), self.numbers["record"], explained=False) + beside
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, the reading, the data calls, the series as a figure, the models and the conclusion."""

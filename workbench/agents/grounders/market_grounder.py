@@ -13,7 +13,7 @@ from workbench.agents.base import (
 )
 from workbench.agents.evidence.market_evidence import MOST_POINTS, MarketEvidence
 from workbench.agents.registry import no_options
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
@@ -52,7 +52,7 @@ class MarketGrounder:
             "long shots, and the market's rules may differ from the proposition."
         )
         belief = Belief(
-            p=price.p, key_factor=f"{ref} stood at {spoken(price.p)} before the cutoff.", report=report
+            p=price.p, key_factor=f"{ref} stood at {percent(price.p)} before the cutoff.", report=report
         )
         return Grounding(belief=belief, evidence=evidence, trace={"steps": len(evidence.trace.steps)})
 

@@ -16,7 +16,7 @@ from workbench.agents.base import (
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.series_evidence import SeriesCall, SeriesEvidence, forecaster_hash
 from workbench.agents.registry import no_options
-from workbench.formatting import percent, spoken
+from workbench.formatting import percent
 from workbench.propositions import Belief
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.series_estimate import METHODS, SeriesEstimate, estimate_leaf
@@ -104,14 +104,14 @@ def _key_factor(numbers: SeriesEstimate) -> str:
         return f"Decided by the value of {decided['day']}."
     models = numbers.models.values()
     spread = (
-        f"{len(models)} models between {spoken(min(models))} and {spoken(max(models))}"
+        f"{len(models)} models between {percent(min(models))} and {percent(max(models))}"
         if len(models) > 1
         else "one model"
     )
     base = (
-        "" if numbers.base_rate is None else f"it came true in {spoken(numbers.base_rate)} of past windows; "
+        "" if numbers.base_rate is None else f"it came true in {percent(numbers.base_rate)} of past windows; "
     )
-    return f"{base}{spread} give {spoken(numbers.p)}."
+    return f"{base}{spread} give {percent(numbers.p)}."
 
 
 def _series_report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *, by_paths: bool) -> str:

@@ -20,7 +20,7 @@ from workbench.cli.common import (
 )
 from workbench.cli.table import show_table
 from workbench.engine.record.fold import load_state
-from workbench.formatting import first_named, percent
+from workbench.formatting import first_named, percent, sandbox_words
 from workbench.signing_keys import signed_line
 from workbench.views import check_documents
 from workbench.views.trail import raw_answer
@@ -68,10 +68,10 @@ _ORDER = ("bad", "warn", "ok")
 def audit_line(checks: Sequence[Mapping[str, Any]]) -> str:
     """Return how the checks came out, in a sentence.
 
-    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "bad", "name": "one cutoff"}])
-    '1 of 2 checks FAILS: one cutoff.'
-    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "warn", "name": "isolation"}])
-    'Nothing fails in 2 checks; look at 1: isolation.'
+    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "bad", "name": "cutoff of every call"}])
+    '1 of 2 checks FAILS: cutoff of every call.'
+    >>> audit_line([{"verdict": "ok", "name": "cost"}, {"verdict": "warn", "name": "sandbox"}])
+    'Nothing fails in 2 checks; look at 1: sandbox.'
     """
     names = {
         verdict: [check["name"] for check in checks if check["verdict"] == verdict] for verdict in _ORDER
@@ -150,7 +150,7 @@ def rerun_line(isolation: str | None, *, verified: bool) -> str:
         return "nothing was re-run: what differs was found without it"
     if isolation == "none":
         return "WARNING: the cells were re-run UNSEALED (isolation none), with your rights, as you asked"
-    return f"re-run in kernels sealed by {isolation}"
+    return f"re-run in a sandbox, {sandbox_words(isolation)}"
 
 
 @command

@@ -10,7 +10,7 @@ from workbench.cli.table import show_table
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
-from workbench.formatting import percent
+from workbench.formatting import percent, point_change
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
 from workbench.views import tree_questions
 from workbench.whatif.full_resynthesis import price_line
@@ -148,7 +148,7 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
             percent(row["p"]),
             percent(row["low"]),
             percent(row["high"]),
-            None if row["contribution"] is None else f"{100 * row['contribution']:+.1f} pts",
+            None if row["contribution"] is None else point_change(0.0, row["contribution"]),
             statements[row["id"]],
         )
         for row in rows

@@ -60,7 +60,10 @@ def review(
     alert: Annotated[
         str | None,
         typer.Option(
-            "--alert", metavar="PP", help="Points that a claim moves before you are told: 5pp.", hidden=True
+            "--alert",
+            metavar="POINTS",
+            help="Points that a claim moves before you are told, such as 5.",
+            hidden=True,
         ),
     ] = None,
     notify: Annotated[
@@ -119,13 +122,13 @@ async def _until_stopped(work: Any) -> dict[str, Any]:
 
 
 def _alert_points(text: str) -> float:
-    """Points as a person types them, ``5pp`` or ``5``, as a share of 1."""
+    """Points as a person types them, ``5``, ``5 points`` or ``5pp``, as a share of 1."""
     try:
-        points = float(text.strip().lower().removesuffix("pp").removesuffix("%"))
+        points = float(text.strip().lower().removesuffix("points").removesuffix("pp").removesuffix("%"))
     except ValueError:
         points = -1.0
     if not 0 <= points <= 100:
-        raise UsageError(f"--alert is points from 0 to 100, such as 5pp, not {text!r:.40}")
+        raise UsageError(f"--alert is points from 0 to 100, such as 5, not {text!r:.40}")
     return points / 100
 
 

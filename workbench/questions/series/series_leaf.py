@@ -137,13 +137,30 @@ def _with_stand_in(statement: str) -> str:
     return f"SP500 {text[subject.end() :]}"
 
 
-def path_words(p: float, record: Mapping[str, Any]) -> str:
+#: What the models of a report are, by the names under which a proof prints them; others go by their names.
+_MODELS = {
+    "walk": "random walk",
+    "filtered shocks": "filtered shocks (past moves drawn again)",
+    "HAR": "HAR (volatility of the last day, week and month)",
+    "GJR-GARCH": "GJR-GARCH (volatility that falls raise more than rises)",
+    "implied": "implied volatility",
+    "reverting": "reverting to its mean",
+    "seasonal": "seasonal level",
+    "smoothed": "smoothed, with a trend that fades",
+    "theta": "theta (half the trend)",
+    "analogues": "analogues (past stretches that began like now)",
+}
+
+
+def path_words(p: float, record: Mapping[str, Any], *, explained: bool = True) -> str:
     """Return how a report says what a probability is: the share of paths by their models, or the row that decides.
 
     Parameters
     ----------
     record : mapping
         Of `workbench.forecasts.leaf_forecast.leaf_record`.
+    explained : bool
+        Say of each model what it is. A proof that is rendered again must come out as it was written, without that.
     """
     if decided := record.get("decided"):
         said = "true" if p == 1 else "false"
@@ -151,7 +168,7 @@ def path_words(p: float, record: Mapping[str, Any]) -> str:
     weights = record.get("weights", {})
     # By name: a record that was stored and read has another order.
     listed = ", ".join(
-        f"{name} {percent(float(value))} (weight {float(weights.get(name, 0.0)):.2f})"
+        f"{_MODELS.get(name, name) if explained else name} {percent(float(value))} (weight {float(weights.get(name, 0.0)):.2f})"
         for name, value in sorted(record["models"].items())
     )
     return (

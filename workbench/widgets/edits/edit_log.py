@@ -110,11 +110,11 @@ class Keeper:
                     self.name = self._free_name()
                     self._seq = self._scenarios.hold(self.name, edits, author=self._author(), base_seq=None)
                     self._say(
-                        f"{contested} was edited in another window too: your edits are kept as {self.name}",
+                        f"{contested} was edited in another window too: your edits are saved as {self.name}",
                         True,
                     )
                 else:
-                    self._say(f"kept as {self.name}" if edits else "", False)
+                    self._say(f"saved as {self.name}" if edits else "", False)
             except WorkbenchError as error:
                 self._say(f"not kept: {on_page(error)}", True)
                 return

@@ -59,7 +59,7 @@ function linkTo(run, text) {
 
 function points(change) {
   const tenths = Math.round(1000 * change) / 10;
-  return `${tenths > 0 ? "+" : tenths < 0 ? "\u2212" : ""}${Math.abs(tenths).toFixed(1)} pp`;
+  return `${tenths > 0 ? "+" : tenths < 0 ? "\u2212" : ""}${Math.abs(tenths).toFixed(1)} points`;
 }
 
 const KEYS = [
@@ -296,7 +296,9 @@ class Claims {
     if (claim.change !== null) change.dataset.label = "change";
     if (claim.change) change.dataset.side = claim.change > 0 ? "up" : "down";
     cell("history", ...(claim.history.length > 1 ? [spark(claim.history)] : []));
-    cell("base", claim.base_rate === null ? "" : claim.base_text);
+    const base = cell("base", claim.base_rate === null ? "\u2013" : claim.base_text);
+    if (claim.base_rate !== null) base.dataset.label = "base rate";
+    else base.title = claim.p === null ? "no answer yet" : "none known: the evidence of this run counted no past cases of the claim";
     const days = cell("days", claim.days === null ? "" : claim.days < 0 ? "past" : `${claim.days} d`);
     days.title = claim.day;
     if (claim.days >= 0 && claim.days !== null) days.dataset.label = "days to go";

@@ -101,7 +101,7 @@ function tableRows(table) {
 
 // A spreadsheet runs what begins like a formula: such a text gets a quote before it, and a number stays one.
 function harmless(text) {
-  return /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.,]+( ?(%|pp))?$/.test(text) ? `'${text}` : text;
+  return /^[=+\-@\t\r]/.test(text) && !/^[+-]?[\d.,]+( ?(%|points))?$/.test(text) ? `'${text}` : text;
 }
 
 function tableAsCsv(rows) {
