@@ -67,7 +67,9 @@ def test_every_run_stands_in_just_one_claim(runs: list[tuple[str, float | None]]
     assert len({claim_key(claim["claim"]) for claim in claims}) == len(claims)
 
 
-def test_what_waits_failed_is_due_or_came_out_needs_a_person_and_a_later_run_takes_it_back() -> None:
+def test_what_waits_failed_is_due_near_moved_or_came_out_needs_a_person_and_a_later_run_takes_it_back() -> (
+    None
+):
     outcome = {"p": 1.0, "day": "2026-11-20", "brier": 0.25, "at_utc": "2026-11-21T00:00:00Z"}
     rows = listed(
         row(1, None, statement="A", state="failed", reason="the provider refused the key"),
@@ -76,6 +78,12 @@ def test_what_waits_failed_is_due_or_came_out_needs_a_person_and_a_later_run_tak
         row(4, None, statement="D", state="failed"),
         row(5, 0.4, statement="D"),
         row(6, 0.5, statement="E by 2026-12-01", started_utc=(NOW - timedelta(days=40)).isoformat()),
+        row(7, 0.3, statement="F"),
+        row(8, 0.6, statement="F"),
+        row(9, 0.3, statement="G"),
+        row(10, 0.34, statement="G"),  # too little to be told
+        row(11, 0.5, statement="H by 2026-11-26", started_utc=(NOW - timedelta(days=1)).isoformat()),
+        row(12, None, statement="I by 2026-11-26", state="planned"),
     )
     found = {each["claim"]: each for each in needs_you(rows, NOW)}
     assert {claim: each["kind"] for claim, each in found.items()} == {
@@ -83,7 +91,11 @@ def test_what_waits_failed_is_due_or_came_out_needs_a_person_and_a_later_run_tak
         "B": "waiting",
         "C": "resolved",
         "E by 2026-12-01": "due",
+        "F": "moved",
+        "H by 2026-11-26": "soon",
     }
+    assert found["F"]["words"] == "moved by +30.0 points, to 60.0%" and found["F"]["at"]
+    assert found["H by 2026-11-26"]["words"] == "its day is in 4 days; the answer is 50.0%"
     assert found["A"]["words"] == "failed: the provider refused the key"
     assert found["C"]["words"] == "came out: yes on 2026-11-20, Brier score 0.250"
 

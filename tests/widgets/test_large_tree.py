@@ -209,7 +209,7 @@ def test_the_score_of_the_run_does_not_stand_beside_a_hypothetical_number(home: 
 @pytest.mark.parametrize(
     "paths, shown",
     [
-        ("0.96", "57% of past windows, from today's state 96%"),
+        ("0.96", "57% of past windows, from today's state 96.0%"),
         ("96%", "57% of past windows, from today's state 96%"),
         (
             "0.58",

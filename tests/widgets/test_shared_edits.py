@@ -68,7 +68,9 @@ def test_the_whole_page_and_the_tree_beside_it_have_one_draft(analysis: wb.Analy
     typed(shared_edits(analysis.run), {"type": "rest"})
     assert "P1.1" in page.side_panels.table.value and page.tree.tree["nodes"]["P1.1"]["p"] == 0.1
     page.keeper.flush()
-    assert page.keeper is shared_edits(analysis.run).keeper and "saved as draft" in page.side_panels.line.value
+    assert (
+        page.keeper is shared_edits(analysis.run).keeper and "saved as draft" in page.side_panels.line.value
+    )
     table = SavedScenarios(home, RUN).table()["scenarios"]
     assert [row["name"] for row in table] == ["draft"], "one draft of a run and kernel"
     kept = SavedScenarios(home, RUN).scenario("draft")

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from workbench.formatting import outcome_words, percent
+from workbench.formatting import outcome_words, percent, point_change
 from workbench.propositions import Tree
 from workbench.views.answer import answer_sentence
 from workbench.views.run_overview import age, claim_day, claim_key
@@ -17,6 +17,8 @@ from workbench.views.run_view import RunView
 WATCH = "watch"
 #: Values of a claim's history that a small line shows.
 _MOST_IN_HISTORY = 40
+#: A change of an answer that a person is told of, and days before the claim's day from which on they are: those of `workbench review`.
+_MOVED, _NEAR_DAYS = 0.05, 7
 _ASKS = {
     "proposed": "proposed by another program",
     "waiting": "waits for your word",
@@ -71,8 +73,8 @@ def _claim_row(runs: Sequence[Mapping[str, Any]], now: datetime) -> dict[str, An
 def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str, Any]]:
     """Return what waits for a person, the newest first: runs that wait, failed or stopped, claims due for another look, outcomes.
 
-    ``kind`` is ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due`` or ``resolved`` (with ``at``, when it was put on
-    record: the page shows those since the last visit). A run is left out where a later one of its claim took its place.
+    ``kind`` is ``waiting``, ``failed``, ``stopped``, ``unreadable``, ``due``, ``soon`` (its day is at most seven days away),
+    ``moved`` (by five points or more) or ``resolved``; the last two have ``at``, when it came: the page shows those since the last visit. A run is left out where a later one of its claim took its place.
     """
     needs: list[dict[str, Any]] = []
     seen: set[str] = set()
@@ -89,6 +91,14 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
             needs.append({**entry, "kind": state, "words": words})
         elif (review := row.get("next_review")) is not None and review <= now:
             needs.append({**entry, "kind": "due", "words": f"due for another look since {review.date()}"})
+        elif (days := _days_to(row, now)) is not None and days <= _NEAR_DAYS:
+            left = {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
+            needs.append(
+                {**entry, "kind": "soon", "words": f"its day is {left}; the answer is {percent(row['p'])}"}
+            )
+        elif row.get("outcome") is None and (change := _change(row)) is not None and abs(change) >= _MOVED:
+            words = f"moved by {point_change(row['before']['p'], row['p'])}, to {percent(row['p'])}"
+            needs.append({**entry, "kind": "moved", "words": words, "at": str(row.get("started_utc") or "")})
         elif (outcome := row.get("outcome")) is not None:
             score = "" if outcome.get("brier") is None else f", Brier score {outcome['brier']:.3f}"
             words = f"came out: {outcome_words(outcome['p'])} on {outcome['day']}{score}"
@@ -96,6 +106,19 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
                 {**entry, "kind": "resolved", "words": words, "at": str(outcome.get("at_utc") or "")}
             )
     return needs
+
+
+def _days_to(row: Mapping[str, Any], now: datetime) -> int | None:
+    """Days to the day of an answer that is still open; None where there is none."""
+    day = claim_day(str(row.get("statement") or ""))
+    if day is None or row.get("p") is None or row.get("outcome") or day < now.date():
+        return None
+    return (day - now.date()).days
+
+
+def _change(row: Mapping[str, Any]) -> float | None:
+    before, p = row.get("before"), row.get("p")
+    return None if before is None or p is None else p - before["p"]
 
 
 def compared(runs: Sequence[RunView]) -> dict[str, Any]:

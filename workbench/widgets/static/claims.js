@@ -62,6 +62,9 @@ function points(change) {
   return `${tenths > 0 ? "+" : tenths < 0 ? "\u2212" : ""}${Math.abs(tenths).toFixed(1)} points`;
 }
 
+// What needs nothing but to be known: shown until the next visit.
+const NEWS = new Set(["resolved", "moved"]);
+
 const KEYS = [
   ["n", "write a new claim"],
   ["/", "search claims and tags; Enter goes to the first"],
@@ -167,7 +170,7 @@ class Claims {
   }
 
   drawNeeds() {
-    const asked = this.model.get("needs").filter((each) => each.kind !== "resolved" || each.at > this.since);
+    const asked = this.model.get("needs").filter((each) => !NEWS.has(each.kind) || each.at > this.since);
     this.needs.hidden = asked.length === 0;
     const list = element("ul");
     for (const each of asked.slice(0, 12)) {
