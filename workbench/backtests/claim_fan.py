@@ -43,7 +43,7 @@ def claim_fan(
     except ScienceError:  # too short a history, or no value is to come: the claim has its other models
         return None
     return {
-        **_named(claim),
+        **_series_facts(claim),
         **fan_of(drawn),
         "levels": _levels(claim_reading(claim), drawn.known),
         "outcome": None,
@@ -72,7 +72,7 @@ def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
         for day, value in zip(known.days[-_SHOWN:], known.values[-_SHOWN:], strict=True)
     ]
     return {
-        **_named(claim),
+        **_series_facts(claim),
         "last": past[-1],
         "past": past,
         "fan": [],
@@ -81,7 +81,7 @@ def known_series(statement: str, cutoff: Cutoff) -> dict[str, Any] | None:
     }
 
 
-def _named(claim: Claim) -> dict[str, Any]:
+def _series_facts(claim: Claim) -> dict[str, Any]:
     name = claim.about.article.removeprefix("the ")
     return {
         "series": f"{name} / {claim.against.article.removeprefix('the ')}" if claim.against else name,
