@@ -7,6 +7,7 @@ written as CSV; that a bet's price after it is its owner's belief is assumed.
 
 from math import log
 from pathlib import Path
+from time import process_time
 
 import pytest
 
@@ -96,3 +97,71 @@ def test_a_plain_file_and_what_is_none(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(UsageError, match=words):
             history_scores(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "words"),
+    [
+        ("0.5,yes,1e400,1", "'1e400' is no instant"),
+        ("0.5,yes,-1e20,1", "'-1e20' is no instant"),
+        ("0.5,yes,253402300800000,1", "'253402300800000' is no instant"),
+        ("0.5,yes,2020-01-01,nan", "'nan' is no peer score"),
+        ("0.5,yes,2020-01-01,high", "'high' is no peer score"),
+        ("1_0e-1,yes,2020-01-01,1", "'1_0e-1' is no probability"),
+        ("0.5,yes,1735725600000,-1.5e1", None),
+        ("50%,yes,nan,", None),
+    ],
+)
+def test_a_cell_that_is_no_number_is_named_with_its_row(
+    tmp_path: Path, cells: str, words: str | None
+) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text(f"question,p,outcome,day,peer score\nRain,{cells}\n")
+    if words is None:
+        assert history_scores(path)["brier"] == pytest.approx(0.25)
+    else:
+        with pytest.raises(UsageError, match=rf"mine\.csv, row 1: {words}"):
+            history_scores(path)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "beside", "outcomes"),
+    [
+        (
+            "Question ID,Forecaster ID,Start Time,Probability Yes",
+            "1,{person},2025,0.5",
+            "question_data.csv",
+            "Question ID,Resolution\n" + "1,yes\n" * 20_000,
+        ),
+        (
+            "contractId,probAfter,id_bet",
+            "1,0.5,{person}",
+            "markets.csv",
+            "id,resolution\n" + "1,YES\n" * 20_000,
+        ),
+    ],
+    ids=["Metaculus", "Manifold"],
+)
+def test_rows_that_repeat_a_question_multiply_nothing(
+    tmp_path: Path, header: str, row: str, beside: str, outcomes: str
+) -> None:
+    """Joined, they were 400 million rows; the crowd's forecasts were searched anew for each of a person's."""
+    path = tmp_path / "history.csv"
+    rows = [row.format(person=person) for person in ("7", "")] * 20_000
+    path.write_text("\n".join([header, *rows]) + "\n")
+    (tmp_path / beside).write_text(outcomes)
+    begun = process_time()
+    assert history_scores(path)["n"] == 1
+    assert process_time() - begun < 5
+    other = outcomes.splitlines()[1].casefold().replace("yes", "no")
+    (tmp_path / beside).write_text(f"{outcomes}{other}\n")
+    with pytest.raises(UsageError, match=rf"{beside} says of '1' both"):
+        history_scores(path)
+
+
+def test_a_download_without_the_column_that_orders_it_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "forecast_data.csv"
+    path.write_text("Question ID,Forecaster ID,Probability Yes\n1,7,0.5\n1,,0.4\n")
+    (tmp_path / "question_data.csv").write_text(QUESTIONS)
+    with pytest.raises(UsageError, match="has no column Start Time"):
+        history_scores(path)

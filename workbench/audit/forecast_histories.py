@@ -4,9 +4,11 @@ They are scored apart from the runs of this home, and never teach it anything.
 """
 
 import re
-from collections.abc import Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
-from math import fsum, log
+from math import fsum, isfinite, log, nan
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,8 @@ _OUTCOMES = {"yes": 1.0, "true": 1.0, "1": 1.0, "1.0": 1.0, "no": 0.0, "false": 
 _LEAST = 0.001
 #: Later instants than the year 2200 in seconds are milliseconds.
 _MILLISECONDS = 7_258_118_400
+_DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
+_START = itemgetter(0)
 
 
 def history_scores(path: Path) -> dict[str, Any]:
@@ -97,54 +101,67 @@ def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if {"ifp_id", "answer_option", "value"} <= there:
         return _good_judgment(path, frame)
     if {"contractId", "probAfter"} <= there and "resolution" not in there:
-        markets = _outcome_table(path, "markets.csv", ("id", "resolution"))
-        return frame.drop(columns="outcome", errors="ignore").merge(
-            markets[["id", "resolution"]],
-            how="left",
-            left_on="contractId",
-            right_on="id",
-            suffixes=("_bet", ""),
-        )
+        came = _outcomes(path, "markets.csv", "id", "resolution")
+        bets = frame.drop(columns="outcome", errors="ignore")
+        return bets.assign(resolution=[came.get(str(market), "") for market in bets["contractId"]])
     return frame
 
 
-def _outcome_table(path: Path, name: str, needed: tuple[str, ...]) -> pd.DataFrame:
+def _outcomes(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
+    """What came of each question, by the table beside a history; looked up, so that no row of either is multiplied."""
     table = path.with_name(name)
     if not table.is_file():
         raise UsageError(
             f"{path} says what was forecast and not what came: put {name} of the same download beside it"
         )
     frame = read_cells(table)
-    if missing := [column for column in needed if column not in frame.columns]:
-        raise UsageError(f"{table} has no column {missing[0]}")
-    return frame
+    _require(table, frame, key, outcome)
+    came: dict[str, str] = {}
+    for question, said in zip(frame[key].astype(str), frame[outcome].astype(str), strict=True):
+        if came.setdefault(question, said) != said:
+            raise UsageError(f"{table} says of {question!r:.60} both {came[question]!r:.40} and {said!r:.40}")
+    return came
+
+
+def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
+    if missing := [column for column in columns if column not in frame.columns]:
+        raise UsageError(f"{path} has no column {missing[0]}")
 
 
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A person's forecasts of binary questions, with the newest aggregate before each as the crowd's."""
-    questions = _outcome_table(path, "question_data.csv", ("Question ID", "Resolution"))
+    came = _outcomes(path, "question_data.csv", "Question ID", "Resolution")
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
-    people = binary["Forecaster ID"].astype(str).str.strip() if "Forecaster ID" in binary else None
-    own = binary if people is None else binary[people != ""]
-    if people is not None and own["Forecaster ID"].nunique() > 1:
-        raise UsageError(
-            f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
-        )
-    crowd = binary.iloc[0:0] if people is None else binary[people == ""]
-    rows = []
-    for row in own.to_dict("records"):
-        others = crowd[
-            (crowd["Question ID"] == row["Question ID"]) & (crowd["Start Time"] <= row["Start Time"])
-        ]
-        newest = others.sort_values("Start Time").tail(1)
-        rows.append({**row, "crowd": newest["Probability Yes"].iloc[0] if len(newest) else ""})
-    joined = pd.DataFrame(rows, columns=[*own.columns, "crowd"])
-    return joined.merge(questions[["Question ID", "Resolution"]], how="left", on="Question ID")
+    own = binary
+    crowd: dict[str, list[tuple[str, str]]] = {}
+    if "Forecaster ID" in binary:
+        _require(path, frame, "Start Time")
+        people = binary["Forecaster ID"].astype(str).str.strip()
+        own, others = binary[people != ""], binary[people == ""]
+        if own["Forecaster ID"].nunique() > 1:
+            raise UsageError(
+                f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
+            )
+        for question, start, p in _texts(others, "Question ID", "Start Time", "Probability Yes"):
+            crowd.setdefault(question, []).append((start, p))
+        for aggregates in crowd.values():
+            aggregates.sort(key=_START)
+        newest = []
+        for question, start in _texts(own, "Question ID", "Start Time"):
+            aggregates = crowd.get(question, [])
+            place = bisect_right(aggregates, start, key=_START)
+            newest.append(aggregates[place - 1][1] if place else "")
+        own = own.assign(crowd=newest)
+    return own.assign(Resolution=[came.get(question, "") for (question,) in _texts(own, "Question ID")])
+
+
+def _texts(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
+    return zip(*(frame[column].astype(str) for column in columns), strict=True)
 
 
 def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A row for each option of a question, of two options for the first; a question that was withdrawn from is left out."""
-    questions = _outcome_table(path, "ifps.csv", ("ifp_id", "outcome"))
+    came = _outcomes(path, "ifps.csv", "ifp_id", "outcome")
     if "user_id" in frame and frame["user_id"].nunique() > 1:
         raise UsageError(
             f"{path} holds forecasts of {frame['user_id'].nunique()} people: keep the rows of one"
@@ -152,13 +169,11 @@ def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if "fcast_type" in frame:
         left = set(frame.loc[frame["fcast_type"].astype(str).str.strip() == "4", "ifp_id"])
         frame = frame[~frame["ifp_id"].isin(left)]
-    came = dict(
-        zip(questions["ifp_id"], questions["outcome"].astype(str).str.strip().str.casefold(), strict=True)
-    )
     options = frame.groupby("ifp_id")["answer_option"].nunique()
     rows = []
     for row in frame.to_dict("records"):
-        option, outcome = str(row["answer_option"]).strip().casefold(), came.get(row["ifp_id"], "")
+        option = str(row["answer_option"]).strip().casefold()
+        outcome = came.get(str(row["ifp_id"]), "").strip().casefold()
         if options[row["ifp_id"]] == 2 and option != "a":
             continue
         resolution = "" if not re.fullmatch("[a-z]", outcome) else "yes" if outcome == option else "no"
@@ -199,31 +214,39 @@ def _rows_of_history(
                 "question": values["question"],
                 "p": _probability(values["p"], where),
                 "outcome": _OUTCOMES.get(values["outcome"].casefold()),
-                "day": _utc_instant(values["day"]),
+                "day": _utc_instant(values["day"], where),
                 "crowd": _probability(values["crowd"], where) if values["crowd"] else None,
-                "peer": float(values["peer"]) if values["peer"] else None,
+                "peer": _number(values["peer"], where, "peer score") if values["peer"] else None,
             }
         )
     return listed
 
 
+def _number(text: str, where: str, what: str) -> float:
+    # Not all that Python's float reads: nan and infinity would go into every mean, and 1_0e-1 is a slip of the hand.
+    value = float(text) if _DECIMAL.fullmatch(text) else nan
+    if not isfinite(value):
+        raise UsageError(f"{where}: {text!r:.40} is no {what}")
+    return value
+
+
 def _probability(text: str, where: str) -> float:
-    try:
-        p = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        p = -1.0
+    what = "probability from 0 to 1"
+    p = _number(text.removesuffix("%"), where, what) / (100 if text.endswith("%") else 1)
     if not 0 <= p <= 1:
-        raise UsageError(f"{where}: {text!r:.40} is no probability from 0 to 1")
+        raise UsageError(f"{where}: {text!r:.40} is no {what}")
     return p
 
 
-def _utc_instant(text: str) -> str:
+def _utc_instant(text: str, where: str) -> str:
     """An instant as text that sorts: an ISO text stays, a count of seconds or milliseconds becomes one."""
-    try:
-        seconds = float(text)
-    except ValueError:
+    if not _DECIMAL.fullmatch(text):
         return text
-    return datetime.fromtimestamp(seconds / (1000 if seconds > _MILLISECONDS else 1), UTC).isoformat()
+    seconds = _number(text, where, "instant")
+    try:
+        return datetime.fromtimestamp(seconds / (1000 if seconds > _MILLISECONDS else 1), UTC).isoformat()
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{where}: {text!r:.40} is no instant") from None
 
 
 def _mean_of(values: Sequence[float]) -> float | None:
