@@ -1,4 +1,4 @@
-"""Connections to model servers: none outlives its event loop or a cancelled request, and no key follows a redirect.
+"""Connections to model servers: none outlives its event loop or a cancelled request, no key follows a redirect, no reply is endless.
 
 ``litellm.acompletion`` prepares a request in a thread and gets back a coroutine, which it then awaits. A cancellation between the
 two (a run that stops) would drop that coroutine, and Python would warn on stderr that it was never awaited.
@@ -17,12 +17,15 @@ from typing import Any
 import httpx
 
 from workbench.models.providers.streaming.exchange import stream_through
+from workbench.models.providers.streaming.reply_bounds import CODINGS, bound_reply
 
 
-def refuse_foreign_redirects(client: Any) -> None:
-    """Put the refusal into an HTTP client that LiteLLM has made."""
-    if refuse_foreign_redirect not in client.event_hooks["response"]:
-        client.event_hooks["response"].append(refuse_foreign_redirect)
+def guard_replies(client: Any) -> None:
+    """Put the refusal of redirects and the bounds of replies into an HTTP client; a second call does nothing."""
+    hooks = client.event_hooks["response"]
+    if bound_reply not in hooks:
+        hooks += [refuse_foreign_redirect, bound_reply]
+        client.headers.update(CODINGS)
 
 
 async def refuse_foreign_redirect(response: Any) -> None:
@@ -57,7 +60,7 @@ def _prepare_made_by(owner: Any, name: str) -> None:
     def prepared(*args: Any, **kwargs: Any) -> Any:
         client = make(*args, **kwargs)
         if client is not None:
-            refuse_foreign_redirects(client)
+            guard_replies(client)
             stream_through(client)
         return client
 

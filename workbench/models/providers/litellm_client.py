@@ -42,6 +42,7 @@ from workbench.models.providers.account_errors import is_account_refusal
 from workbench.models.providers.answer_repair import MendingClient
 from workbench.models.providers.connections import (
     close_with_the_loop,
+    guard_replies,
     note_client,
     note_prepared_requests,
     nothing_left_behind,
@@ -334,11 +335,10 @@ class LiteLLMModel:
         if client is None:
             import openai
 
+            http_client = MendingClient(timeout=None, transport=wire())
+            guard_replies(http_client)
             client = openai.AsyncOpenAI(
-                api_key=key,
-                base_url=self._api_base,
-                max_retries=0,
-                http_client=MendingClient(timeout=None, transport=wire()),
+                api_key=key, base_url=self._api_base, max_retries=0, http_client=http_client
             )
             self._clients[loop] = client
             note_client(client)

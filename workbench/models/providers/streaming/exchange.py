@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache, wraps
+from time import monotonic
 from typing import Any
 
 import httpx
@@ -26,7 +27,6 @@ FAMILIES: tuple[Family, ...] = (CHAT, RESPONSES, ANTHROPIC, GEMINI, OLLAMA)
 #: ``httpx.AsyncClient.send``, or what stands in its place.
 Send = Callable[..., Awaitable[httpx.Response]]
 
-_LARGEST = 64_000_000
 _REFUSALS = (400, 404, 405, 415, 422, 501)
 #: Seconds for what may follow the end of a reply: its counts.
 _AFTER_THE_END = 10.0
@@ -167,9 +167,11 @@ class _Exchange:
     async def _read(self, response: httpx.Response, reply: Assembly, first: float) -> None:
         """Read a stream into its reply until that is done."""
 
+        ended: float | None = None
+
         def limit() -> float:
-            if reply.complete:
-                return min(self.patience.silence, _AFTER_THE_END)
+            if ended is not None:
+                return max(0.0, ended + min(self.patience.silence, _AFTER_THE_END) - monotonic())
             return self.patience.silence if reply.begun else first
 
         try:
@@ -177,10 +179,15 @@ class _Exchange:
                 reply.add_line(line)
                 if reply.done:
                     return
-        except (TimeoutError, httpx.ReadTimeout):
-            # Some servers hold the line after the end of a reply.
-            if not reply.complete:
+                if ended is None and reply.complete:
+                    ended = monotonic()
+        except (TimeoutError, httpx.RequestError) as problem:
+            # After its end a reply is whole, and paid for: some servers hold the line, or break it.
+            if reply.complete:
+                return
+            if isinstance(problem, TimeoutError | httpx.ReadTimeout):
                 raise httpx.ReadTimeout(f"silent for {limit():.0f} s", request=response.request) from None
+            raise
 
     async def _sent(self, request: httpx.Request, seconds: float) -> httpx.Response:
         timeout = {**request.extensions.get("timeout", {}), "read": seconds}
@@ -198,16 +205,13 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 async def _lines(response: httpx.Response, limit: Callable[[], float]) -> AsyncIterator[str]:
     """The lines of a stream; raises ``TimeoutError`` when nothing comes for as long as ``limit`` says."""
-    parts, size, rest = response.aiter_bytes(), 0, bytearray()
+    parts, rest = response.aiter_bytes(), bytearray()
     while True:
         try:
             async with asyncio.timeout(limit()):
                 part = await anext(parts)
         except StopAsyncIteration:
             break
-        size += len(part)
-        if size > _LARGEST:
-            raise httpx.RemoteProtocolError("the reply is too large", request=response.request)
         rest += part
         if b"\n" not in part and b"\r" not in part:
             continue
