@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import httpx
+import orjson
 
 from proxies.catalogue.schema import EndpointLimits, Key
 from proxies.errors import QuotaExhausted, SourceRejected, SourceUnavailable
@@ -124,8 +125,7 @@ class _Keyed(httpx.AsyncBaseTransport):
                     httpx.Request("POST", self._token_url, headers=headers, content=body.encode())
                 )
                 try:
-                    await reply.aread()
-                    token = OAuth2Token.from_dict(reply.json())
+                    token = OAuth2Token.from_dict(orjson.loads(await _body(reply)))
                     SECRETS.add(str(token["access_token"]))
                 except (ValueError, KeyError, TypeError):
                     raise UnusableResponse("no token came for the key") from None
@@ -165,16 +165,8 @@ class HttpxTransport:
                 headers=dict(request.headers or {}),
                 timeout=timeout,
             ) as response:
-                parts, size = [], 0
-                # raw: httpx would unpack as many codings as a header names, each a thousandfold, before we see a byte
-                async for part in response.aiter_raw():
-                    size += len(part)
-                    if size > MOST_BYTES:
-                        raise too_large()
-                    parts.append(part)
-                headers = dict(response.headers)
-                body = await unpacked(b"".join(parts), headers.get("content-encoding", ""))
-                return HttpResponse(status=response.status_code, headers=headers, body=body)
+                body = await _body(response)
+                return HttpResponse(status=response.status_code, headers=dict(response.headers), body=body)
         except httpx.TimeoutException:
             raise TransportError("no answer in time") from None
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -203,6 +195,18 @@ class HttpxTransport:
         if self._client is not None:
             await self._client.aclose()
             self._client = None
+
+
+async def _body(response: httpx.Response) -> bytes:
+    """The body of a response whose bytes are still to come. Raises UnusableResponse, as `unpacked` does."""
+    parts, size = [], 0
+    # raw: httpx would unpack as many codings as a header names, each a thousandfold, before we see a byte
+    async for part in response.aiter_raw():
+        size += len(part)
+        if size > MOST_BYTES:
+            raise too_large()
+        parts.append(part)
+    return await unpacked(b"".join(parts), response.headers.get("content-encoding", ""))
 
 
 def too_large() -> UnusableResponse:

@@ -14,7 +14,7 @@ import orjson
 import pytest
 
 from proxies.broker import Broker
-from proxies.catalogue.schema import EndpointLimits
+from proxies.catalogue.schema import EndpointLimits, Key
 from proxies.errors import SourceRejected, SourceUnavailable
 from proxies.fetch import transport as wire
 from proxies.fetch.transport import (
@@ -262,3 +262,48 @@ async def test_b3_an_answer_that_is_too_large_unpacked_is_called_so(monkeypatch:
     assert await wire.unpacked(gzip.compress(b" " * 1000), "gzip") == b" " * 1000
     with pytest.raises(UnusableResponse, match="larger than"):
         await wire.unpacked(gzip.compress(b" " * 1001), "gzip")
+
+
+TOKEN = b'{"access_token": "t", "token_type": "bearer", "expires_in": 3600}'
+
+
+@pytest.mark.parametrize(
+    ("coding", "reply", "says"),
+    [
+        ("gzip", bomb(1), "larger than"),
+        ("gzip, gzip", bomb(2), "not asked for"),
+        ("", b" " * 40_000_000, "larger than"),
+        ("", b'{"access_token": []', "no token came"),
+        ("", b'[["access_token", "t"]]', "no token came"),
+        ("", TOKEN.replace(b"3600", b'"soon"'), "no token came"),
+        ("", TOKEN, None),
+        ("gzip", gzip.compress(TOKEN), None),
+    ],
+)
+async def test_the_reply_with_a_token_is_bounded_as_every_answer(
+    coding: str, reply: bytes, says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("authlib")
+    monkeypatch.setattr(wire, "MOST_BYTES", 2_000_000)
+    key = Key(variable="DESK_KEY", place="oauth2", token="token")
+    headers = {"content-encoding": coding} if coding else {}
+    with Upstream(
+        lambda seen: Sent(reply, 200, headers) if seen.path.endswith("token") else Sent(ROWS, 200, {})
+    ) as desk:
+        transport = HttpxTransport(
+            key=key, secret="client:hidden-word", agent="test", token_url=f"{desk.url}/token"
+        )
+        tracemalloc.start()
+        try:
+            if says is None:
+                assert (await transport.exchange(request_to(f"{desk.url}/rows"), 10)).body == ROWS
+                assert desk.seen[-1].headers["authorization"] == "Bearer t"
+            else:
+                with pytest.raises(UnusableResponse, match=says) as stopped:
+                    await transport.exchange(request_to(f"{desk.url}/rows"), 10)
+                assert "hidden-word" not in str(stopped.value) and len(desk.seen) == 1
+            peak = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+            await transport.aclose()
+    assert peak < 30_000_000
