@@ -166,7 +166,6 @@ class _Exchange:
 
     async def _read(self, response: httpx.Response, reply: Assembly, first: float) -> None:
         """Read a stream into its reply until that is done."""
-
         ended: float | None = None
 
         def limit() -> float:
