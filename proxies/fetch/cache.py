@@ -10,6 +10,7 @@ import sqlite3
 import threading
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -79,13 +80,17 @@ class RawCache:
                 # SQLite would create it readable by all; its side files take over the mode
                 os.close(open_private(self._path, os.O_RDWR | os.O_CREAT))
             # autocommit, and one connection for all threads, which take turns under the lock; other processes may write too
-            self._db = sqlite3.connect(
+            db = sqlite3.connect(
                 self._path or ":memory:", check_same_thread=False, isolation_level=None, timeout=30
             )
-            self._db.execute("PRAGMA journal_mode=WAL")
-            # power that fails may cost the last answers, which are then fetched again; FULL would sync at every one
-            self._db.execute("PRAGMA synchronous=NORMAL")
-            self._db.executescript(_SCHEMA)
+            with ExitStack() as undo:
+                undo.callback(db.close)
+                db.execute("PRAGMA journal_mode=WAL")
+                # power that fails may cost the last answers, which are then fetched again; FULL would sync at every one
+                db.execute("PRAGMA synchronous=NORMAL")
+                db.executescript(_SCHEMA)
+                undo.pop_all()
+            self._db = db
         return self._db
 
     def find(self, name: str, now: datetime, usable: Callable[[datetime], bool]) -> RawAnswer | None:
@@ -96,12 +101,17 @@ class RawCache:
         with self._lock:
             db = self._open()
             row = db.execute("SELECT body, fetched_at, used_at FROM raw WHERE name = ?", (name,)).fetchone()
-            if row is not None and datetime.fromisoformat(row[2]) < now - _TOUCH:
+            if row is not None and str(row[2]) < (now - _TOUCH).isoformat():
                 db.execute("UPDATE raw SET used_at = ? WHERE name = ?", (now.isoformat(), name))
-        fetched_at = datetime.fromisoformat(row[1]) if row else None
-        if fetched_at is None or not usable(fetched_at):
+        if row is None:
             return None
-        body = row[0] if self._path is None else zlib.decompress(row[0])
+        try:
+            fetched_at = datetime.fromisoformat(row[1])
+            if not usable(fetched_at):
+                return None
+            body = row[0] if self._path is None else zlib.decompress(row[0])
+        except (ValueError, TypeError, zlib.error):  # a row that is none of ours: fetched anew, and replaced
+            return None
         return RawAnswer(body=body, fetched_at=fetched_at)
 
     def put(self, name: str, raw: RawAnswer, *, source: str, endpoint: str, sent: Mapping[str, Any]) -> None:

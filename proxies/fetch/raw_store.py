@@ -3,6 +3,7 @@
 import asyncio
 import functools
 import logging
+import sqlite3
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, TypeVar
@@ -88,11 +89,18 @@ class RawStore:
         await self._on_disk(put, name, raw)
         return raw
 
-    async def _on_disk(self, work: Callable[..., T], *arguments: Any) -> T:
-        """The cache's work in a thread; at once if the cache is in memory, where the way to a thread takes longer."""
+    async def _on_disk(self, work: Callable[..., T], *arguments: Any) -> T | None:
+        """The cache's work in a thread; at once if the cache is in memory, where the way to a thread takes longer.
+
+        None where it fails: a cache that is damaged or full costs a request, and never an answer that came.
+        """
         if self._settings.cache_path is None:
             return work(*arguments)
-        return await asyncio.to_thread(work, *arguments)
+        try:
+            return await asyncio.to_thread(work, *arguments)
+        except (sqlite3.Error, OSError) as error:
+            log.warning("the cache of answers is not used (%s)", error)
+            return None
 
     async def discard(self, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
         """Remove a cached answer that turned out to be none. Answers are read after they were cached, so this comes late."""

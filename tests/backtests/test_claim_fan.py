@@ -93,11 +93,9 @@ def test_json_page_and_notes_show_it(
     monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
     monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
     make_small_run(home)
-    path = kept_records._record_path(home, CLAIM, load_state(store := Store(home), RUN).cutoff)
-    path.parent.mkdir()
-    path.write_text(
-        json.dumps({"line": "at 8 past cutoffs", "record": None, "p": 0.1, "forecaster": "x", "fan": fan})
-    )
+    cutoff = load_state(store := Store(home), RUN).cutoff
+    shown_record = {"line": "at 8 past cutoffs", "record": None, "p": 0.1, "forecaster": "x", "fan": fan}
+    kept_records.keep_record(home, CLAIM, cutoff, shown_record)
     shown = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)
     assert shown["fan"]["fan"] == fan["fan"] and "fan" not in shown["record"]
     record_outcome(store, RUN, "no", on="2018-09-28")

@@ -155,3 +155,28 @@ def test_the_tree_goes_before_its_record(tmp_path: Path, monkeypatch: pytest.Mon
     with closing(Store(tmp_path / "home")) as store:
         detached.wait_for_record(detached.record_beside(store, RUN), 60)
     assert int(said.read_text()) == min(os.nice(0) + 10, 19) and os.nice(0) < 19
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"record": None},
+        {"record": 7},
+        {"p": "\x1b[2J"},
+        {"line": "better than everybody"},
+        {"hash": None},
+        {"hash": "0" * 64},
+        ["a list"],
+    ],
+    ids=str,
+)
+def test_a_record_that_was_changed_by_hand_is_measured_anew(
+    tmp_path: Path, change: dict[str, object] | list[str]
+) -> None:
+    document = measured_record(tmp_path, CLAIM, CUTOFF)
+    path = kept_records._record_path(tmp_path, CLAIM, CUTOFF)
+    written = json.loads(path.read_bytes())
+    path.write_text(json.dumps({**written, **change} if isinstance(change, dict) else change))
+    assert kept_record(tmp_path, CLAIM, CUTOFF) is None
+    assert measured_record(tmp_path, CLAIM, CUTOFF) == kept_record(tmp_path, CLAIM, CUTOFF) == document

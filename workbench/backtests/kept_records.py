@@ -1,6 +1,7 @@
 """Records of claims as they were last measured in this home: ``records/KEY.json``, for every screen that shows an answer.
 
 They can be measured anew, no package carries them, and they count for the very claim, cutoff and code that they were made with.
+Screens take such a record as it stands, so one that was damaged or written by hand is as good as none: its own hash tells.
 """
 
 import hashlib
@@ -17,6 +18,7 @@ from workbench.questions.grammar import read_claim
 from workbench.source_hash import source_hash
 
 _FOLDER = "records"
+_HASH = "hash"
 #: What forecasts come out of.
 _CODE = ("workbench.backtests", "workbench.forecasts", "workbench.offline", "workbench.questions")
 
@@ -34,7 +36,10 @@ def kept_record(home: Path, statement: str, cutoff: str) -> dict[str, Any] | Non
         document = orjson.loads(_record_path(home, statement, cutoff).read_bytes())
     except (OSError, ValueError, ClaimRefused):  # none yet, half of one, or a claim that has none
         return None
-    return document if isinstance(document, dict) and "record" in document else None
+    if not isinstance(document, dict):
+        return None
+    stated = document.pop(_HASH, None)
+    return document if stated == _hash_of(document) else None
 
 
 def measured_record(
@@ -58,8 +63,18 @@ def measured_record(
         from workbench.backtests.claim_record import claim_record
 
         document = claim_record(statement, Cutoff.parse(cutoff), processes=processes, progress=progress)
-        replace_file(_record_path(home, statement, cutoff), orjson.dumps(document), private=True)
+        keep_record(home, statement, cutoff, document)
     return document
+
+
+def keep_record(home: Path, statement: str, cutoff: str, document: dict[str, Any]) -> None:
+    """Keep a record for the screens; raises ``ClaimRefused`` for a claim that is none of the grammar."""
+    stored = {**document, _HASH: _hash_of(document)}
+    replace_file(_record_path(home, statement, cutoff), orjson.dumps(stored), private=True)
+
+
+def _hash_of(document: dict[str, Any]) -> str:
+    return hashlib.sha256(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
 def _record_path(home: Path, statement: str, cutoff: str) -> Path:
