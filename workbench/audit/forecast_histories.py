@@ -101,13 +101,13 @@ def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     if {"ifp_id", "answer_option", "value"} <= there:
         return _good_judgment(path, frame)
     if {"contractId", "probAfter"} <= there and "resolution" not in there:
-        came = _outcomes(path, "markets.csv", "id", "resolution")
+        came = _what_came(path, "markets.csv", "id", "resolution")
         bets = frame.drop(columns="outcome", errors="ignore")
         return bets.assign(resolution=[came.get(str(market), "") for market in bets["contractId"]])
     return frame
 
 
-def _outcomes(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
+def _what_came(path: Path, name: str, key: str, outcome: str) -> dict[str, str]:
     """What came of each question, by the table beside a history; looked up, so that no row of either is multiplied."""
     table = path.with_name(name)
     if not table.is_file():
@@ -130,7 +130,7 @@ def _require(path: Path, frame: pd.DataFrame, *columns: str) -> None:
 
 def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A person's forecasts of binary questions, with the newest aggregate before each as the crowd's."""
-    came = _outcomes(path, "question_data.csv", "Question ID", "Resolution")
+    came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
     own = binary
     crowd: dict[str, list[tuple[str, str]]] = {}
@@ -142,26 +142,28 @@ def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             raise UsageError(
                 f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
             )
-        for question, start, p in _texts(others, "Question ID", "Start Time", "Probability Yes"):
+        for question, start, p in _rows_as_text(others, "Question ID", "Start Time", "Probability Yes"):
             crowd.setdefault(question, []).append((start, p))
         for aggregates in crowd.values():
             aggregates.sort(key=_START)
         newest = []
-        for question, start in _texts(own, "Question ID", "Start Time"):
+        for question, start in _rows_as_text(own, "Question ID", "Start Time"):
             aggregates = crowd.get(question, [])
             place = bisect_right(aggregates, start, key=_START)
             newest.append(aggregates[place - 1][1] if place else "")
         own = own.assign(crowd=newest)
-    return own.assign(Resolution=[came.get(question, "") for (question,) in _texts(own, "Question ID")])
+    return own.assign(
+        Resolution=[came.get(question, "") for (question,) in _rows_as_text(own, "Question ID")]
+    )
 
 
-def _texts(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
+def _rows_as_text(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
     return zip(*(frame[column].astype(str) for column in columns), strict=True)
 
 
 def _good_judgment(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     """A row for each option of a question, of two options for the first; a question that was withdrawn from is left out."""
-    came = _outcomes(path, "ifps.csv", "ifp_id", "outcome")
+    came = _what_came(path, "ifps.csv", "ifp_id", "outcome")
     if "user_id" in frame and frame["user_id"].nunique() > 1:
         raise UsageError(
             f"{path} holds forecasts of {frame['user_id'].nunique()} people: keep the rows of one"
