@@ -16,7 +16,7 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.conftest import FinishedRun
-from tests.fakes.browser import WORKBENCH
+from tests.fakes.browser import WORKBENCH, Lab
 from tests.fakes.screens import RUN, make_big_run, make_run
 
 
@@ -115,3 +115,13 @@ def asked(served: Served, *arguments: str) -> Any:
     done = run_cli(served.home.parent, *arguments, "--json")
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
+
+
+@pytest.fixture(params=["light"])
+def themed(lab: Lab, request: pytest.FixtureRequest) -> Iterator[str]:
+    """JupyterLab in a theme of its own settings; light again afterwards."""
+    theme = str(request.param)
+    settings = "/lab/api/settings/@jupyterlab/apputils-extension:themes"
+    lab.ask(settings, method="PUT", body={"raw": json.dumps({"theme": f"JupyterLab {theme.title()}"})})
+    yield theme
+    lab.ask(settings, method="PUT", body={"raw": "{}"})

@@ -6,7 +6,6 @@ W1 states a claim and grounds it, which takes long; W3 goes by the keyboard alon
 
 import json
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +25,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.long]
 ALL_RUN = """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].map((each) => each.textContent);
 return prompts.length > 0 && prompts.every((each) => /\\d/.test(each)); }"""
 OURS = (".wb-app", ".wb-tree", ".wb-static")
-
-
-@pytest.fixture(params=["light"])
-def themed(lab: Lab, request: pytest.FixtureRequest) -> Iterator[str]:
-    """JupyterLab in a theme of its own settings; light again afterwards."""
-    theme = str(request.param)
-    settings = "/lab/api/settings/@jupyterlab/apputils-extension:themes"
-    lab.ask(settings, method="PUT", body={"raw": json.dumps({"theme": f"JupyterLab {theme.title()}"})})
-    yield theme
-    lab.ask(settings, method="PUT", body={"raw": "{}"})
 
 
 def from_card(lab: Lab, page: Any, card: str) -> None:
