@@ -87,7 +87,9 @@ def test_every_panel_shows_texts_verbatim(home: Path) -> None:
     document = load_run(home, RUN).document() | {"model": HOSTILE, "run_id": HOSTILE}
     table = {
         "base": {"root": 0.3},
-        "scenarios": [{"name": HOSTILE, "probability": 0.5, "stale": [], "rationale": HOSTILE, "root": 0.4}],
+        "scenarios": [
+            {"name": HOSTILE, "probability": 0.5, "stale": [], "rationale": HOSTILE, "root": 0.4, "edits": 1}
+        ],
         "mix": None,
         "nodes": [{"id": "P1", "statement": HOSTILE, "base": 0.1, "scenarios": {HOSTILE: 0.2}}],
     }

@@ -345,6 +345,8 @@ def _scenarios(state: RunState) -> tuple[list[ScenarioRow], str | None, dict[str
     base = state.tree.root.p
     rows = []
     for row in table["scenarios"]:
+        if not row["edits"] and not row["rationale"]:
+            continue  # a draft whose edits were all taken back: it is the run as it stands
         root = row["root"]
         remarks = [f"stale at {', '.join(row['stale'])}"] if row["stale"] else []
         remarks += [f"expired: {', '.join(row['expired'])}"] if row["expired"] else []

@@ -96,7 +96,7 @@ def needs_you(rows: Sequence[Mapping[str, Any]], now: datetime) -> list[dict[str
             needs.append(
                 {**entry, "kind": "soon", "words": f"its day is {left}; the answer is {percent(row['p'])}"}
             )
-        elif row.get("outcome") is None and (change := _moved_by(row)) is not None and abs(change) >= _MOVED:
+        elif row.get("outcome") is None and abs(row.get("change") or 0.0) >= _MOVED:
             words = f"moved by {point_change(row['before']['p'], row['p'])}, to {percent(row['p'])}"
             needs.append({**entry, "kind": "moved", "words": words, "at": str(row.get("started_utc") or "")})
         elif (outcome := row.get("outcome")) is not None:
@@ -114,11 +114,6 @@ def _days_to(row: Mapping[str, Any], now: datetime) -> int | None:
     if day is None or row.get("p") is None or row.get("outcome") or day < now.date():
         return None
     return (day - now.date()).days
-
-
-def _moved_by(row: Mapping[str, Any]) -> float | None:
-    before, p = row.get("before"), row.get("p")
-    return None if before is None or p is None else p - before["p"]
 
 
 def compared(runs: Sequence[RunView]) -> dict[str, Any]:

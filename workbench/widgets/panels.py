@@ -272,13 +272,16 @@ def unread_time_and_money() -> str:
 
 def unread_fan() -> str:
     """Return what stands in the place of the fan of the claim's series until it is read."""
-    return rendered("series_fan", fan=None, chart="", words="")
+    return rendered("series_fan", fan=None, chart="", words="", awaited=False)
 
 
-def series_fan(fan: Mapping[str, Any] | None) -> str:
-    """Return the fan of the claim's series with its quantiles on the last day; a line where there is none."""
+def series_fan(fan: Mapping[str, Any] | None, *, awaited: bool = False) -> str:
+    """Return the claim's series with its fan, whose quantiles on the last day are said; a line where there is none.
+
+    ``awaited`` says that a series without a fan is of a run that gets one, with its record.
+    """
     chart, words = ("", "") if fan is None else (fan_svg(fan), fan_words(fan))
-    return rendered("series_fan", fan=fan or {}, chart=chart, words=words)
+    return rendered("series_fan", fan=fan or {}, chart=chart, words=words, awaited=awaited)
 
 
 def duration(seconds: float) -> str:
@@ -346,10 +349,12 @@ def what_if(
     )
 
 
-def scenarios(table: Mapping[str, Any], now: float | None, edits: int, market: float | None = None) -> str:
+def scenarios(
+    table: Mapping[str, Any], now: float | None, edits: int, market: float | None = None, *, written: str = ""
+) -> str:
     """Return the saved scenarios beside the base and this page's edits, with the mix, and where they differ.
 
-    ``table`` is what ``workbench scenarios --json`` prints.
+    ``table`` is what ``workbench scenarios --json`` prints; ``written`` is the scenario that this page's edits go to.
     """
     base = table["base"]["root"]
     rows = [{"kind": "base", "name": "base", "words": "the run as it is", "root": base}]
@@ -357,10 +362,14 @@ def scenarios(table: Mapping[str, Any], now: float | None, edits: int, market: f
         count = "1 edit on this page" if edits == 1 else f"{edits} edits on this page"
         rows.append({"kind": "page", "name": "this page", "words": count, "root": now})
     for row in table["scenarios"]:
+        if not (row["edits"] or row["rationale"]):
+            continue  # a draft whose edits were all taken back: it is the base
+        # What is written to may have been read before the last edit.
+        root = now if edits and row["name"] == written else row["root"]
         held = "" if row["probability"] is None else f"held {percent(row['probability'])} likely"
         late = f"out of date at {', '.join(row['stale'])}" if row["stale"] else ""
         words = "; ".join(part for part in (row["rationale"], held, late) if part)
-        rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": row["root"]})
+        rows.append({"kind": "scenario", "name": row["name"], "words": words, "root": root})
     if table["mix"] is not None:
         shares = ", ".join(f"{name} {percent(share)}" for name, share in table["mix"]["weights"].items())
         rows.append({"kind": "mix", "name": "mix", "words": shares, "root": table["mix"]["root"]})

@@ -325,8 +325,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     def read_fan(self) -> None:
         """Show the claim's series with its fan, once the rest of the page stands: what it came to is read for it."""
         try:
-            fan = self.run.fan() if self._has_series else self.run.known_series()
-            self.fan.value = panels.series_fan(fan)
+            # The fan comes with the record, which takes a minute and is made anew after an upgrade; the series is there before.
+            fan = (self.run.fan() if self._has_series else None) or self.run.known_series()
+            self.fan.value = panels.series_fan(fan, awaited=self._has_series)
         except WorkbenchError as error:
             self.fan.value = panels.refusal(on_page(error))
         else:

@@ -165,7 +165,7 @@ class SurroundingPanes:
             ],
             "review": [
                 pane("Comments and sign-off", [self.review], "wb-review"),
-                pane("What people hold it to be", [self.estimates], "wb-estimates"),
+                pane("Colleagues' estimates", [self.estimates], "wb-estimates"),
                 pane("Notes and tags", [self.notes], "wb-notes"),
                 pane("Take it with you", [self.taking], "wb-taking"),
                 pane("Time and money", [self.spent], "wb-spent"),
@@ -202,7 +202,7 @@ class SurroundingPanes:
             ],
             "review": [
                 pane("Comments and sign-off", [self.review.standing], "wb-review"),
-                pane("What people hold it to be", [self.estimates.standing], "wb-estimates"),
+                pane("Colleagues' estimates", [self.estimates.standing], "wb-estimates"),
                 pane("Notes and tags", [self.notes.standing], "wb-notes"),
                 pane("Time and money", [self.spent], "wb-spent"),
             ],

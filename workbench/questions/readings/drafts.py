@@ -454,6 +454,9 @@ def _names_written(
         elif len(each.candidates) > 1:
             others = ", ".join(other.article for other in each.candidates if other != chosen)
             notes.append(f"{written!r} is read as {chosen.article}; {others} would have to be named")
+        if ":" in chosen.source and chosen.article.upper() not in chosen.source.upper():
+            # The reading says the series by its id, which tells most readers nothing.
+            notes.append(f"{written!r} is read as {chosen.source}, {chosen.article}")
         names.append(chosen)
         places.append((each.start, each.end))
     if len(names) > 1:

@@ -86,7 +86,9 @@ class ScenarioPane(ipywidgets.VBox):  # type: ignore[misc]
         if self._table is None:
             return
         edits = len(self.session.edits)
-        self.compared.value = panels.scenarios(self._table, self.session.now.after, edits, self._market)
+        self.compared.value = panels.scenarios(
+            self._table, self.session.now.after, edits, self._market, written=self.keeper.name
+        )
         offer(self.chosen, self._names())
         show_if(bool(self._table["scenarios"]), self.choosing)
 
