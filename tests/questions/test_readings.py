@@ -23,7 +23,7 @@ from workbench.questions.claims import BY_READING, Claim
 from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
-from workbench.questions.readings.choice import ReadClaim, UnclearClaim, read_for_run
+from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
 from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.plain_text import spelled
 from workbench.questions.readings.read import read
@@ -510,3 +510,20 @@ def test_a_claim_is_covered_before_it_is_opened(reading: int) -> None:
         claim_to_ask(text, Cutoff.parse("2019-02-01"), OFFLINE, number=reading)
     assert refused.value.document["coverage"]["fix"] == {"cutoff": "2018-07-01"}
     assert claim_to_ask(text, Cutoff.parse("2019-02-01"), "openai/gpt").statement == text
+
+
+def test_a_series_of_a_source_without_its_key_is_refused_before_anything_starts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cutoff = Cutoff.parse("2018-06-30")
+    readings = read("Fed cuts rates before Christmas", day_of(cutoff))
+    monkeypatch.delenv("FRED_API_KEY", raising=False)
+    document = reading_document(readings, cutoff, OFFLINE)
+    assert "'fed' is read as fred:DFEDTARU, federal funds rate" in document["notes"]
+    covered = document["coverage"]
+    assert not covered["treatable"] and "set FRED_API_KEY" in covered["reason"]
+    assert covered["fix"] == {"model": "PROVIDER/NAME"}
+    with pytest.raises(UntreatableClaim, match="FRED_API_KEY"):
+        claim_to_ask("Fed cuts rates before Christmas", cutoff, OFFLINE)
+    monkeypatch.setenv("FRED_API_KEY", "a-key-of-this-test")
+    assert reading_document(readings, cutoff, OFFLINE)["coverage"]["treatable"]

@@ -1,13 +1,16 @@
 """Whether a claim can be treated, before anything is started, and what would make it so; every screen asks here."""
 
+import os
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from typing import Any
 
 from proxies.asof.clock import Cutoff
+from proxies.catalogue.loader import load_catalogue
 from workbench.blocking import run_blocking
+from workbench.environment import home_from, proxy_settings
 from workbench.errors import ClaimRefused, Option, WorkbenchError
 from workbench.models.model_options import OFFLINE
 from workbench.offline.offline_model import open_offline
@@ -18,6 +21,7 @@ from workbench.questions.readings.choice import Asker, ReadClaim, choice_of, day
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import Readings, SlotReading
 from workbench.questions.series.known_series import data_end
+from workbench.questions.series.series_registry import source_of_rows
 
 #: What mends most refusals: a model that reads any text.
 ANY_MODEL = "PROVIDER/NAME"
@@ -65,7 +69,7 @@ def reading_document(
 ) -> dict[str, Any]:
     """Return the readings of a text with the coverage of the best, or of the one that was chosen, from 1; every screen gives it."""
     reading = readings.best if number is None else choice_of(readings, number)
-    return {**readings.document(), "coverage": coverage(reading, cutoff, model).document()}
+    return {**readings.document(), "coverage": coverage_here(reading, cutoff, model).document()}
 
 
 def claim_to_ask(
@@ -92,7 +96,7 @@ def claim_to_ask(
     """
     claim = read_for_run(text, cutoff, key_free=model == OFFLINE, number=number, first=first, ask=ask)
     if model == OFFLINE and claim.reading is not None:
-        covered = coverage(claim.reading, cutoff, model)
+        covered = coverage_here(claim.reading, cutoff, model)
         if not covered.treatable:
             raise UntreatableClaim({**read(text, day_of(cutoff)).document(), "coverage": covered.document()})
     return claim
@@ -132,6 +136,22 @@ def coverage(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverag
         fix = {"model": ANY_MODEL} if usable is None else {"cutoff": usable.isoformat()}
         return Coverage(treatable=False, reason=str(refused), fix=fix, first=first, last=last)
     return Coverage(treatable=True, first=first, last=last)
+
+
+def coverage_here(reading: SlotReading | None, cutoff: Cutoff, model: str) -> Coverage:
+    """Return `coverage`, and not treatable where a series lies with a source whose key is not set on this machine."""
+    covered = coverage(reading, cutoff, model)
+    if model != OFFLINE or not covered.treatable or reading is None or reading.claim is None:
+        return covered
+    sources = {source_of_rows(name).source for name in reading.claim.going_on().sources} - {"embedded"}
+    if not sources:
+        return covered
+    settings = proxy_settings(os.environ, home_from(os.environ))
+    for source in load_catalogue(settings.catalogue_folder).sources():
+        if source.name in sources and source.key and source.name not in settings.keys:
+            reason = f"{source.name} holds its series and needs a key: set {source.key.variable} before the workbench starts"
+            return replace(covered, treatable=False, reason=reason, fix={"model": ANY_MODEL})
+    return covered
 
 
 async def _preflight(claim: Claim, cutoff: Cutoff) -> None:

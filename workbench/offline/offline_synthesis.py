@@ -277,6 +277,6 @@ def _weighing_most(result: Combination) -> str:
 
     child, weight = max(pairs, key=lambda pair: abs(moves(pair)))
     return (
-        f"The paths of its series give {percent(result.parent.p)}, against a base rate of {percent(result.parent.base_rate)}; "
+        f"The paths of its series give {percent(result.parent.p)}, base rate {percent(result.parent.base_rate)}; "
         f"{child.id} {'raises' if moves((child, weight)) >= 0 else 'lowers'} it most ({100 * moves((child, weight)):+.1f} points): {child.statement}."
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
+from workbench.engine.detached import has_record
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change, sandbox_words
 from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
@@ -183,6 +184,9 @@ def run_lines(
         lines.append(f"before its drivers were seen: {percent(p)}{gap}{cases}")
     if record is not None:
         lines.append(record_line(record))
+    elif not waiting and view.state.finished and has_record(view.state):
+        unmeasured = "how far to trust it: no record at past cutoffs is kept by this version; "
+        lines.append(sentence(unmeasured, command("show", named or view.run_id, record=True), " measures it"))
     return [*lines, *annotation_lines(view)]
 
 
