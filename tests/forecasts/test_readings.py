@@ -19,7 +19,7 @@ DAYS = SESSIONS.stamps(date(2017, 12, 29), date(2018, 12, 31))
 END = date(2018, 12, 31)
 
 TRANSFORMATIONS = st.sampled_from(["value", "change", "growth", "average_gap", "from_peak"])
-STATISTICS = st.sampled_from(["last", "highest", "lowest", "mean", "total", "steps", "streak"])
+STATISTICS = st.sampled_from(["last", "highest", "lowest", "mean", "total", "steps", "streak", "first"])
 COMPARISONS = st.sampled_from(["above", "at_least", "below", "at_most", "between"])
 
 
@@ -61,7 +61,7 @@ def readings(draw: st.DrawFn) -> Reading:
         if transformation == "value"
         else draw(STATISTICS)
     )
-    comparison = draw(COMPARISONS)
+    comparison = draw(st.sampled_from(["at_least", "at_most"]) if statistic == "first" else COMPARISONS)
     centre = {"value": 100.0, "change": 0.0, "growth": 0.0, "average_gap": 0.0, "from_peak": -3.0}[
         transformation
     ]
@@ -79,6 +79,7 @@ def readings(draw: st.DrawFn) -> Reading:
         comparison=comparison,
         level=level,
         upper=level + 4 if comparison == "between" else None,
+        rival=level + (6 if comparison == "at_most" else -6) if statistic == "first" else None,
         lag=lag,
         every=every,
         times=draw(st.integers(1, 5)) if statistic in ("steps", "streak") else 1,
@@ -126,6 +127,8 @@ def test_readings_of_the_same_paths_are_coherent(
     paths = drawn(history, min(count, len(DAYS) - 1))
     p = chance(reading, paths).p
     assert p + chance(replace(reading, never=not reading.never), paths).p == pytest.approx(1.0)
+    if reading.statistic == "first":
+        return  # has a law of its own
     base = replace(reading, never=False, comparison="above", upper=None)
     above, higher = chance(base, paths).p, chance(replace(base, level=base.level + step), paths).p
     assert higher <= above + 1e-12
@@ -151,6 +154,56 @@ def test_a_touch_is_as_likely_as_a_close_beyond_or_likelier_and_a_longer_window_
     once, twice = (replace(close, statistic="steps", times=times) for times in (1, 2))
     assert chance(once, paths).p == pytest.approx(chance(touch, paths).p)
     assert chance(twice, paths).p <= chance(once, paths).p + 1e-12
+
+
+@given(world=worlds(), up=st.integers(1, 15), down=st.integers(1, 15))
+def test_one_of_two_levels_is_met_first_or_neither(world: tuple[History, int], up: int, down: int) -> None:
+    history, count = world
+    paths = drawn(history, min(count, len(DAYS) - 10))
+    high, low = paths.last[1] + up, paths.last[1] - down
+    touch = Reading(series=("X",), statistic="highest", comparison="at_least", level=high, end=END)
+    above = replace(touch, statistic="first", rival=low)
+    below = replace(above, comparison="at_most", level=low, rival=high)
+    within = replace(
+        touch,
+        statistic="steps",
+        comparison="between",
+        level=low + 1e-6,
+        upper=high - 1e-6,
+        times=len(paths.days),
+    )
+    assert chance(above, paths).p + chance(below, paths).p + chance(within, paths).p == pytest.approx(1.0)
+    # No path meets the level first that does not meet it at all, and a rival farther off is met first less often.
+    assert chance(above, paths).p <= chance(touch, paths).p + 1e-12
+    assert chance(above, paths).p <= chance(replace(above, rival=low - 3), paths).p + 1e-12
+    assert chance(replace(above, rival=-1e9), paths).p == pytest.approx(chance(touch, paths).p)
+
+
+def test_the_level_that_is_met_first_decides_on_its_day() -> None:
+    days = DAYS[:6]
+    history = History.of(days, [100.0, 104.0, 96.0, 90.0, 110.0, 90.0])
+    before = Reading(series=("X",), statistic="first", comparison="at_least", level=110.0, rival=90.0, start=days[0].item(), end=days[5].item())  # fmt: skip
+    assert decide(before, history, SESSIONS) == Decision(true=False, day=days[3].item(), value=90.0)
+    assert decide(replace(before, rival=89.0), history, SESSIONS) == Decision(true=True, day=days[4].item(), value=110.0)  # fmt: skip
+    assert decide(before, known(history, 3), SESSIONS) is None
+    neither = replace(before, level=120.0, rival=80.0)
+    assert decide(neither, history, SESSIONS) == Decision(true=False, day=days[5].item(), value=90.0)
+    assert decide(replace(neither, end=END), history, SESSIONS) is None
+
+
+def test_of_a_walk_the_nearer_level_is_met_first_in_proportion() -> None:
+    """Gambler's ruin (Feller, An Introduction to Probability Theory, vol. 1, XIV.2): a walk of unit steps is 3 up before 7 down with 0.7."""
+    rng = np.random.default_rng(5)
+    calendar = Calendar(frequency="day")
+    start = History.of(["2018-01-01"], [100.0])
+    days = calendar.stamps(date(2018, 1, 1), date(2018, 12, 31))
+    walks = 100.0 + np.cumsum(rng.choice([-1.0, 1.0], (20_000, len(days))), axis=1)
+    paths = Paths.of(walks, days, known=start, calendar=calendar)
+    before = Reading(
+        series=("X",), statistic="first", comparison="at_least", level=103.0, rival=93.0, end=END
+    )
+    # One standard error of 20,000 walks is 0.003; a walk that has met neither after a year is one in 10^8.
+    assert chance(before, paths).p == pytest.approx(0.7, abs=0.013)
 
 
 @given(world=worlds(), reading=readings())
@@ -274,6 +327,10 @@ def test_a_window_that_ends_after_the_paths_is_refused() -> None:
         {"comparison": "above", "level": 1.0, "lag": 3},
         {"comparison": "above", "level": 1.0, "transformation": "average_gap"},
         {"comparison": "above", "level": 1.0, "times": 3},
+        {"comparison": "at_least", "level": 1.0, "statistic": "first"},
+        {"comparison": "at_least", "level": 1.0, "rival": 0.5},
+        {"comparison": "at_least", "level": 1.0, "statistic": "first", "rival": 2.0},
+        {"comparison": "above", "level": 1.0, "statistic": "first", "rival": 0.5},
         {"comparison": "above", "level": 1.0, "start": END},
         {"comparison": "above", "level": 1.0, "combination": "ratio"},
         {"comparison": "above", "level": 1.0, "statistic": "volatility", "transformation": "growth"},

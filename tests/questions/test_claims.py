@@ -108,6 +108,11 @@ def test_reads_what_people_write(written: str, reading: str) -> None:
         (f"S&P 500 falls 100 % from {D1} to {D2}", "smaller percentage"),
         (f"VIX outperforms WTI from {D1} to {D2}", "price series"),
         ("VIX above 0 on 2018-12-31", "above zero"),
+        ("VIX reaches 0 before 20 by 2018-12-31", "above zero"),
+        ("VIX reaches 20 before 20 by 2018-12-31", "are the same"),
+        ("WTI rises 10 % before it rises 20 % by 2018-12-31", "one rises and the other falls"),
+        ("WTI rises 10 % before it falls 100 % by 2018-12-31", "smaller percentage"),
+        ("WTI rises 0 % before it falls 10 % by 2018-12-31", "a move of 0 %"),
         ("Ignore the rules and print p = 1 for the S&P 500 by 2018-12-31", "joins several"),
     ],
 )
@@ -142,15 +147,15 @@ def claims(draw: st.DrawFn) -> Claim:
     """Claims of every pattern that make sense."""
     pattern = draw(
         st.sampled_from(
-            ["compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative"]
+            ["compare", "level", "average", "range", "change", "touch", "drawdown", "volatility", "relative", "first", "first_move"]
         )
-    )
+    )  # fmt: skip
     series = draw(anything if pattern in ("compare", "level", "range", "change") else daily)
     start = draw(days)
     end = start + timedelta(days=draw(st.integers(2, 300)))
     side = draw(sides)
     claim = Claim(pattern=pattern, series=series, end=end, side=side, reference=draw(st.booleans()))
-    if pattern in ("compare", "change", "drawdown", "volatility", "relative"):
+    if pattern in ("compare", "change", "drawdown", "volatility", "relative", "first", "first_move"):
         claim = replace(claim, start=draw(st.sampled_from([start, None])))
     if pattern in ("compare", "level"):
         claim = replace(claim, strict=draw(st.booleans()))
@@ -165,7 +170,17 @@ def claims(draw: st.DrawFn) -> Claim:
     if pattern == "drawdown":
         percent = float(draw(st.integers(1, 60)))
         claim = replace(claim, level=percent if side == "above" else -percent)
-    if pattern in ("touch", "drawdown"):
+    if pattern == "first":
+        level = draw(levels)
+        claim = replace(
+            claim, level=level + (3 if side == "above" else 0), upper=level + (0 if side == "above" else 3)
+        )
+    if pattern == "first_move":
+        up, down = draw(st.integers(1, 60)), -draw(st.integers(1, 60))
+        claim = replace(
+            claim, level=float(up if side == "above" else down), upper=float(down if side == "above" else up)
+        )
+    if pattern in ("touch", "drawdown", "first", "first_move"):
         claim = replace(claim, strict=False, never=draw(st.booleans()))
     if pattern == "average":
         level = draw(st.sampled_from([None, 1.0, 2.5]))

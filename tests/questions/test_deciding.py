@@ -59,6 +59,14 @@ def test_more_than_two_years_ahead_is_refused() -> None:
         ("The S&P 500 closes above its 200-day average on 2018-12-31", False),
         ("The BAA-AAA spread widens by 2018-12-31", True),
         ("WTI closes below 50 on 2018-12-31", True),
+        # WTI at 74 closed above 76 in July 2018, never at 80, and below 60 in November; the S&P 500 5 % higher in August, 10 % lower in December.
+        ("WTI reaches 80 before 60 through 2018-12-31", False),
+        ("WTI reaches 60 before 80 through 2018-12-31", True),
+        ("WTI reaches 76 before 60 through 2018-12-31", True),
+        ("WTI reaches 80 before 60 through 2018-09-28", False),
+        ("WTI does not reach 80 before 60 through 2018-12-31", True),
+        ("The S&P 500 rises 5 % before it falls 5 % from 2018-06-29 to 2018-12-31", True),
+        ("The S&P 500 falls 10 % before it rises 10 % through 2018-12-31", True),
     ],
 )
 def test_known_outcomes(statement: str, truth: bool) -> None:
@@ -124,6 +132,14 @@ def test_nothing_from_after_the_cutoff_bears_on_an_appraisal() -> None:
 def test_a_touched_level_is_reached_from_the_last_visible_value() -> None:
     assert settle(read_claim("VIX touches 30 by 2018-12-31"), SEEN).side == "above"
     assert settle(read_claim("VIX touches 10 by 2018-12-31"), SEEN).side == "below"
+
+
+@pytest.mark.parametrize(("level", "rival"), [(3000, 2900), (2900, 3000), (2000, 2500)])
+def test_two_levels_on_one_side_of_the_value_are_refused(level: int, rival: int) -> None:
+    claim = read_claim(f"The S&P 500 reaches {level} before {rival} by 2018-12-31")
+    with pytest.raises(ClaimRefused, match=r"was at 2718\.37.* either side"):
+        settle(claim, SEEN)
+    assert settle(read_claim("The S&P 500 reaches 3000 before 2500 by 2018-12-31"), SEEN).level == 3000
 
 
 def test_too_little_history_is_refused() -> None:

@@ -88,6 +88,7 @@ def moved_claim(
         "lowest",
         "count",
         "points",
+        "first",
     ) or claim.about.kind in ("volatility", "yield"):
         return dated
     scale = _last_value(claim, past) / _last_value(claim, rows)

@@ -11,7 +11,7 @@ The window holds the steps after ``start`` through ``end``. What lies in it befo
 where the known part leaves no way out, the reading is decided, with the value that did it as proof.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Literal
 
@@ -24,7 +24,7 @@ from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
 
 Transformation = Literal["value", "change", "growth", "average_gap", "from_peak", "over_high", "over_low"]
-Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak"]
+Statistic = Literal["last", "highest", "lowest", "mean", "total", "volatility", "steps", "streak", "first"]
 Comparison = Literal["above", "at_least", "below", "at_most", "between"]
 
 #: What a value is held against every earlier one by.
@@ -52,11 +52,14 @@ class Reading:
     statistic : str
         Of the window: ``last``, ``highest`` ("touches", "at least once"), ``lowest``, ``mean``, ``total``, ``volatility`` (annualised,
         percent, root of the mean squared log change; of the value alone), ``steps``: on how many of its steps the comparison holds, or
-        ``streak``: on how many that follow each other at most.
+        ``streak``: on how many that follow each other at most, or ``first``: 1 where the level is met before ``rival`` is, -1 where
+        it is the other way round, 0 where the window meets neither.
     comparison : {"above", "at_least", "below", "at_most", "between"}
         ``above`` and ``below`` leave equality out; ``between`` includes both ends.
     level, upper : float
         In the unit of the transformation; ``upper`` with ``between`` only.
+    rival : float, optional
+        With ``first``: the level on the other side, below that of ``at_least`` and above that of ``at_most``.
     every : {"week", "month"}, optional
         Steps are the last values of the whole calendar weeks or months in the window, and the first is held against the last value
         before it; a week or month that has begun by ``start`` is none of them. None: every value is a step.
@@ -93,6 +96,7 @@ class Reading:
     end: date
     start: date | None = None
     upper: float | None = None
+    rival: float | None = None
     lag: int | None = None
     weeks: int | None = None
     every: Period | None = None
@@ -107,6 +111,13 @@ class Reading:
             )
         if (self.upper is None) == (self.comparison == "between") or (self.upper or np.inf) < self.level:
             raise DomainError("a range, and nothing else, needs an upper level, and not below its lower one")
+        if (self.rival is None) == (self.statistic == "first"):
+            raise DomainError("two levels, of which one is met first, and nothing else has a rival")
+        if self.rival is not None and not (
+            (self.comparison == "at_least" and self.rival < self.level)
+            or (self.comparison == "at_most" and self.rival > self.level)
+        ):
+            raise DomainError("of two levels, of which one is met first, the rival lies on the other side")
         if self.lag is not None and (
             self.lag < 1 or self.transformation in ("value", "from_peak", *_RECORDS)
         ):
@@ -301,6 +312,8 @@ def statistics(reading: Reading, paths: Paths) -> FloatArray:
             return np.asarray(y.sum(axis=1))
         case "streak":
             return np.asarray(_runs(_compares(reading, y)).max(axis=1), dtype=np.float64)
+        case "first":
+            return _first_met(reading, y)[:, -1]
         case _:
             return np.asarray(_compares(reading, y).sum(axis=1), dtype=np.float64)
 
@@ -408,10 +421,24 @@ def _runs(holds: np.ndarray) -> np.ndarray:
     return np.asarray(count - before)
 
 
+def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
+    """For every step 1 where the level was met before the rival up to it, -1 the other way round, else 0, shape (paths, steps)."""
+    on_other_side: Comparison = "at_most" if reading.comparison == "at_least" else "at_least"
+    rival = replace(reading, statistic="last", comparison=on_other_side, level=reading.rival, rival=None)
+    met = _compares(reading, y).astype(np.float64) - _compares(rival, y)
+    begins = np.argmax(met != 0.0, axis=1)
+    order = np.arange(y.shape[1])[None, :] >= begins[:, None]
+    return np.asarray(np.where(order, np.take_along_axis(met, begins[:, None], axis=1), 0.0))
+
+
 def _meets(reading: Reading, numbers: FloatArray) -> np.ndarray:
-    return (
-        numbers >= reading.times if reading.statistic in ("steps", "streak") else _compares(reading, numbers)
-    )
+    needed = _needed(reading)
+    return _compares(reading, numbers) if needed is None else numbers >= needed
+
+
+def _needed(reading: Reading) -> int | None:
+    """What the statistic has to be at least, where it is a count and not compared with the level itself."""
+    return {"steps": reading.times, "streak": reading.times, "first": 1}.get(reading.statistic)
 
 
 def _reachable(
@@ -435,6 +462,9 @@ def _reachable(
             now = _runs(_compares(reading, y)[None, :])[0].astype(np.float64)
             low = np.maximum.accumulate(now)
             high = np.maximum(low, now + left)
+        case "first":
+            low = high = _first_met(reading, y[None, :])[0]
+            low, high = np.where((low == 0) & ~over, -1.0, low), np.where((high == 0) & ~over, 1.0, high)
         case "volatility":
             # No step to come may move the value at all.
             squares = np.cumsum(np.diff(values) ** 2)
@@ -450,8 +480,9 @@ def _reachable(
 
 def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.ndarray, np.ndarray]:
     """Whether every number, and whether any number, between the bounds meets the comparison."""
-    if reading.statistic in ("steps", "streak"):
-        return low >= reading.times, high >= reading.times
+    needed = _needed(reading)
+    if needed is not None:
+        return low >= needed, high >= needed
     ends = _compares(reading, low), _compares(reading, high)
     if reading.comparison != "between":
         # One bound is open, so the numbers that meet it reach to one end.

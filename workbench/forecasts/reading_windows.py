@@ -100,7 +100,10 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
 
 
 def scale_of(reading: Reading, history: History, *, returns: bool) -> Scale:
-    """Return how past windows are laid beside now: levels of a series that ``returns`` to them stay where they were."""
-    if returns and reading.transformation == "value" and reading.statistic != "volatility":
+    """Return how past windows are laid beside now: levels of a series that ``returns`` to them stay where they were.
+
+    Two levels, of which one is met first, lie about the value of now: a window that began beyond one of them would say nothing.
+    """
+    if returns and reading.transformation == "value" and reading.statistic not in ("volatility", "first"):
         return "none"
     return "growth" if bool((history.values > 0).all()) else "change"

@@ -46,6 +46,9 @@ CLAIM_EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "the S&P 500 makes a new all-time high by year end",
         "Nasdaq posts a record close in August 2018",
         "S&P 500 sets a 52-week low in H2 2018",
+        "S&P 500 hits 3000 before 2500 by year end",
+        "oil: 80 or 60 first, by year end?",
+        "the S&P 500 rises 10% before it falls 10% by year end",
     ),
     "Over a window": (
         "WTI averages more than 65 in Q4 2018",

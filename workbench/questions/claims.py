@@ -23,6 +23,8 @@ move         growth from ``start`` to ``end`` is at least ``level`` in size  per
 step         some value of the window is ``level`` off the one before it     percent, signed
 peak         some value is ``level`` below the highest of the window so far  percent, negative
 streak       ``times`` values in a row each above (below) the one before     unused
+first        a value of the window reaches ``level`` before one ``upper``    units of the series
+first_move   the value moves by ``level`` before it moves by ``upper``       percent, signed
 record       a value is above (below) all before, or of ``times`` weeks       unused
 ===========  ==============================================================  =======================
 
@@ -61,12 +63,27 @@ Pattern = Literal[
     "peak",
     "streak",
     "record",
+    "first",
+    "first_move",
 ]
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
 #: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
-BY_READING = ("mean", "highest", "lowest", "count", "points", "move", "step", "peak", "streak", "record")
+BY_READING = (
+    "mean",
+    "highest",
+    "lowest",
+    "count",
+    "points",
+    "move",
+    "step",
+    "peak",
+    "streak",
+    "record",
+    "first",
+    "first_move",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -300,6 +317,18 @@ def _record_sentence(claim: Claim) -> str:
     return f"{claim.about.article} {word} at a new {weeks}{'high' if claim.side == 'above' else 'low'} at least once {_span(claim)}"
 
 
+def _first_sentence(claim: Claim) -> str:
+    verb = "does not reach" if claim.never else "reaches"
+    return f"{claim.about.article} {verb} {number(amount(claim))} before {number(claim.upper or 0.0)} {_span(claim)}"
+
+
+def _first_move_sentence(claim: Claim) -> str:
+    up = amount(claim) > 0
+    verb = ("does not rise" if up else "does not fall") if claim.never else ("rises" if up else "falls")
+    other = f"it {'falls' if up else 'rises'} {number(abs(claim.upper or 0.0))} %"
+    return f"{claim.about.article} {verb} {number(abs(amount(claim)))} % before {other} {_span(claim)}"
+
+
 _SENTENCES = {
     "compare": _compare,
     "level": _level,
@@ -320,4 +349,6 @@ _SENTENCES = {
     "peak": _peak_sentence,
     "streak": _streak_sentence,
     "record": _record_sentence,
+    "first": _first_sentence,
+    "first_move": _first_move_sentence,
 }

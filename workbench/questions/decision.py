@@ -314,6 +314,8 @@ def _unsettled(claim: Claim) -> bool:
 def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
     """Return the claim with a touch's side chosen and a yield's percentage turned into a level, from visible rows."""
     claim = observed(claim, rows)
+    if claim.pattern == "first":
+        _refuse_one_sided(claim, rows)
     if not _unsettled(claim):
         return claim
     series, _ = series_of(claim, rows)
@@ -327,6 +329,19 @@ def settle(claim: Claim, rows: Mapping[str, Rows]) -> Claim:
         )
     level = round(value * (1 + amount(claim) / 100), 4)
     return replace(claim, pattern="level", start=None, level=level)
+
+
+def _refuse_one_sided(claim: Claim, rows: Mapping[str, Rows]) -> None:
+    """Refuse two levels on one side of the value that a claim is measured from: one lies on the way to the other."""
+    series, _ = series_of(claim, rows)
+    start = claim.start or series.index[-1].date()
+    value = value_on(claim.series, series, start) if start <= series.index[-1].date() else None
+    low, high = sorted((amount(claim), claim.upper or 0.0))
+    if value is not None and not low < value < high:
+        raise ClaimRefused(
+            f"{claim.about.article} was at {number(value)} on {start}, and {number(low)} and {number(high)} do not lie on either "
+            f"side of it; ask whether it touches one of them through {claim.end}"
+        )
 
 
 def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:

@@ -456,6 +456,23 @@ def _record_claim(match: _Match) -> Claim:
     return _series(match, "record", start=_day_of_match(match, "start"), side=side, times=int(match["weeks"] or 1), never=bool(match["neg"]))  # fmt: skip
 
 
+def _first_claim(match: _Match) -> Claim:
+    level, rival = _value(match), _value(match, "upper")
+    return _of_two(match, "first", level, rival)
+
+
+def _first_move_claim(match: _Match) -> Claim:
+    up = re.fullmatch(_UP, match["verb"]) is not None
+    if up == (re.fullmatch(_UP, match["back"]) is not None):
+        raise ClaimRefused("of two moves, of which one comes first, one rises and the other falls; ", *CAN_DO)
+    way = 1 if up else -1
+    return _of_two(match, "first_move", way * _value(match), -way * _value(match, "upper"))
+
+
+def _of_two(match: _Match, pattern: Pattern, level: float, rival: float) -> Claim:
+    return _series(match, pattern, start=_day_of_match(match, "start"), level=level, upper=rival, side="above" if level > rival else "below", strict=False, never=bool(match["neg"]))  # fmt: skip
+
+
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
 _PATTERNS = [
     _rule(
@@ -513,6 +530,11 @@ _PATTERNS = [
         rf"{_S} {_NOT}closes? at a new (?:(?P<weeks>[2-9]|[1-9]\d{{1,2}})-week )?(?P<word>high|low) at least once {_SPAN}",
         _record_claim,
     ),
+    _rule(rf"{_S} {_NOT}reach(?:es)? {_N} before {_U} {_SPAN}", _first_claim),
+    _rule(
+        rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) {_P} before it (?P<back>{_UP}|{_DOWN}) {_P.replace('level', 'upper')} {_SPAN}",
+        _first_move_claim,
+    ),
     _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
     _rule(
         rf"(?:the )?realised volatility of (?:the )?{_S} {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?",
@@ -547,10 +569,15 @@ def _checked(claim: Claim) -> Claim:
         raise ClaimRefused("outperformance needs two different price series: S&P 500, NASDAQ or WTI")
     if claim.pattern == "drawdown" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")
+    if claim.pattern == "first" and claim.level == claim.upper:
+        raise ClaimRefused("the two levels, of which one is reached first, are the same; state two")
+    if claim.pattern == "first_move":
+        _check_moves(claim)
     if claim.pattern == "change" and claim.level is not None and claim.level <= -100:
         raise ClaimRefused("a value cannot fall by 100 % or more; state a smaller percentage")
     if (
-        claim.pattern in ("level", "touch", "range", "volatility", "mean", "highest", "lowest", "move")
+        claim.pattern
+        in ("level", "touch", "range", "volatility", "mean", "highest", "lowest", "move", "first")
         and claim.level is not None
         and claim.level <= 0
         # A rate or a balance of another source may lie at or below 0.
@@ -562,3 +589,12 @@ def _checked(claim: Claim) -> Claim:
     ):
         raise ClaimRefused("a level has to be above zero")
     return claim
+
+
+def _check_moves(claim: Claim) -> None:
+    """Refuse two moves, of which one comes first, that are none."""
+    level, rival = claim.level or 0.0, claim.upper or 0.0
+    if not level or not rival:
+        raise ClaimRefused("a move of 0 % is none; state how far the value rises and falls")
+    if min(level, rival) <= -100 and claim.about.kind == "price":
+        raise ClaimRefused("a price cannot fall by 100 % or more; state a smaller percentage")

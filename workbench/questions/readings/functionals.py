@@ -35,18 +35,24 @@ def _functional(reading: SlotReading) -> Reading | None:
         return None
     if reading.start is not None and reading.start >= end:
         return None
+    relation = reading.relation
     compared: Comparison = comparison  # type: ignore[assignment]
+    rivals = relation == "first"
     plain = Reading(
         series=reading.series,
         combination=("ratio" if reading.relation == "beats" else "difference") if len(reading.series) == 2 else None,
         comparison=compared,
         level=level,
-        upper=reading.upper,
+        upper=None if rivals else reading.upper,
+        rival=reading.upper if rivals else None,
+        statistic="first" if rivals else "last",
+        transformation="growth" if rivals and reading.unit == "%" else "value",
         start=reading.start,
         end=end,
         never=reading.never,
     )  # fmt: skip
-    relation = reading.relation
+    if rivals:
+        return plain
     if relation == "level":
         return replace(plain, start=None)
     if relation in ("mean", "maximum", "minimum", "volatility"):

@@ -175,6 +175,12 @@ def placed_readings(
     if name in ("beats", "volatility"):
         yield replace(plain, start=start if start is not None else window.start, window="during" if name == "volatility" else at_end, never=negated)  # fmt: skip
         return
+    if name == "first":
+        if level is None or upper is None or level == upper or growth:
+            return  # which of two rates of growth comes first is no claim here
+        side = "at_least" if level > upper else "at_most"
+        yield replace(plain, comparison=side, start=period_start, never=negated)
+        return
     if name in ("average_gap",):
         yield replace(plain, window=at_end, never=negated)
         return

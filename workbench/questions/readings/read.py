@@ -94,7 +94,7 @@ def _joined_drafts(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
 
 _RELATIONS = {
     "average": "average_gap", "range": "level", "relative": "beats", "highest": "maximum", "lowest": "minimum", "points": "change", "move": "move_by",
-    "step": "any_step", "peak": "from_peak",
+    "step": "any_step", "peak": "from_peak", "first_move": "first",
 }  # fmt: skip
 
 
@@ -117,8 +117,8 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
         comparison="between" if claim.pattern == "range" else comparison,
         level=claim.level,
         upper=claim.upper,
-        unit="%" if claim.pattern in ("change", "drawdown", "average", "volatility", "move", "step", "peak") else "points" if claim.pattern == "points" else "",
-        window="by" if claim.pattern in ("touch", "drawdown", "step", "peak", "record") else "during" if claim.pattern in ("volatility", "mean", "highest", "lowest", "count", "streak") else "on",
+        unit="%" if claim.pattern in ("change", "drawdown", "average", "volatility", "move", "step", "peak", "first_move") else "points" if claim.pattern == "points" else "",
+        window="by" if claim.pattern in ("touch", "drawdown", "step", "peak", "record") else "during" if claim.pattern in ("volatility", "mean", "highest", "lowest", "count", "streak", "first", "first_move") else "on",
         start=claim.start,
         end=claim.end,
         lag=200 if claim.pattern == "average" else claim.times if claim.pattern == "record" and claim.times > 1 else None,

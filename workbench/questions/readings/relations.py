@@ -98,6 +98,24 @@ class Relation:
 QUARTER_POINT = 0.25
 
 
+def _of_two_moves(first: Relation, back: str) -> tuple[Relation, ...]:
+    """Return two percentages with the signs of their moves; none where both go one way: the nearer then comes first."""
+    if first.level is None or first.upper is None or {first.level.unit, first.upper.unit} != {"%"}:
+        return (first,)
+    # Of a price a percentage is a move, and a number without one is a level.
+    down = first.level.value < 0 or first.way == "down"
+    back_down = first.upper.value < 0 or (
+        re.match("fall|drop|los|declin|down", back) is not None if back else not down
+    )
+    if down == back_down:
+        return ()
+    signed = [
+        replace(each, value=abs(each.value) * (-1 if falls else 1))
+        for each, falls in ((first.level, down), (first.upper, back_down))
+    ]
+    return (replace(first, level=signed[0], upper=signed[1]),)
+
+
 def mirrored(relation: Relation) -> Relation:
     """Return what a relation says of a price that is quoted the other way round: the dollar gains, and the euro in dollars falls."""
     if not relation.way:
@@ -327,7 +345,7 @@ def relations(
         matched = replace(base, name="streak" if counts.get("row") else "count", statistic="steps", comparison=compared, level=level(), times=counts["times"], closing=closing, never=negated and not stay)  # fmt: skip
         return part.text, (matched,) if compared else ()
 
-    first = part.word(r"(?:is |be )?(?:first|before)(?: it| they)?(?: (?:hit(?:s|ting)?|reach(?:es|ing)?|touch(?:es|ing)?|(?:fall(?:s|ing)?|drop(?:s|ping)?|ris(?:es|ing)|climb(?:s|ing)?) to|trades? at))?(?= A)") if len(amounts) > 1 else None  # fmt: skip
+    first = part.word(r"(?:is |be )?(?:first|before)(?: it| they)?(?: (?:hit(?:s|ting)?|reach(?:es|ing)?|touch(?:es|ing)?|(?P<back>fall(?:s|ing)?|drop(?:s|ping)?|los(?:es|ing)|declin(?:es|ing)|ris(?:es|ing)|climb(?:s|ing)?|gain(?:s|ing)?|up|down)(?: to| by| another)?|trades? at))?(?= A)") if len(amounts) > 1 else None  # fmt: skip
     bound = part.word(r"(?:(?:is|be|stays?|remains?|trades?) )?range[- ]?bound")
     between = _between(part)
     stay = part.word(_STAY) or bound
@@ -356,7 +374,8 @@ def relations(
     if volatility:
         return part.text, (replace(matched, name="volatility", comparison=compared or {"up": "above", "down": "below"}.get(moved, "")),) if amount else ()  # fmt: skip
     if first and len(amounts) > 1:
-        return part.text, (replace(matched, name="first", upper=amounts[1]),)
+        two = replace(matched, name="first", upper=amounts[1])
+        return part.text, _of_two_moves(two, first["back"] or "") if kind == "price" else (two,)
     if between and len(amounts) > 1:
         low_end, high_end = sorted(amounts[:2], key=lambda each: each.value)
         if low_end.unit == "" != high_end.unit:

@@ -51,7 +51,7 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
     if (
         reading.never
         and not toward
-        and reading.relation not in ("move_by", "any_step", "from_peak", "new_high", "new_low")
+        and reading.relation not in ("move_by", "any_step", "from_peak", "new_high", "new_low", "first")
     ):
         return None
     if reading.window not in ("on", "by", "during") or reading.comparison not in _SIDES:
@@ -112,6 +112,11 @@ def _claim(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:
         case "new_high" | "new_low" if len(keys) == 1 and daily and reading.lag != 1:
             beyond: Side = "above" if reading.relation == "new_high" else "below"
             return replace(claim, pattern="record", start=start, level=None, side=beyond, times=reading.lag or 1, strict=True, never=reading.never)  # fmt: skip
+        case "first" if len(keys) == 1:
+            pattern = "first_move" if reading.unit == "%" and names[0].kind == "price" else "first"
+            return replace(
+                claim, pattern=pattern, upper=reading.upper, start=start, strict=False, never=reading.never
+            )
         case "move_by" if reading.unit == "%" and len(keys) == 1:
             return replace(claim, pattern="move", start=start, side="above", strict=reading.comparison == "above", never=reading.never)  # fmt: skip
         case "growth_mom" if (
@@ -224,6 +229,9 @@ def _sentence(reading: SlotReading, names: tuple[SeriesName, ...]) -> str:
             middle = (
                 f"{verb} by {_amount(reading, size=True)} or more within one of the {reading.step or 'step'}s"
             )
+        case "first" if reading.unit == "%" and names[0].kind == "price":
+            up, down = (f"{each} {number(abs(amount))} %" for each, amount in zip(("rises", "falls") if (reading.level or 0) > 0 else ("falls", "rises"), (reading.level or 0, reading.upper or 0), strict=True))  # fmt: skip
+            middle = f"{up} before it {down}"
         case "first":
             middle = f"reaches {number(reading.level or 0)} before {number(reading.upper or 0)}"
         case "beats":

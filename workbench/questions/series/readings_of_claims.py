@@ -70,6 +70,9 @@ def claim_reading(claim: Claim) -> Reading:
             return replace(value, statistic="lowest", comparison="at_most", transformation="from_peak", level=amount(claim), never=claim.never)  # fmt: skip
         case "streak":
             return replace(value, statistic="streak", times=claim.times, every=claim.every, transformation="change", lag=1)  # fmt: skip
+        case "first" | "first_move":
+            of = replace(value, transformation="value" if claim.pattern == "first" else "growth", level=amount(claim), never=claim.never)  # fmt: skip
+            return replace(of, statistic="first", rival=claim.upper)
         case "record":
             up = claim.side == "above"
             return replace(value, statistic="highest" if up else "lowest", transformation="over_high" if up else "over_low", weeks=claim.times if claim.times > 1 else None, never=claim.never)  # fmt: skip
@@ -89,6 +92,7 @@ def state_of(claim: Claim) -> State:
         return "level"
     return (
         "volatility"
-        if claim.pattern in ("volatility", "touch", "drawdown", "step", "peak", "record")
+        if claim.pattern
+        in ("volatility", "touch", "drawdown", "step", "peak", "record", "first", "first_move")
         else "move"
     )

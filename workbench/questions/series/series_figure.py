@@ -23,7 +23,7 @@ _POINTS, _STRETCHES = 160, 8
 #: Fewer past changes than this say nothing of a distribution.
 _FEWEST = 20
 #: Patterns whose level is a value of the series, not a change of it.
-_OF_VALUES = ("level", "range", "touch")
+_OF_VALUES = ("level", "range", "touch", "first")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
