@@ -432,11 +432,11 @@ def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
 
 
 def _meets(reading: Reading, numbers: FloatArray) -> np.ndarray:
-    needed = _needed(reading)
+    needed = _least_count(reading)
     return _compares(reading, numbers) if needed is None else numbers >= needed
 
 
-def _needed(reading: Reading) -> int | None:
+def _least_count(reading: Reading) -> int | None:
     """What the statistic has to be at least, where it is a count and not compared with the level itself."""
     return {"steps": reading.times, "streak": reading.times, "first": 1}.get(reading.statistic)
 
@@ -480,7 +480,7 @@ def _reachable(
 
 def _decided(reading: Reading, low: FloatArray, high: FloatArray) -> tuple[np.ndarray, np.ndarray]:
     """Whether every number, and whether any number, between the bounds meets the comparison."""
-    needed = _needed(reading)
+    needed = _least_count(reading)
     if needed is not None:
         return low >= needed, high >= needed
     ends = _compares(reading, low), _compares(reading, high)
