@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from workbench.errors import UsageError
 from workbench.propositions.errors import DuplicateId, TreeFormatError
 from workbench.propositions.ids import NodeId, parent_of
 from workbench.propositions.rule import Rule
@@ -70,19 +71,27 @@ def rows_from_json(data: object, rule_from_json: RuleReader | None) -> list[Prop
     for node, parent in parents.items():
         if parent is not None:
             listed.setdefault(parent, []).append(node)
-    return [_proposition(row, listed.get(row["id"], []), rule_from_json) for row in rows]
+    fields = [_fields(row, listed.get(row["id"], [])) for row in rows]
+    try:
+        # All at once: of thousands it takes two thirds of the time.
+        nodes = read_strict(list[Proposition], fields, what="a tree", context=rule_from_json)
+    except UsageError:
+        # One by one, for the refusal to name the one at fault.
+        nodes = [
+            read_strict(Proposition, data, what=f"node {data['id'][:40]}", context=rule_from_json)
+            for data in fields
+        ]
+    for node in nodes:
+        # here, since every later reader computes with it
+        if node.rule is not None and (unknown := node.rule.unknown_children(node.children)):
+            raise TreeFormatError(
+                f"the rule of {node.id} names {', '.join(unknown)[:200]}, which it has not below it"
+            )
+    return nodes
 
 
-def _proposition(
-    row: Mapping[str, Any], listed: list[NodeId], rule_from_json: RuleReader | None
-) -> Proposition:
+def _fields(row: Mapping[str, Any], listed: list[NodeId]) -> dict[str, Any]:
     # null and absent are the same in stored rows; children may be absent (CSV has none), then the parents say them
     data = {key: value for key, value in row.items() if value is not None and key != "parent"}
     data.setdefault("children", listed)
-    node = read_strict(Proposition, data, what=f"node {row['id'][:40]}", context=rule_from_json)
-    # here, since every later reader computes with it
-    if node.rule is not None and (unknown := node.rule.unknown_children(node.children)):
-        raise TreeFormatError(
-            f"the rule of {node.id} names {', '.join(unknown)[:200]}, which it has not below it"
-        )
-    return node
+    return data

@@ -46,12 +46,22 @@ def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
     ------
     CycleError, OrphanNode, IdMismatch
     """
+    misplaced = False
     for start, parent in parents.items():
         # a node right under a well-formed parent is well-formed: no need to read a long id from its start
         if parent is None or not is_child_id(start, parent):
             require_id(start)
+            misplaced = misplaced or parent != parent_of(start)
         if parent is not None and parent not in parents:
             raise OrphanNode(f"{start} hangs under {parent}, which is not in the tree")
+    if misplaced:
+        _refuse_misplaced(parents)
+    if ROOT not in parents:
+        raise OrphanNode("the tree has no root P0")
+
+
+def _refuse_misplaced(parents: Mapping[NodeId, NodeId | None]) -> None:
+    """Say what is wrong with parents of which one at least is not its child's by the id."""
     # Cycles before ids: no cycle has ids that fit, so the check below would call every cycle a mere mismatch. Nodes on a
     # finished trail are not walked again, which keeps a long chain linear.
     cleared: set[NodeId] = set()
@@ -70,8 +80,6 @@ def check_parents(parents: Mapping[NodeId, NodeId | None]) -> None:
             raise IdMismatch(
                 f"{start} cannot hang under {parent}: by its id its parent is {parent_of(start)}"
             )
-    if ROOT not in parents:
-        raise OrphanNode("the tree has no root P0")
 
 
 def check_nodes(nodes: Mapping[NodeId, Proposition]) -> dict[str, NodeId]:
