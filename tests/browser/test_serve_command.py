@@ -79,6 +79,30 @@ def test_without_the_token_there_is_no_dashboard_and_no_kernel(served: Served) -
     assert children_at_rest(served.process.pid) <= before
 
 
+def test_a_page_says_why_nothing_was_drawn_and_reads_no_markup_in_it(served: Served, chromium: Any) -> None:
+    page = chromium.new_page()
+    asked: list[str] = []
+
+    def answer(route: Any) -> None:
+        asked.append(route.request.url)
+        route.fulfill(body="The page could not be drawn: <b>OSError</b>", content_type="text/plain")
+
+    page.route("**/voila.js", lambda route: route.abort())  # nothing is drawn
+    page.route("**/voila/drawing/*", answer)
+    page.goto(served.url)
+    page.get_by_text("The page could not be drawn: <b>OSError</b>").wait_for(timeout=30_000)
+    assert [url.rpartition("/")[2] for url in asked] == [kernel_of(page)]
+    page.close()
+
+
+def test_why_nothing_was_drawn_is_for_whoever_knows_the_token(served: Served) -> None:
+    base, _, query = served.url.partition("?")
+    asked = f"{base}voila/drawing/00000000-0000-0000-0000-000000000000"
+    code, url = status(asked)
+    assert code == 403 or "/login" in url
+    assert status(f"{asked}?{query}")[0] == 200
+
+
 def test_files_beside_the_notebook_are_not_served(served: Served) -> None:
     base, _, query = served.url.partition("?")
     for name in ("dashboard.ipynb", "../pyproject.toml", "tutorial.ipynb"):

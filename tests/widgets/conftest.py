@@ -11,8 +11,8 @@ from tests.fakes.screens import make_run
 class FakeComm:
     """Keeps what the widget sends and hands back what a browser would."""
 
-    def __init__(self, **_: Any) -> None:
-        self.comm_id = uuid.uuid4().hex
+    def __init__(self, comm_id: str | None = None, **_: Any) -> None:
+        self.comm_id = comm_id or uuid.uuid4().hex
         self.sent: list[dict[str, Any]] = []
         self._receive: Callable[[dict[str, Any]], None] | None = None
 

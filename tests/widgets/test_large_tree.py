@@ -15,10 +15,11 @@ from workbench.formatting import percent
 from workbench.propositions import Belief, Tree
 from workbench.propositions.edits import SetValue
 from workbench.synthesis import resynthesize
-from workbench.views.run_view import load_run
+from workbench.views.run_view import RunView, load_run
 from workbench.whatif.saved_scenarios import SavedScenarios
 from workbench.widgets import TreeWidget, fields
 from workbench.widgets.edits.edit_session import WhatIfSession
+from workbench.widgets.home_page import open_dashboard
 from workbench.widgets.html_panel import Panel, splices
 from workbench.widgets.run_page import dashboard
 from workbench.widgets.tree_rows import Rows
@@ -128,6 +129,36 @@ def test_a_page_of_ours_shows_the_first_screen_first_and_its_desk_once_that_stan
     made = len(comms)
     shown.side_panels.change.selected_index = 0  # a fold is filled when it is opened
     assert len(comms) > made and shown.side_panels.form.node == "P0"
+
+
+def test_the_first_screen_waits_for_no_check_and_the_page_at_rest_says_what_all_screens_say(
+    tmp_path: Path, comms: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = load_run(tmp_path, make_large_run(tmp_path, 60, "20180630-120000-0060"))
+    with monkeypatch.context() as first:
+        for late in ("findings", "badges", "fan"):
+            first.setattr(RunView, late, lambda _run, late=late: pytest.fail(f"{late} before the first row"))
+        shown = dashboard(run, owns_address=True)
+    assert "findings" not in shown.document and run.findings()
+    assert "being read" in shown.answer.value
+    assert re.search(r"Checks</span>being read", shown.header.value)
+    assert "READ NO DATA" not in shown.answer.value
+    comm_of(shown.tree, comms).deliver({"type": "rest"})
+    assert shown.document == run.document(nodes=False)
+    assert "being read" not in shown.answer.value and "READ NO DATA" in shown.answer.value
+    assert "Checks</span>being read" not in shown.header.value
+
+
+def test_a_page_names_its_widget_before_it_is_made(tmp_path: Path, comms: list[Any]) -> None:
+    run_id = make_large_run(tmp_path, 12, "20180630-120000-0012")
+    named = {"WORKBENCH_HOME": str(tmp_path), "WORKBENCH_WIDGET": "0" * 32}
+    for query in (f"run={run_id}", "run=", "run=no-such-run"):
+        page = open_dashboard({**named, "QUERY_STRING": query})
+        assert page.model_id == "0" * 32, query
+        page.poller.stop()
+        if hasattr(page, "pulse"):
+            page.pulse.stop()
+        page.close()
 
 
 def test_layouts_are_shared_so_nothing_of_ours_changes_one() -> None:

@@ -176,11 +176,11 @@ class RunView:
         with closing(Store(self.home)) as store:
             return run_badges(store, self.state)
 
-    def document(self, *, nodes: bool = True) -> dict[str, Any]:
+    def document(self, *, nodes: bool = True, findings: bool = True) -> dict[str, Any]:
         """Return the JSON document of ``analyze --json`` and ``show --json``.
 
-        ``nodes``: whether its propositions are in it. A page that shows the tree itself leaves them out: of 11,111 they take
-        0.4 s.
+        ``nodes``: whether its propositions are in it, and ``findings``: whether what checks found is. A page shows the tree
+        itself and reads the findings once that stands: of 11,111 they take 0.4 and 0.3 s.
         """
         tree, root, said = self.tree, self.tree.root, self.state.annotations
         return {
@@ -212,7 +212,7 @@ class RunView:
             if phase == self.state.phase
             else sentence("its process ended without a word: ", command("resume", self.run_id), " goes on"),
             "not_verified": self.state.unverified_line(),
-            "findings": self.findings(),
+            **({"findings": self.findings()} if findings else {}),
             "folder": str(self.folder),
             "manifest_id": self.manifest_id,
             "outcome": said.outcome.to_json(root.p) if said.outcome is not None else None,

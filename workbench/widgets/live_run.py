@@ -175,6 +175,8 @@ class Working(ipywidgets.HBox):  # type: ignore[misc]
         """Bring it in step with the follower; it is hidden when the run is done."""
         follower, phase = self._follower, self._follower.phase
         show_if(phase != "done", self)
+        if phase == "done":
+            return
         left = follower.stages.left(follower.state) if phase == "running" else ""
         self.state.value = panels.progress(
             phase,

@@ -171,10 +171,10 @@ def header(
     """Return the headline: the claim, the answer as a sentence, its probability with its band, what stands beside it, and how sure.
 
     ``listed``: the page belongs to a server whose first page lists the runs, and leads there. The band is the run's own, so
-    it is left out while edits are in effect.
+    it is left out while edits are in effect. A document without findings is that of a page which is still to read them.
     """
     probability = now.after if edits else now.before
-    outcome = document.get("outcome")
+    outcome, findings = document.get("outcome"), document.get("findings")
     return rendered(
         "header",
         listed=listed,
@@ -189,8 +189,8 @@ def header(
             ("Origin", _origin(document.get("imported"))),
             ("Hindsight", " ".join(map(str, document.get("hindsight") or ()))),
             ("Proofs", str(document.get("not_verified") or "")),
-            ("Data", " ".join(no_data_words(document.get("findings") or ()))),
-            ("Checks", " ".join(other_findings(document.get("findings") or ()))),
+            ("Data", " ".join(no_data_words(findings or ()))),
+            ("Checks", "being read" if findings is None else " ".join(other_findings(findings))),
         ],
         loud={"Origin", "Hindsight", "Proofs", "Data"}
         | ({"Sandbox"} if document.get("isolation") == "none" else set()),

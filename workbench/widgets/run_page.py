@@ -66,7 +66,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         **kwargs: Any,
     ):
         self.run = run
-        self.document = run.document(nodes=False)
+        self.document = run.document(nodes=False, findings=False)
         self.shared = shared
         self.session = (
             WhatIfSession(run.tree, without_data=run.without_data) if shared is None else shared.session
@@ -244,7 +244,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _take_view(self) -> None:
         self.run = self.follower.view
-        self.document = self.run.document(nodes=False)
+        self.document = self.run.document(nodes=False, findings="findings" in self.document)
 
     def _take_over(self) -> None:
         self._take_view()
@@ -317,6 +317,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             assert self.side_panels  # the first screen stands: now the rest of the page is made
         elif self._behind:
             self.refresh()
+        if "findings" not in self.document:
+            self.document["findings"] = self.run.findings()
+            self._show_headline()
         if not self._badges and self.follower.phase == "done":
             # Where the audit has to be made its reading takes its time, so the page stands before it begins.
             self._read_badges()
@@ -382,7 +385,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         lines = [f"Since: {document['since']}."] if document.get("since") else []
         lines += [*map(str, document.get("hindsight") or ()), str(document.get("not_verified") or "")]
         caveats = [answer_panel.Caveat(line=line) for line in lines if line]
-        caveats += answer_panel.finding_caveats(document.get("findings") or (), self.run.tree)
+        if "findings" in document:
+            caveats += answer_panel.finding_caveats(document["findings"], self.run.tree)
+        else:
+            caveats.append(answer_panel.Caveat(line="What checks found is being read."))
         if self._band is None and self.run.tree.root.p is not None:
             why = self._no_band or "one forecast per driver"
             caveats.append(answer_panel.Caveat(line=f"No band: {why}."))
@@ -469,10 +475,16 @@ def whole_page(run: RunView) -> Dashboard:
 
 
 def dashboard(
-    run: RunView, *, scenario: str = DRAFT, node: NodeId = ROOT, owns_address: bool = False
+    run: RunView,
+    *,
+    scenario: str = DRAFT,
+    node: NodeId = ROOT,
+    owns_address: bool = False,
+    model_id: str | None = None,
 ) -> Dashboard:
     """Return the dashboard of a run, to be displayed in JupyterLab, Voila or any front end with widgets.
 
     It opens with the edits of a scenario (by default the draft that an earlier page left) and a selected proposition.
+    ``model_id`` is the widget's id, where a page names it ahead.
     """
-    return Dashboard(run, scenario=scenario, node=node, owns_address=owns_address)
+    return Dashboard(run, scenario=scenario, node=node, owns_address=owns_address, model_id=model_id)

@@ -1,26 +1,29 @@
-"""The one page of ``workbench serve``: its frame at once, so that the browser begins to load, then what the page's kernel drew."""
+"""The one page of ``workbench serve``: a whole frame at once, so that the browser starts while the page's kernel draws."""
 
 import asyncio
-import json
-from typing import Any
+from uuid import uuid4
 
 import tornado.web
+from jupyter_server.base.handlers import JupyterHandler
 from voila.tornado.handler import TornadoVoilaHandler
 from voila.utils import get_page_config
 
 from workbench.cli.servers.warm_kernels import Connected, WarmKernels
 
 _FRAME = "dashboard.html.j2"
-#: Stands in the frame where the drawing goes.
-_DRAWING_PLACE = "<!-- drawing -->"
 #: Seconds between two looks whether a kernel that has not answered yet is there at all.
 _LOOK_SECONDS = 5.0
+
+#: By kernel: drawings in work, and those that came to nothing, until their page has asked why.
+_drawings: dict[str, asyncio.Task[str]] = {}
 
 
 class DashboardPage(TornadoVoilaHandler):  # type: ignore[misc]
     """Answers every address that asks for the page, each time with a kernel of its own.
 
-    Voila's handler would build an nbconvert exporter for each request (0.3 s) and send nothing before it is done.
+    Voila's handler would build an nbconvert exporter for each request (0.3 s) and send nothing before it is done. Its scripts
+    begin once the document has ended, so the document does not wait for the drawing either: it names the widget that the
+    kernel is about to make. What the page asks the kernel is answered after that, since a kernel answers in turn.
     """
 
     #: What the notebook that ships runs; the address of the page stands in ``QUERY_STRING`` by then.
@@ -41,20 +44,25 @@ class DashboardPage(TornadoVoilaHandler):  # type: ignore[misc]
         """Send the page."""
         if path:
             raise tornado.web.HTTPError(404)
-        ready = await self.kernels.take()
-        try:
-            before, after = self._frame(ready.kernel_id).split(_DRAWING_PLACE)
-            self.set_header("Content-Type", "text/html; charset=UTF-8")
-            self.set_header("Cache-Control", "no-cache, no-store, must-revalidate")
-            self.write(before)
-            await self.flush()
-            address = f"import os; os.environ['QUERY_STRING'] = {self.request.query!r}\n"
-            self.write(as_output(await drawn(ready, address + self.code)))
-            self.write(after)
-        finally:
-            self.kernels.release(ready)
+        ready, widget = await self.kernels.take(), uuid4().hex
+        address = {"QUERY_STRING": self.request.query, "WORKBENCH_WIDGET": widget}
+        self._draw(ready, f"import os; os.environ.update({address!r})\n{self.code}")
+        self.set_header("Content-Type", "text/html; charset=UTF-8")
+        self.set_header("Cache-Control", "no-cache, no-store, must-revalidate")
+        self.write(self._frame(ready.kernel_id, widget))
 
-    def _frame(self, kernel_id: str) -> str:
+    def _draw(self, ready: Connected, code: str) -> None:
+        """Begin to draw; the kernel counts as in use until it is done."""
+
+        def end(drawing: asyncio.Task[str]) -> None:
+            self.kernels.release(ready)
+            if not drawing.cancelled() and drawing.exception() is None and not drawing.result():
+                _drawings.pop(ready.kernel_id, None)
+
+        _drawings[ready.kernel_id] = asyncio.get_running_loop().create_task(drawn(ready, code))
+        _drawings[ready.kernel_id].add_done_callback(end)
+
+    def _frame(self, kernel_id: str, widget: str) -> str:
         settings = get_page_config(
             base_url=self.base_url,
             settings=self.settings,
@@ -63,37 +71,38 @@ class DashboardPage(TornadoVoilaHandler):  # type: ignore[misc]
         )
         theme = "dark" if self.get_argument("theme", "light") in ("dark", "JupyterLab Dark") else "light"
         settings.update(kernelId=kernel_id, baseUrl=self.base_url, jupyterLabTheme=theme)
-        return str(self.render_template(_FRAME, page_config=settings, theme=theme))
+        return str(self.render_template(_FRAME, page_config=settings, theme=theme, widget=widget))
 
 
-async def drawn(ready: Connected, code: str) -> dict[str, Any]:
-    """Return the output of code in a kernel: of its last expression, or words on why there is none."""
-    shown: dict[str, Any] = {"text/plain": "The page shows nothing."}
+class WhyNotDrawn(JupyterHandler):
+    """Answers a page once its kernel has drawn: with nothing, or with why there is nothing to show."""
 
-    def keep(message: Any) -> None:
-        if message["msg_type"] in ("execute_result", "display_data"):
-            shown.clear()
-            shown.update(message["content"]["data"])
+    @tornado.web.authenticated
+    async def get(self, kernel_id: str) -> None:
+        """Wait for the end of the drawing; of a kernel that is not drawing the answer is empty at once."""
+        drawing = _drawings.get(kernel_id)
+        self.set_header("Content-Type", "text/plain; charset=UTF-8")
+        # Shielded: a page that is left must not break off what its kernel is at.
+        self.write("" if drawing is None else await asyncio.shield(drawing))
+        _drawings.pop(kernel_id, None)
 
+
+async def drawn(ready: Connected, code: str) -> str:
+    """Return once code has run in a kernel: nothing where it ran to its end, else words on why it did not."""
     drawing = asyncio.ensure_future(
         ready.client.execute_interactive(
-            code, store_history=False, allow_stdin=False, output_hook=keep, stop_on_error=False
+            code,
+            store_history=False,
+            allow_stdin=False,
+            output_hook=lambda _message: None,
+            stop_on_error=False,
         )
     )
     while not (await asyncio.wait({drawing}, timeout=_LOOK_SECONDS))[0]:
         if not await ready.client.is_alive():
             drawing.cancel()
-            return {
-                "text/plain": "The page's kernel has ended. Reload the page; see the disk and the memory."
-            }
+            return "The page's kernel has ended. Reload the page; see the disk and the memory."
     reply = drawing.result()["content"]
     if reply["status"] != "ok":
-        return {"text/plain": f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"}
-    return shown
-
-
-def as_output(data: dict[str, Any]) -> str:
-    """Return an output as Voila's scripts look for it; nothing in it can end the element it stands in."""
-    output = {"output_type": "execute_result", "data": data, "metadata": {}, "trusted": True}
-    text = json.dumps(output).replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-    return f'<script type="application/vnd.voila.cell-output+json">{text}</script>'
+        return f"The page could not be drawn: {reply.get('ename')}: {reply.get('evalue')}"
+    return ""

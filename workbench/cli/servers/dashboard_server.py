@@ -22,6 +22,7 @@ from urllib.parse import urlencode
 
 from jinja2 import ChoiceLoader, FileSystemLoader
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager, NoSuchKernel
+from jupyter_server.utils import url_path_join
 from tornado.httputil import HTTPServerRequest
 from tornado.ioloop import IOLoop
 from tornado.platform.asyncio import BaseAsyncIOLoop
@@ -191,7 +192,7 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
-    from workbench.cli.servers.dashboard_page import DashboardPage
+    from workbench.cli.servers.dashboard_page import DashboardPage, WhyNotDrawn
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -299,8 +300,11 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
             ours = {TornadoVoilaHandler: DashboardPage, VoilaKernelWebsocketHandler: Channels}
             DashboardPage.code, DashboardPage.kernels = code, self._kernels
             return [
-                (route, ours.get(handler, handler), *options)
-                for route, handler, *options in super().init_handlers()
+                (url_path_join(self.server_url, r"/voila/drawing/([0-9a-f-]+)"), WhyNotDrawn),
+                *(
+                    (route, ours.get(handler, handler), *options)
+                    for route, handler, *options in super().init_handlers()
+                ),
             ]
 
         def init_settings(self) -> Any:
