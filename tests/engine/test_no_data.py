@@ -141,7 +141,7 @@ def test_a_value_of_a_person_or_a_file_is_marked_in_its_own_words(store: Store, 
     tree = made(store, fault="").tree
     file.write_text(json.dumps(tree.to_json()))
     state = load_state(store, import_run(store, file, cutoff=CUTOFF))
-    words = "its value was set by a person or came from a file, and nothing was read for it"
+    words = "the value was set by a person or came from a file, and nothing was read"
     assert leaves_without_data(store, state) == {"P1": words, "P2": words}
     assert no_data_lines(leaves_without_data(store, state)) == [f"READ NO DATA: P1, P2: {words}"]
 

@@ -37,7 +37,7 @@ def leaves_without_data(store: Store, state: RunState) -> dict[NodeId, str]:
             if trial.belief is not None
         ]
         if not concluded:
-            words[leaf] = "its value was set by a person or came from a file, and nothing was read for it"
+            words[leaf] = "the value was set by a person or came from a file, and nothing was read"
             continue
         unread = [
             (number, trial)
