@@ -83,6 +83,7 @@ SAID = (
     "They can see that the server runs",
     "Do not browse servers",
     "Not looked at (not tested)",
+    "The built manual, which is no secret, and an exam",
     "A text hidden in one of these ways",
     "What a worker can still do",
     "A worker can also give",

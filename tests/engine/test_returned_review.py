@@ -10,6 +10,7 @@ import pytest
 from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.annotations.entries import add_comment, add_note, sign_off
+from workbench.annotations.estimates import give_estimate
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.record.fold import load_state
 from workbench.errors import UsageError
@@ -233,8 +234,13 @@ def test_a_review_of_a_log_that_goes_on_otherwise_or_lends_a_name_is_refused(
             ev.EstimateGiven(node="P7.3", p=0.5, why="y", author="Bo"),
             "an estimate by Bo is on P7.3, which the run does not have",
         ),
+        (
+            ev.EstimateGiven(node="P1", p=0.5, author="(all pooled)"),
+            "an estimate is under the name (all pooled)",
+        ),
+        (ev.CommentAdded(node="P1", text="y", author="B" * 5_000), "a name has 5000 characters, at most 200"),
     ],
-    ids=["3 MB", "a driver that is not there", "an estimate of one"],
+    ids=["3 MB", "a driver that is not there", "an estimate of one", "the name of all", "a long name"],
 )
 def test_a_comment_that_nobody_could_have_typed_is_one_line_and_nothing_is_taken_or_lost(
     forged: ev.Annotation, says: str, author: Store, reviewer: Store, tmp_path: Path
@@ -249,3 +255,38 @@ def test_a_comment_that_nobody_could_have_typed_is_one_line_and_nothing_is_taken
     assert says in done.stderr
     assert author.log_head(RUN) == head and view(author, RUN).document() == before
     assert [each.text for each in take_review(author, honest).comments] == ["too thin"]
+
+
+def test_an_estimate_in_a_package_never_speaks_for_who_has_spoken_here(
+    author: Store, reviewer: Store, tmp_path: Path
+) -> None:
+    """Names are typed: a reviewer may write Ann's, in any spelling, with any day."""
+    give_estimate(author, RUN, "P0", "0.3", author="Ann", why="mine")
+    give_estimate(author, RUN, "P1", "0.4", author="Ann")
+    give_estimate(author, RUN, "P1", None, author="Ann")
+    for node, name, p in (
+        ("P0", "Ann", 0.99),
+        ("P0", "\uff21NN", 0.98),
+        ("P1", "ann", 0.97),
+        ("P2", "Ann", 0.6),
+    ):
+        reviewer.append(RUN, ev.EstimateGiven(node=node, p=p, author=name))
+    give_estimate(reviewer, RUN, "P0", "0.7", author="Bo")
+    taken = take_review(author, packed(reviewer, tmp_path / "back.zip"))
+    said = load_state(author, RUN).annotations
+    assert len(taken.estimates) == 5 and len(said.estimates) == 8, "all of it stands on record"
+    assert [(each.author, each.p) for each in said.standing("P0")] == [("Ann", 0.3), ("Bo", 0.7)]
+    assert said.standing("P1") == (), "what she took back stays so"
+    # where she has not spoken, the package's word counts, and says whose it is
+    (lent,) = said.standing("P2")
+    assert (lent.author, lent.p, lent.package[:7]) == ("Ann", 0.6, "sha256:")
+    give_estimate(author, RUN, "P2", "0.2", author="Ann")
+    assert [each.p for each in load_state(author, RUN).annotations.standing("P2")] == [0.2]
+
+
+@pytest.mark.parametrize(
+    "at_utc", ["٢٠٢٦-01-01T00:00:00Z", "2026-01-01T00:00:00+00:00", "2026-01-01T00:00:00Z\n"]
+)
+def test_an_instant_of_a_returned_word_is_written_in_plain_digits(at_utc: str) -> None:
+    with pytest.raises(ValueError, match="pattern"):
+        ev.ReturnedSettling(comment="0" * 12, open=False, at_utc=at_utc)

@@ -1,5 +1,7 @@
 """Worlds with known truth: the formulas they must follow, and what they say of the papers' claims."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -163,3 +165,13 @@ def test_a_world_that_cannot_be_is_refused(make: object, says: str) -> None:
 def test_prices_stay_strictly_inside() -> None:
     prices = CrowdErrors(sd=9.0).prices(np.array([0.0, 1.0, 0.5]), np.random.default_rng(0))
     assert ((prices > 0) & (prices < 1)).all()
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [5, "x", [["kind", "linear"]], {"depth": 10**9}, {"spread": -1}, {"spread": "x"}, {"seed": -1}],
+)
+def test_settings_that_are_none_are_refused(settings: Any) -> None:
+    with pytest.raises(DomainError):
+        exam_from_settings(settings)
+    assert len(exam_from_settings({"questions": 3}).outcome) == 3

@@ -31,7 +31,8 @@ CHECKLIST: Mapping[str, str] = {
 
 #: Characters of a comment or note.
 LONGEST_TEXT = 20_000
-_LONGEST_LINE = 200  # of a name or tag
+#: Of a name or a tag.
+LONGEST_LINE = 200
 
 
 def add_comment(
@@ -301,8 +302,8 @@ def checked_text(text: str, what: str) -> str:
 def checked_line(text: str, what: str) -> str:
     """Return a name or tag on one line; raises ``UsageError`` for one that is too long."""
     plain = printable(" ".join(text.split()), keep="")
-    if len(plain) > _LONGEST_LINE:
-        raise UsageError(f"{what} has at most {_LONGEST_LINE} characters, this has {len(plain)}")
+    if len(plain) > LONGEST_LINE:
+        raise UsageError(f"{what} has at most {LONGEST_LINE} characters, this has {len(plain)}")
     return plain
 
 

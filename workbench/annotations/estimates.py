@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.annotations.entries import checked_line, checked_text
 from workbench.engine.record.fold import load_state
-from workbench.engine.record.people import Outcome, PersonalEstimate, pooled_estimate
+from workbench.engine.record.people import Outcome, PersonalEstimate, person, pooled_estimate
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError
 from workbench.propositions import ROOT, NodeId
@@ -42,8 +42,8 @@ def give_estimate(
     with store.transaction():
         state = load_state(store, run_id)
         state.tree[node]  # raises for a node that is not there
-        authors = [each.author.casefold() for each in state.annotations.standing(node)]
-        if value is None and name.casefold() not in authors:
+        authors = [person(each.author) for each in state.annotations.standing(node)]
+        if value is None and person(name) not in authors:
             raise UsageError(f"{name} has given no estimate of {node} in run {run_id}")
         event = ev.EstimateGiven(
             node=node, p=value, author=name, why=checked_text(why, "a reason") if why.strip() else ""
@@ -88,6 +88,7 @@ def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, A
     Only estimates from before the outcome was on record count, and of ``live`` runs those from before its day was over.
     """
     scores: dict[str, list[tuple[bool, float, float, float]]] = {}
+    spelled: dict[str, str] = {}
     for state in states:
         said = state.annotations
         for node, outcome in _known_outcomes(state).items():
@@ -100,7 +101,8 @@ def people_scores(states: Sequence[RunState], *, live: bool) -> list[dict[str, A
             if model is None or outcome.p not in (0.0, 1.0) or not in_time:
                 continue
             for author, p in _held(in_time):
-                scores.setdefault(author, []).append((node == ROOT, p, model, outcome.p))
+                name = spelled.setdefault(person(author), author)
+                scores.setdefault(name, []).append((node == ROOT, p, model, outcome.p))
     return [_score(author, listed) for author, listed in sorted(scores.items())]
 
 

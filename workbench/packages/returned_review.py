@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from workbench.annotations.entries import LONGEST_TEXT, sign_off_rows
+from workbench.annotations.entries import LONGEST_LINE, LONGEST_TEXT, sign_off_rows
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.people import Annotations
 from workbench.engine.record.state import RunState
@@ -121,8 +121,13 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
         _refuse_what_nobody_typed(state, "a comment", each, each.text)
     for estimate in estimates:
         _refuse_what_nobody_typed(state, "an estimate", estimate, estimate.why)
+        if estimate.author.startswith("("):  # as what all say together is called
+            raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was taken in")
     attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
+    longest = max((len(each.author) for each in (*comments, *settled, *estimates, *sign_offs)), default=0)
+    if longest > LONGEST_LINE:
+        raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was taken in")
     if not (comments or settled or estimates or sign_offs):
         raise UsageError(
             f"there is no comment and no sign-off in it, and no estimate, that run {run_id} does not have here"

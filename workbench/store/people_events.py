@@ -11,7 +11,9 @@ NodeName = Annotated[str, Field(pattern=r"^P(0|[1-9]\d{0,8}(\.[1-9]\d{0,8})*)$",
 CommentName = Annotated[str, Field(pattern=r"^[0-9a-f]{12}$")]
 #: Nobody's estimate is certainty: its log-odds would weigh more than everybody else's.
 OpenProbability = Annotated[float, Field(gt=0.0, lt=1.0)]
-Instant = Annotated[str, Field(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d{1,9})?Z$")]
+Instant = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?Z$")
+]
 
 
 class CommentAdded(EventBase):

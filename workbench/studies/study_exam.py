@@ -278,7 +278,7 @@ def _criteria(question: Question | None) -> str:
 
 def _part(store: Store, spec: StudySpec, source: Mapping[str, Any]) -> _Part:
     if "simulator" in source:
-        simulated = exam_from_settings(dict(source["simulator"] or {}))
+        simulated = exam_from_settings(source["simulator"] or {})
         return _Part(events=simulated.events(), statements={}, questions={}, simulated=simulated)
     if "events" in source:
         path = spec.folder / str(source["events"])

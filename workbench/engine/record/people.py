@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp, fsum, log
 from typing import Any
+from unicodedata import normalize
 
 from proxies.hashing import canonical_json, sha256_of
 from workbench.propositions import ROOT, NodeId
@@ -104,6 +105,15 @@ class PersonalEstimate:
         return row | ({"package": self.package} if self.package else {})
 
 
+def person(name: str) -> str:
+    r"""Return what is the same for two spellings of one name: capitals, and forms of a letter that look alike by design.
+
+    >>> person("Jose\u0301") == person("JOS\xc9"), person("\uff21nn") == person("ann")
+    (True, True)
+    """
+    return normalize("NFKC", name).casefold()
+
+
 def pooled_estimate(p: Sequence[float]) -> float:
     """Return the mean of probabilities in log-odds, each between 0 and 1.
 
@@ -184,11 +194,18 @@ class Annotations:
         )
 
     def standing(self, node: NodeId, *, in_time: bool = False) -> tuple[PersonalEstimate, ...]:
-        """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome."""
+        """Return each author's newest estimate of a proposition, by the order of their first; ``in_time``: none made after the outcome.
+
+        What a package brings under a name that has spoken in this home stands on record and counts for nothing: its sender
+        may have typed any name.
+        """
+        said = [each for each in self.estimates if each.node == node]
+        spoken_here = {person(each.author) for each in said if not each.package}
         newest: dict[str, PersonalEstimate] = {}
-        for each in self.estimates:
-            if each.node == node and not (in_time and each.too_late):
-                newest[each.author.casefold()] = each
+        for each in said:
+            lent = bool(each.package) and person(each.author) in spoken_here
+            if not lent and not (in_time and each.too_late):
+                newest[person(each.author)] = each
         return tuple(each for each in newest.values() if each.p is not None)
 
     def apply(self, stored: StoredEvent) -> "Annotations":

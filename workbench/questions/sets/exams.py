@@ -141,7 +141,7 @@ class Exam:
                 unsafe=int(document["unsafe"]),
                 strata={str(k): int(v) for k, v in document["strata"].items()},
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
             raise ExamError(f"an exam with a broken field: {error}") from error
         # Documents of scores cite the digest; a list edited by hand would pass for the original.
         if document.get("digest") != exam.digest:

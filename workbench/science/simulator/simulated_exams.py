@@ -4,6 +4,7 @@ A study (`workbench experiment`) takes it in place of real questions: the arms o
 answer to "which of them is better" is known.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,8 +107,10 @@ def simulate_exam(
     )
 
 
-def exam_from_settings(settings: dict[str, Any]) -> SimulatedExam:
-    """The exam that a study file's ``simulator`` section describes; raises `DomainError` for an unknown setting."""
+def exam_from_settings(settings: Any) -> SimulatedExam:
+    """The exam that a study file's ``simulator`` section describes; raises `DomainError` for what is none."""
+    if not isinstance(settings, Mapping):
+        raise DomainError(f"the simulator's settings are a mapping, not {settings!r:.40}")
     known = {"kind", "questions", "branching", "depth", "spread", "crowd", "seed"}
     unknown = sorted(set(settings) - known)
     if unknown:
@@ -117,5 +120,5 @@ def exam_from_settings(settings: dict[str, Any]) -> SimulatedExam:
         if "crowd" in values:
             values["crowd"] = CrowdErrors(**values["crowd"])
         return simulate_exam(**values)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise DomainError(f"the simulator cannot be set so: {error}") from None

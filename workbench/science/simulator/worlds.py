@@ -70,7 +70,8 @@ def make_world(kind: WorldKind, *, branching: int = 3, depth: int = 2, seed: int
     """
     if kind not in get_args(WorldKind):
         raise DomainError(f"a world is one of {', '.join(get_args(WorldKind))}, not {kind!r}")
-    if branching < 2 or depth < 1 or branching**depth > 4096:
+    # the depth first: two to the power of a thousand million is minutes
+    if branching < 2 or not 1 <= depth <= 12 or branching**depth > 4096:
         raise DomainError(
             "a world branches at least into 2, has at least 1 level, and at most 4,096 drivers at its ends"
         )

@@ -77,6 +77,8 @@ def take(settings: Mapping[str, Any], known: Mapping[str, Any], *, arm: str) -> 
     values = {**known, **settings}
     for key, default in known.items():
         value = values[key]
+        if value is None:  # written without a value: as if it were left out
+            values[key] = default
         if default is None or value is None:
             continue
         number = isinstance(default, float) and isinstance(value, int) and not isinstance(value, bool)
