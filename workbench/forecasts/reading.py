@@ -423,6 +423,7 @@ def _runs(holds: np.ndarray) -> np.ndarray:
 
 def _first_met(reading: Reading, y: FloatArray) -> FloatArray:
     """For every step 1 where the level was met before the rival up to it, -1 the other way round, else 0, shape (paths, steps)."""
+    assert reading.rival is not None, "the reading has checked it"
     on_other_side: Comparison = "at_most" if reading.comparison == "at_least" else "at_least"
     rival = replace(reading, statistic="last", comparison=on_other_side, level=reading.rival, rival=None)
     met = _compares(reading, y).astype(np.float64) - _compares(rival, y)

@@ -125,7 +125,8 @@ def _take(store: Store, package: ExaminedPackage) -> ReturnedReview:
             raise UsageError(f"an estimate is under the name {estimate.author:.60}; nothing was taken in")
     attested = {row["attested"] for row in sign_off_rows(store, state)}
     sign_offs = tuple(each for each in _sign_offs(said) if each.attested not in attested)
-    longest = max((len(each.author) for each in (*comments, *settled, *estimates, *sign_offs)), default=0)
+    authors = [row.author for rows in (comments, settled, estimates, sign_offs) for row in rows]
+    longest = max(map(len, authors), default=0)
     if longest > LONGEST_LINE:
         raise UsageError(f"a name has {longest} characters, at most {LONGEST_LINE}; nothing was taken in")
     if not (comments or settled or estimates or sign_offs):

@@ -56,8 +56,8 @@ def assumption_rows(tree: Tree) -> list[TornadoRow]:
         held: list[float] = []
         ends: list[float] = []
         for end in (0.0, 1.0):
-            assumed = replace(rule, assumption=replace(rule.assumption, probability=end))
-            held.append(clamp(assumed.evaluate(below)))  # type: ignore[arg-type]
+            at_end = replace(rule, assumption=replace(rule.assumption, probability=end))
+            held.append(clamp(at_end.evaluate(below)))  # type: ignore[arg-type]
             root = root_if(tree, node.id, held[-1], evaluation)
             ends += [] if root is None else [root]
         above = weights[node.id]
