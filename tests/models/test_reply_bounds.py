@@ -74,6 +74,7 @@ async def test_a_reply_without_end_is_given_up_at_the_bound(model: str, begin: b
         ("zstd", BOMB),
         ("br", BOMB),
     ],
+    ids=["gzip", "gzip twice", "deflate", "zstd", "br"],  # the bytes themselves would be names of a megabyte
 )
 async def test_a_packed_reply_takes_no_more_memory_than_the_bound(
     model: str, kind: str, coding: str, packed: bytes

@@ -185,7 +185,7 @@ def test_the_command_tells_a_cron_line(tmp_path: Path) -> None:
     assert json.loads(told.read_text()) == {**document, "exit": 10}
     assert run_cli(tmp_path, "review", "--cutoff", "2018-06-27").returncode == 0
     refused = run_cli(tmp_path, "review", "--alert", "much")
-    assert refused.returncode == 2 and "5pp" in refused.stderr
+    assert refused.returncode == 2 and "such as 5" in refused.stderr
 
 
 def test_python_looks_after_claims_too(home: Path, first: str, monkeypatch: pytest.MonkeyPatch) -> None:
