@@ -127,7 +127,7 @@ async def test_what_it_finds_is_evidence_of_the_inner_node(tmp_path: Path) -> No
     held = {row.answer.meta["content_hash"] for row in rows if row.answer}
     assert {answer for step in ran.found.trace.steps for answer in step.answers} <= held
     audit = audit_run(ran.store, ran.state.run_id)
-    (check,) = [check for check in audit["checks"] if check["name"] == "looked up by the synthesizer"]
+    (check,) = [check for check in audit["checks"] if check["name"] == "looked up while combining"]
     assert check["verdict"] == "ok" and check["found"] == "P0: 1 tool calls, 1 notes from 2 sources"
     assert audit["passed"] and {row["node"] for row in audit["web"]} == {"P0"}
     assert "S1.1: https://example.org/rates" in root.belief.report
@@ -248,7 +248,7 @@ async def test_notes_and_answers_that_were_altered_are_found(tmp_path: Path) -> 
     (check,) = [
         check
         for check in audit_run(ran.store, ran.state.run_id)["checks"]
-        if check["name"] == "looked up by the synthesizer"
+        if check["name"] == "looked up while combining"
     ]
     assert check["verdict"] == "bad"
 

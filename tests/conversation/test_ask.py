@@ -24,9 +24,9 @@ from workbench.views.run_view import view
 
 #: p(P0) = 0.1 + 0.5 P1 + 0.4 P2 with P1 at 60 % and P2 at 40 %: 56 %.
 KNOWN = [
-    ("why so low?", "56%"),
+    ("why so low?", "56.0%"),
     ("Why is it so high?", "P1"),
-    ("what speaks against it?", "56%"),
+    ("what speaks against it?", "56.0%"),
     ("what weighs most?", "It hinges on P1"),
     ("Which driver matters most?", "between 26.0% and 76.0%"),
     ("what would make it 50 %?", "P1 (The first reason holds by 2030) at 48.0% instead of 60.0%"),

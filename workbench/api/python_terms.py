@@ -32,7 +32,7 @@ CALLS = {
 #: Option -> keyword, where they differ.
 KEYWORDS = {"yes": "rebuy", "output": "path"}
 #: Options that say which call it is.
-_KINDS = {"all", "live", "review"}
+_KINDS = {"all", "live", "record", "review"}
 
 
 def python_terms(remedy: Command | Option) -> str:

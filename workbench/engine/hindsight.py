@@ -42,6 +42,6 @@ def _hindsight_line(model: str, last_day: date, cutoff: str) -> str:
             " The result is recall as much as a forecast"
         )
     return (
-        f"HINDSIGHT: until when {model} was trained is unknown: if beyond the cutoff {cutoff}, the result is recall as much"
+        f"HINDSIGHT: when the training of {model} ended is unknown: if after the cutoff {cutoff}, the result is recall as much"
         " as a forecast"
     )
