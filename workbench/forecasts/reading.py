@@ -464,8 +464,9 @@ def _reachable(
             low = np.maximum.accumulate(now)
             high = np.maximum(low, now + left)
         case "first":
-            low = high = _first_met(reading, y[None, :])[0]
-            low, high = np.where((low == 0) & ~over, -1.0, low), np.where((high == 0) & ~over, 1.0, high)
+            met = _first_met(reading, y[None, :])[0]
+            still_open = (met == 0) & ~over
+            low, high = np.where(still_open, -1.0, met), np.where(still_open, 1.0, met)
         case "volatility":
             # No step to come may move the value at all.
             squares = np.cumsum(np.diff(values) ** 2)

@@ -37,22 +37,14 @@ class alone; it is how a tree keeps its own base rate as a leaf.
 
 from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Literal
+from typing import Literal, get_args
 
 from workbench.forecasts.periods import Period
 from workbench.questions.series.known_series import Series
 from workbench.questions.series.series_registry import going_on, series_named
 
-Pattern = Literal[
-    "compare",
-    "level",
-    "average",
-    "range",
-    "change",
-    "touch",
-    "drawdown",
-    "volatility",
-    "relative",
+#: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
+_ByReading = Literal[
     "mean",
     "highest",
     "lowest",
@@ -66,24 +58,22 @@ Pattern = Literal[
     "first",
     "first_move",
 ]
+BY_READING = get_args(_ByReading)
+Pattern = Literal[
+    "compare",
+    "level",
+    "average",
+    "range",
+    "change",
+    "touch",
+    "drawdown",
+    "volatility",
+    "relative",
+    _ByReading,
+]
 Side = Literal["above", "below", "toward"]
 
 REFERENCE = "Reference class:"
-#: Patterns without a model of their own: past windows and outcomes are read off the values, as the forecast is off its paths.
-BY_READING = (
-    "mean",
-    "highest",
-    "lowest",
-    "count",
-    "points",
-    "move",
-    "step",
-    "peak",
-    "streak",
-    "record",
-    "first",
-    "first_move",
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from workbench.forecasts.reading import Comparison, Reading, Statistic
+from workbench.forecasts.reading import Comparison, Reading, Statistic, Transformation
 from workbench.questions.readings.sentences import OPPOSITE, WORDS
 from workbench.questions.readings.slots import SlotReading
 from workbench.science.errors import DomainError
@@ -37,22 +37,19 @@ def _functional(reading: SlotReading) -> Reading | None:
         return None
     relation = reading.relation
     compared: Comparison = comparison  # type: ignore[assignment]
-    rivals = relation == "first"
     plain = Reading(
         series=reading.series,
-        combination=("ratio" if reading.relation == "beats" else "difference") if len(reading.series) == 2 else None,
+        combination=("ratio" if relation == "beats" else "difference") if len(reading.series) == 2 else None,
         comparison=compared,
         level=level,
-        upper=None if rivals else reading.upper,
-        rival=reading.upper if rivals else None,
-        statistic="first" if rivals else "last",
-        transformation="growth" if rivals and reading.unit == "%" else "value",
+        upper=reading.upper if relation != "first" else None,
         start=reading.start,
         end=end,
         never=reading.never,
     )  # fmt: skip
-    if rivals:
-        return plain
+    if relation == "first":
+        moved: Transformation = "growth" if reading.unit == "%" else "value"
+        return replace(plain, statistic="first", rival=reading.upper, transformation=moved)
     if relation == "level":
         return replace(plain, start=None)
     if relation in ("mean", "maximum", "minimum", "volatility"):

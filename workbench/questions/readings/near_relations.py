@@ -190,7 +190,7 @@ def _put_together(
     if len(numbers) > 1 and re.search(
         r"(?<![\w'])(?:before|ahead of|first|sooner than|rather than)(?![\w'])", text
     ):
-        if kind != "price" or not {numbers[0].unit, numbers[1].unit} & {"%"}:
+        if kind != "price" or "%" not in (numbers[0].unit, numbers[1].unit):
             yield replace(base, name="first", level=numbers[0], upper=numbers[1])
         return
     if said.VOLATILITY.search(text) and amount.unit in ("", "%", "points") and kind == "price" and leaning:

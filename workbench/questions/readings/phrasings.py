@@ -34,15 +34,12 @@ def _quarter_of(match: re.Match[str]) -> str:
     return f"q{last // 3}" if last % 3 == 0 else match[0]
 
 
-def _first_of_two(match: re.Match[str]) -> str:
-    """Return "3000 before 2500" for "3000 or 2500 first" and "3000 first or 2500": the one that is named first is asked about."""
-    return f"{match['a']} before {match['b']}" if "first" in match[0] else match[0]
-
-
 #: (what is written, the same in words that the reader knows)
 _SAME: tuple[tuple[str, Rewriting], ...] = (
     (r"^(?P<what>[a-z0-9&^$/]+) [a-z0-9.,$%]+\?+ *(?:no|nah|nope)[.,!] *", r"\g<what> "),
-    (rf"(?P<a>{_NUMBER}) (?:first,? or|or) (?P<b>{_NUMBER})(?P<first> first)?(?=[?,. ]|$)", _first_of_two),
+    # of two levels the one that is named first is asked about
+    (rf"(?P<a>{_NUMBER}) first,? or (?P<b>{_NUMBER})(?: first)?(?=[?,. ]|$)", r"\g<a> before \g<b>"),
+    (rf"(?P<a>{_NUMBER}) or (?P<b>{_NUMBER}) first(?=[?,. ]|$)", r"\g<a> before \g<b>"),
     # when
     (r"\bthis side of\b", "before"),
     (r"(?<![\w'])'?till?\b(?!er)", "until"),
