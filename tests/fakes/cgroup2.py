@@ -1,6 +1,7 @@
 """A tree of control groups of version 2 in an ordinary folder, with the rules of Linux that our code relies on."""
 
 import errno
+import itertools
 import os
 import re
 from pathlib import Path
@@ -27,6 +28,7 @@ class FakeTree(CgroupTree):
     def __init__(self, top: Path, controllers: str = "cpuset cpu io memory pids", *, real_root: bool = True):
         self.top = top
         self.real_root = real_root
+        self._removals = itertools.count(1)
         top.mkdir(parents=True, exist_ok=True)
         self._fill(top, controllers)
 
@@ -43,9 +45,8 @@ class FakeTree(CgroupTree):
     def remove(self, folder: Path) -> None:
         if self.groups(folder) or self.processes(folder):
             raise OSError(errno.EBUSY, os.strerror(errno.EBUSY), str(folder))
-        for path in folder.iterdir():
-            path.unlink()
-        super().remove(folder)
+        # Linux takes a group away at once: who removes it beside another finds all of it or nothing
+        os.rename(folder, self.top.with_name(f"{self.top.name}-removed-{next(self._removals)}"))
 
     def write(self, folder: Path, name: str, text: str) -> None:
         if name == "cgroup.procs":

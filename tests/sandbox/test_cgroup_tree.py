@@ -1,7 +1,10 @@
 """Where groups can be made, and what is written into them, in trees of version 2 that this machine may not have."""
 
+import contextlib
 import os
 import subprocess
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -119,6 +122,24 @@ def test_version_two_is_bounded_read_and_removed(tree: FakeTree):
     groups.close()
     assert tree.groups(tree.top) == []
     assert group.limit_events() == (1, 9)
+
+
+def test_a_group_that_another_thread_removed_is_gone_as_a_whole(tree: FakeTree):
+    """The thread that removes groups and the end of our process meet on one group, and go on to the group above it."""
+
+    def remove(group: Path) -> None:
+        together.wait(10)
+        for folder in (group, group.parent):
+            with contextlib.suppress(FileNotFoundError):  # the other was first; anything else is a fault
+                tree.remove(folder)
+
+    together = threading.Barrier(2)
+    with ThreadPoolExecutor(2) as threads:
+        for number in range(200):
+            group = _child(tree, f"process-{number}", "kernel")
+            for removal in [threads.submit(remove, group) for _ in range(2)]:
+                removal.result(10)
+            assert tree.groups(tree.top) == []
 
 
 def test_a_tree_that_refuses_leaves_nothing(tree: FakeTree):
