@@ -21,7 +21,7 @@ GO_ON = ("tutorial", "scenarios", "review")
 OTHERS = sorted(path.stem for path in NOTEBOOKS.glob("*.ipynb") if path.stem not in {*GO_ON, "dashboard"})
 #: What a cell of each must have shown.
 SHOWN = {
-    "backtest": "26 past cutoffs",
+    "backtest": "26 past dates",
     "own_data": "own:orders",
     "scoring_a_set": "history",
     "new_grounder": "'verified': True",

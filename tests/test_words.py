@@ -20,7 +20,7 @@ from tests.command_line import run_cli
 from tests.fakes.small_run import RUN, make_small_run
 from workbench.cli.main import app
 from workbench.engine.named_settings import settings_by_name
-from workbench.formatting import GLOSSARY
+from workbench.formatting import GLOSSARY, SCORE_WORDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ("workbench", "sandbox", "proxies", "kernels")
@@ -345,7 +345,7 @@ def test_what_commands_print_says_the_eight_words(tmp_path: Path) -> None:
 
 def test_help_says_what_the_eight_words_mean(tmp_path: Path) -> None:
     shown = run_cli(tmp_path, "help", "glossary").stdout
-    assert [line.split("  ")[0] for line in shown.splitlines()] == [*GLOSSARY]
+    assert [line.split("  ")[0] for line in shown.splitlines()] == [*GLOSSARY, *SCORE_WORDS]
     assert "help glossary" in " ".join(run_cli(tmp_path, "--help").stdout.split())
 
 

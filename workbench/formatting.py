@@ -15,12 +15,24 @@ GLOSSARY = {
     "check": "A question about a run that its own records answer: holds, look at it, or fails.",
 }
 
+#: What scores are called, and what they say: hovers, `help glossary`, and the lines under a table of scores.
+SCORE_WORDS = {
+    "Brier score": "The square of the distance between probability and outcome, on average: 0 is perfect, always 50% has 0.250.",
+    "Brier Index": "The Brier score on a scale where higher is better: 100 is perfect, always 50% has 50.",
+    "Metaculus score": "Points of the Metaculus baseline: always 50% has 0, saying what comes true with 100% has 100.",
+    "calibration error": "How far what was said lies from how often it came true: 0 is perfect. By luck alone: what it would be if nothing were amiss.",
+    "log loss": "Punishes a wrong answer the more the surer it was: 0 is perfect, always 50% has 0.693.",
+    "accuracy": "The share that was on the right side of 50%.",
+    "95% interval": "Made so that it holds the true figure in 95 of 100 cases; none is given below six independent ones.",
+    "independent": "How many separate pieces of luck there are: cases about one series in one stretch of time count as one.",
+}
+
 #: Other names on a screen, for hovers: what each says to whoever meets it for the first time.
 _EXPLAINED = {
     "sandbox": "Where the code behind the evidence ran: shut off from the network, other files and every key.",
     "calls": "Requests to the model, requests for data, and what they cost together.",
-    "its record": "How the same forecaster did at earlier cutoffs. Brier Index: 100 is perfect, always saying 50% has 50; in brackets a 95% interval.",
-    "outcome": "How the claim came out. Brier score: the square of the distance between probability and outcome; 0 is perfect, always 50% has 0.250.",
+    "its record": f"How the same forecaster did at earlier cutoffs. Brier Index: {SCORE_WORDS['Brier Index']} Independent: {SCORE_WORDS['independent']}",
+    "outcome": f"How the claim came out. Brier score: {SCORE_WORDS['Brier score']}",
     "verified": "Every piece of evidence was computed a second time and showed the same, and all records are as they were written.",
     "leak audit": "Nothing from after the cutoff got in: dates of the data, searches, models that were trained later.",
     "coherence": "The probabilities do not contradict one another.",
@@ -28,6 +40,7 @@ _EXPLAINED = {
 #: Ids that a line lists; more are a wall to whoever reads it.
 _DRIVERS_NAMED = 3
 _SEALS = {"namespaces": "Linux namespaces", "landlock": "Landlock"}
+MINUS = "\N{MINUS SIGN}"
 NO_VALUE = "–"  # an en dash: there is no number yet, or none that still holds
 
 
@@ -54,7 +67,7 @@ def point_change(before: float | None, after: float | None, *, unit: str = " poi
     if before is None or after is None:
         return NO_VALUE
     tenths = _tenths(after) - _tenths(before)
-    sign = "" if not tenths else "+" if tenths > 0 else "\N{MINUS SIGN}"
+    sign = "" if not tenths else "+" if tenths > 0 else MINUS
     return f"{sign}{abs(tenths) / 10:.1f}{unit}"
 
 
@@ -117,12 +130,30 @@ def figure(value: float) -> str:
 
 def meaning(word: str) -> str:
     """Return what a word of the glossary or another name on a screen means, "" for any other; a filter of HTML templates, for hovers."""
-    return GLOSSARY.get(word.lower(), "") or _EXPLAINED.get(word.lower(), "")
+    return next(
+        (
+            each[key]
+            for each in (GLOSSARY, SCORE_WORDS, _EXPLAINED)
+            for key in (word, word.lower())
+            if key in each
+        ),
+        "",
+    )
 
 
 def decimals(value: float | None, digits: int = 3) -> str:
     """Return a figure with so many decimals, a dash for none; a filter of HTML templates."""
     return "–" if value is None else f"{value:.{digits}f}"
+
+
+def signed_figure(value: float, digits: int = 1) -> str:
+    """Return a difference with its sign and so many decimals; what rounds to nothing has none.
+
+    >>> signed_figure(2.14), signed_figure(-0.03), signed_figure(-0.1234, 3)
+    ('+2.1', '0.0', '−0.123')
+    """
+    text = f"{abs(value):.{digits}f}"
+    return text if not float(text) else f"{'+' if value > 0 else MINUS}{text}"
 
 
 def single_line(text: str) -> str:

@@ -17,7 +17,7 @@ from workbench import api
 from workbench.cli.lazy import UNLISTED
 from workbench.cli.main import PANELS, app
 from workbench.engine.named_settings import setting_of, settings_by_name, settings_by_panel
-from workbench.formatting import GLOSSARY
+from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.manual import manual_sources, write_pages
 
 FOLDER = "reference/"
@@ -34,7 +34,9 @@ def reference_pages() -> dict[str, str]:
         },
         f"{FOLDER}settings.md": _settings_page(),
         f"{FOLDER}python.md": _python_page(),
-        f"{FOLDER}words.md": _titled("The words", [f"**{word}**: {text}" for word, text in GLOSSARY.items()]),
+        f"{FOLDER}words.md": _titled(
+            "The words", [f"**{word}**: {text}" for word, text in (GLOSSARY | SCORE_WORDS).items()]
+        ),
     }
 
 

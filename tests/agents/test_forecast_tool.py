@@ -80,7 +80,7 @@ def test_its_numbers_are_those_of_the_paths_and_it_says_how_such_forecasts_did()
     p = chance(Reading(series=("VIX",), comparison="above", level=20.0, end=date(2018, 9, 28)), paths).p
     assert f"p(above 20 on 2018-09-28) = {p:.4f}" in text and code_mark() in text.splitlines()[0]
     assert "of n = 1,0" in text or "of n = 1" in text
-    assert "record: " in text and "past cutoffs" in text and f"on {_LAST}" in text
+    assert "record: " in text and "past dates" in text and f"on {_LAST}" in text
     quantiles = [float(line.split(",")[1]) for line in text.splitlines() if line.startswith("0.")]
     assert quantiles == sorted(quantiles) and len(quantiles) == 5
     touch = text_of_forecast(rows, {**WANTED, "window": "by"})

@@ -94,7 +94,7 @@ def test_json_page_and_notes_show_it(
     monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
     make_small_run(home)
     cutoff = load_state(store := Store(home), RUN).cutoff
-    shown_record = {"line": "at 8 past cutoffs", "record": None, "p": 0.1, "forecaster": "x", "fan": fan}
+    shown_record = {"line": "On 8 past dates", "record": None, "p": 0.1, "forecaster": "x", "fan": fan}
     kept_records.keep_record(home, CLAIM, cutoff, shown_record)
     shown = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)
     assert shown["fan"]["fan"] == fan["fan"] and "fan" not in shown["record"]

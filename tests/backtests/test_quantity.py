@@ -91,7 +91,8 @@ def test_the_record_tells_a_good_forecaster_from_one_that_is_too_sure() -> None:
     assert abs(good["coverage"]["0.9"] - 0.9) < 0.12 and narrow["coverage"]["0.9"] < 0.6
     assert narrow["crps"] > good["crps"]
     assert good["against"]["driftless walk"]["better_percent"] == 0.0
-    assert narrow["line"].startswith("no skill shown: take past changes")
+    assert narrow["line"].startswith(f"On 30 past dates ({narrow['clusters']} independent) this way")
+    assert ": take the spread of past changes (gain in CRPS \N{MINUS SIGN}" in narrow["line"]
 
 
 def test_the_record_knows_no_later_value_than_its_cutoffs() -> None:
@@ -157,7 +158,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert (tmp_path / "fan.png").read_bytes().startswith(b"\x89PNG")
     shown = run_cli(tmp_path, *words, "--on", "2018-07-31").stdout.splitlines()
     # who reads the first line alone learns how far to trust it
-    assert shown[0] == document["line"] and "past cutoffs" in shown[0]
+    assert shown[0] == document["line"] and "past dates" in shown[0]
     for wrong, said in (
         (("--on", "2018-07-31", "--by", "2018-07-31"), "name one day"),
         (("--on", "2018-06-01"), "is known at this cutoff"),

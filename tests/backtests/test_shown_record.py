@@ -18,8 +18,10 @@ from workbench.backtests.kept_records import kept_record, measured_record
 from workbench.cli.run import drive
 from workbench.engine import detached
 from workbench.engine.record.fold import load_state
+from workbench.formatting import SCORE_WORDS, meaning
 from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
+from workbench.reports.note_page import note_html
 from workbench.store import Store
 from workbench.views.run_view import load_run, view
 from workbench.widgets import panels
@@ -77,6 +79,11 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run = view(store, RUN)
     header = panels.header(run.document(nodes=False), WhatIfSession(run.tree).now, 0, run.base_rate)
     assert 'data-field="record"' in header and "take the base rate" in header
+    # the name of its figure has a definition on hover, and in the note one of its own
+    assert f'<abbr title="{meaning("Brier Index")}">Brier Index</abbr>' in header
+    note = note_of(store, state)
+    assert ("Brier Index", SCORE_WORDS["Brier Index"]) in note.facts
+    assert f'<abbr title="{SCORE_WORDS["Brier Index"]}">' in note_html(note)
     store.close()
 
 

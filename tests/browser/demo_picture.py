@@ -87,7 +87,7 @@ def take_first_screen(page: Any, url: str) -> None:
     page.emulate_media(color_scheme="light")
     page.goto(url, timeout=WAIT_MS)
     page.wait_for_selector(".wb-badge[data-verdict]", timeout=WAIT_MS)
-    page.get_by_text("past cutoffs").first.wait_for(timeout=2 * WAIT_MS)
+    page.get_by_text("past dates").first.wait_for(timeout=2 * WAIT_MS)
     page.screenshot(path=DOCS / "dashboard.png")
 
 

@@ -1,6 +1,7 @@
 """The own record: resolved runs of this home, scored together and month by month; revised outcomes count as they stand."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 
 from tests.command_line import run_cli
 from workbench.audit import home_scores as own_scores
+from workbench.formatting import SCORE_WORDS, meaning
 from workbench.store import Store
 
 
@@ -70,6 +72,19 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
     assert set(own(tmp_path, "--by", "month")["methods"]["own"]["by"]) == {"2018-07", "2018-08"}
     text = run_cli(tmp_path, "score", "--own", "--by", "made").stdout
     assert "so far" in text and "back-test" in text and "±" not in text
+    # its columns have names that the glossary explains, and the explanation stands below them
+    head, *_ = text.splitlines()
+    assert "Brier score" in head and "calibration error  by luck alone" in head
+    assert not re.search(r"\bece\b|metaculus_|log_loss|clusters", text)
+    for name in (
+        "Brier score",
+        "Brier Index",
+        "Metaculus score",
+        "calibration error",
+        "log loss",
+        "independent",
+    ):
+        assert SCORE_WORDS[name] in text and meaning(name) == SCORE_WORDS[name]
 
 
 @pytest.mark.usefixtures("counted")

@@ -166,7 +166,19 @@ def test_the_record_has_intervals_from_six_series_on_and_the_page_shows_them() -
     assert f"{low:.3f} to {high:.3f}" in page and f"+{live['gain']:.3f}" in page
     assert "By horizon and tag" not in page  # there is but one of each
     assert 'aria-label="live: what was said' in page
-    assert "too few to tell skill from luck" in page
+    # first what it means, in the words of every other record; the figure with its interval is second
+    (said,) = re.findall(r'data-skill="live">Live: <span title="[^"]+">([^<]+)<', page)
+    assert said == live["line"]
+    assert said.startswith(
+        "On 12 claims (12 independent) the answers beat their base rates by no more than luck would: take "
+        "their base rates (gain in Brier score +0.100, 95% interval 0.000 to +0.150)"
+    )
+    few = rendered("track_record", record=record_card(runs[:2]))
+    assert "2 claims (2 independent) are too few to tell skill from luck: take their base rates" in few
+    assert (
+        "a verdict needs 6 independent ones" in few
+        and "95% interval" not in few.partition("<table")[0].partition(">Live")[2]
+    )
 
 
 def test_a_star_tags_the_claim_and_two_chosen_runs_are_compared(home: Path, comms: list[Any]) -> None:

@@ -194,7 +194,7 @@ def test_a_series_is_forecast_on_the_page(page: Home) -> None:
     form.forecast.click()
     form.work.wait()
     shown = form.answer.value
-    assert "past cutoffs" in shown and 'class="fan"' in shown and "1 chance in" in shown
+    assert "past dates" in shown and 'class="fan"' in shown and "1 chance in" in shown
     assert "value 12.83 came: CRPS" in shown
     form.statistic.value = "its highest and lowest until then"
     form.forecast.click()

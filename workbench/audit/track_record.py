@@ -5,6 +5,7 @@ Forecasts made before anybody knew the outcome (``live``) and those made later u
 
 from __future__ import annotations
 
+from functools import partial
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -16,17 +17,19 @@ from workbench.audit.home_scores import own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
+from workbench.formatting import signed_figure
 from workbench.propositions import ROOT
 from workbench.propositions.edits import SetValue
 from workbench.science.comparing.clusters import clusters_of
-from workbench.science.comparing.mean_intervals import loss_interval, mean_intervals
+from workbench.science.comparing.mean_intervals import PLAIN, loss_interval
 from workbench.science.comparing.own_correction import ENOUGH, learn_correction
+from workbench.science.comparing.paired import PairedVerdict, paired_test
 from workbench.science.comparing.rates import rate_over_runs
+from workbench.science.documents.skill_words import skill_line
 from workbench.science.pooling.shrinkage import trial_logits
 from workbench.spreadsheet import guard_formula
 from workbench.synthesis import evaluate
 from workbench.synthesis.whatif.apply_edits import scenario_tree
-from workbench.whatif.stored_reports import root_base_rate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,16 +58,17 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
         return None
     clusters = _clusters(rows)
     p = [row["p"] for row in rows]
-    based = [(row, rate) for row in rows if (rate := root_base_rate(states[row["run_id"]].tree)) is not None]
+    against = _against_base("", rows)
     return {
         "n": len(rows),
         "clusters": len(set(clusters)),
         "recall": sum(bool(row["recall"]) for row in rows),
         "brier": _mean_of([row["brier"] for row in rows]),
         "base_rate": {
-            "n": len(based),
-            "brier": _mean_of([(rate - row["outcome"]) ** 2 for row, rate in based]),
-            "own_brier": _mean_of([row["brier"] for row, _ in based]),
+            "n": against["base_n"],
+            "brier": against["base_brier"],
+            "own_brier": _mean_of([row["brier"] for row in rows if row["base_rate"] is not None]),
+            "line": against["line"],
         },
         "sharpness": {
             "from_half": _mean_of([abs(each - 0.5) for each in p]),
@@ -153,13 +157,19 @@ def _values_of(row: Row, column: str) -> list[str]:
 def _against_base(name: str, rows: Sequence[Row]) -> Row:
     """Brier score of some claims, and by how much it is below that of their base rates, with intervals over clusters.
 
-    An interval is None below six clusters; ``base_n`` counts the claims that have a base rate, at which alone the two are compared.
+    An interval is None below six clusters; ``base_n`` counts the claims that have a base rate, at which alone the two are compared;
+    ``line`` says in words what the comparison means, None where no claim has a base rate.
     """
     clusters = _clusters(rows)
     based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
     own = [rows[place]["brier"] for place in based]
     base = [(rows[place]["base_rate"] - rows[place]["outcome"]) ** 2 for place in based]
     gains = np.array(base) - np.array(own)
+    test = None
+    if based:
+        test = paired_test(
+            gains, [clusters[place] for place in based], resamples=PLAIN.resamples, seed=PLAIN.seed
+        )
     return {
         "name": name,
         "n": len(rows),
@@ -169,8 +179,21 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
         "base_n": len(based),
         "base_brier": _mean_of(base),
         "gain": _mean_of(gains.tolist()),
-        "gain_interval": mean_intervals([gains], [clusters[place] for place in based])[0] if based else None,
+        "gain_interval": None if test is None else test.interval,
+        "line": None if test is None else _skill_words(test, len(rows)),
     }
+
+
+def _skill_words(test: PairedVerdict, claims: int) -> str:
+    counted = f"{test.n} of {claims}" if test.n != claims else f"{claims}"
+    return skill_line(
+        test,
+        f"{counted} claim{'s' * (claims != 1)}",
+        subject="the answers",
+        rival="their base rates",
+        gain="gain in Brier score",
+        written=partial(signed_figure, digits=3),
+    )
 
 
 def _clusters(rows: Sequence[Row]) -> list[str]:

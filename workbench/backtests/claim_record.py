@@ -211,7 +211,9 @@ def claim_record(
         "base_rate": today.base_rate,
         "fan": claim_fan(claim, now, paths=getattr(forecaster, "paths", None)),
         "record": record,
-        "line": "no past cutoff to judge it by: take the base rate" if record is None else record["line"],
+        "line": "No past date to judge this way of forecasting by: take the base rate"
+        if record is None
+        else record["line"],
         "left_out": dict(Counter(each for each in results if isinstance(each, str))),
         "rows": [asdict(row) for row in rows],
     }

@@ -8,7 +8,7 @@ from workbench.cli.common import command, echo
 from workbench.cli.table import show_fields, show_table
 from workbench.engine.named_settings import setting_of, settings_by_name
 from workbench.errors import UsageError
-from workbench.formatting import GLOSSARY
+from workbench.formatting import GLOSSARY, SCORE_WORDS
 
 
 @command
@@ -20,7 +20,7 @@ def full_help(
 ) -> None:
     """Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."""
     if words == ["glossary"]:
-        show_fields(list(GLOSSARY.items()))
+        show_fields([*GLOSSARY.items(), *SCORE_WORDS.items()])
         return
     target: Any = context.find_root().command
     place = context.find_root()

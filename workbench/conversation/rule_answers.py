@@ -204,7 +204,7 @@ def _how_sure(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     parts += [f"its band reaches from {percent(band.low)} to {percent(band.high)}"] if band else []
     words = (
         "; ".join(parts)
-        or "Nothing measured says how sure it is: no record at past cutoffs and no band are there"
+        or "Nothing measured says how sure it is: no record on past dates and no band are there"
     )
     return CitedAnswer(text=f"{words.rstrip('.')}.", cites=(look_ups.cite_of(_strongest(look_ups)),))
 

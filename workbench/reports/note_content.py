@@ -19,7 +19,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.run_files import manifest_id
 from workbench.engine.record.state import IMPORTED_TREE, RunState
-from workbench.formatting import NO_VALUE, percent, point_change, sandbox_words
+from workbench.formatting import NO_VALUE, meaning, percent, point_change, sandbox_words
 from workbench.propositions import NodeId, Tree
 from workbench.reports.full_figures import full_figures
 from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
@@ -205,6 +205,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
     scenarios, mix, table = _scenarios(state)
     signed = sign_off_rows(store, state)
     view = view_of(store, state)
+    record = view.record()
     return Note(
         statement=shown_words(state.statement),
         run_id=state.run_id,
@@ -214,7 +215,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         gap=None if p is None or base_rate is None else point_change(base_rate, p),
         band=band,
         no_band=no_band_reason(state) if band is None else "",
-        record=None if (record := view.record()) is None else record["line"],
+        record=None if record is None else record["line"],
         fan=view.fan(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
@@ -239,7 +240,11 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         checklist=[(CHECKLIST.get(key, key), is_done) for key, is_done in _last_checklist(signed).items()],
         readings=_readings(store, state),
         manifest_id=manifest_id(store, state.run_id) or "none: the run has not begun its work",
-        facts=[*_facts(store, state), *([("band", band.line())] if band is not None else [])],
+        facts=[
+            *_facts(store, state),
+            *([("band", band.line())] if band is not None else []),
+            *([(name, meaning(name)) for name in ("Brier Index", "independent")] if record else []),
+        ],
         figures=full_figures(
             tree,
             [row.id for row in rows],

@@ -18,7 +18,7 @@ from sandbox.jupyter.sanitize import clean_markdown
 from workbench.audit.vintages import vintage_plot
 from workbench.engine.record.run_files import write_text_atomically
 from workbench.engine.record.state import RunState
-from workbench.formatting import percent
+from workbench.formatting import meaning, percent
 from workbench.reports.note_content import Driver, Note, note_of
 from workbench.reports.note_evidence import NoteEvidence
 from workbench.reports.note_plots import Plot
@@ -86,7 +86,7 @@ def note_html(note: Note) -> str:
 
 @cache
 def _template() -> "Template":
-    environment = html_environment("workbench.reports", dated=unbroken_dates)
+    environment = html_environment("workbench.reports", dated=unbroken_dates, meaning=meaning)
     return environment.get_template("note.html.j2")
 
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _ID = re.compile(r"\bP[0-9]+(?:\.[0-9]+)*")
 
 #: Names of a record's document that a person reads otherwise.
-_RIVALS = {"always 0.5": "always 50%"}
+_RIVALS = {"always 0.5": "always 50%", "driftless walk": "a walk without trend"}
 
 #: Propositions that a terminal shows of a tree without being asked for all.
 MOST_LINES = 100
@@ -185,7 +185,7 @@ def run_lines(
     if record is not None:
         lines.append(record_line(record))
     elif not waiting and view.state.finished and has_record(view.state):
-        unmeasured = "how far to trust it: no record at past cutoffs is kept by this version; "
+        unmeasured = "how far to trust it: no record on past dates is kept by this version; "
         lines.append(sentence(unmeasured, command("show", named or view.run_id, record=True), " measures it"))
     return [*lines, *annotation_lines(view)]
 
@@ -197,7 +197,7 @@ def record_lines(record: Mapping[str, Any]) -> list[str]:
 
 def later_record(run_id: str) -> str:
     """Return where a record will be that takes longer than a command waits."""
-    waits = "how far to trust it: its record at past cutoffs is still being measured; "
+    waits = "how far to trust it: its record on past dates is still being measured; "
     return sentence(waits, command("show", run_id), " has it then")
 
 
@@ -211,8 +211,8 @@ def record_line(record: Mapping[str, Any]) -> str:
         f"{_RIVALS.get(name, name)} {each['brier_index']:.1f}" for name, each in scored["against"].items()
     )
     return (
-        f"{said} at {scored['n']} past cutoffs from {scored['first']} to {scored['last']} ({scored['clusters']} clusters): "
-        f"Brier Index {scored['brier_index']:.1f}; {rivals}"
+        f"{said} on {scored['n']} past dates from {scored['first']} to {scored['last']} ({scored['clusters']} independent): "
+        f"Brier Index {scored['brier_index']:.1f} (100 is perfect); {rivals}"
     )
 
 

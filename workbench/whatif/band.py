@@ -11,7 +11,7 @@ from typing import Any, Literal
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, command, sentence
 from workbench.forecasts.separate_windows import FEWEST_SEPARATE, chance_variance, separate_windows
-from workbench.formatting import percent
+from workbench.formatting import MINUS, percent
 from workbench.propositions import ROOT, NodeId, Tree
 from workbench.propositions.ids import natural_order
 from workbench.questions.series.series_leaf import RECORD
@@ -365,7 +365,7 @@ def _strongest_pair(correlation: Mapping[Pair, float], words: str) -> str:
     first, second = natural_order(pair)
     count = len(correlation)
     others = f", the most of {count} pairs" if count > 1 else ""
-    sign = "+" if rho > 0 else "\N{MINUS SIGN}"
+    sign = "+" if rho > 0 else MINUS
     return f"{words} ({first} and {second} {sign}{abs(rho):.2f}{others})."
 
 

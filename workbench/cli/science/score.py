@@ -29,9 +29,9 @@ from workbench.cli.science.science_options import (
     with_exam,
     with_interval,
 )
-from workbench.cli.table import show_table
+from workbench.cli.table import show_fields, show_table
 from workbench.errors import UsageError
-from workbench.formatting import outcome_words, percent
+from workbench.formatting import SCORE_WORDS, outcome_words, percent
 from workbench.output_files import write_output
 from workbench.science.comparing.mean_intervals import Resampling
 from workbench.science.documents import UtilityRule, quantile_document, score_document
@@ -247,6 +247,14 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
     )
 
 
+#: What the own record calls its scores; each is explained below the table (`SCORE_WORDS`).
+_PLAIN_NAMES = {
+    "brier": "Brier score",
+    "brier_index": "Brier Index",
+    "metaculus_baseline": "Metaculus score",
+    "ece": "calibration error",
+    "log_loss": "log loss",
+}
 #: Scores on a scale of 100.
 _IN_POINTS = ("brier_index", "metaculus_baseline", "abi")
 
@@ -275,6 +283,14 @@ def _own_cells(entry: dict[str, Any], metric: str) -> list[Any]:
 def _score_headings(metric: str, part: str) -> list[str]:
     name = f"{metric} {part}".strip()
     return [name, f"{name} if calibrated"] if metric in BINNED else [name]
+
+
+def _plain_name(metric: str) -> str:
+    return _PLAIN_NAMES.get(metric, metric)
+
+
+def _own_headings(metric: str) -> list[str]:
+    return [_plain_name(metric), *(["by luck alone"] if metric in BINNED else [])]
 
 
 def _score_cells(entry: dict[str, Any], metric: str, part: str) -> list[Any]:
@@ -308,10 +324,10 @@ def _score_own(
         emit_json(document)
         return
     show_table(
-        ["", "n", "clusters", *[name for metric in columns for name in _score_headings(metric, "")]],
+        ["", "claims", "independent", *[name for metric in columns for name in _own_headings(metric)]],
         [
             [
-                {BASE_RATE: "base rate", "0.5": "always 0.5"}.get(label, label),
+                {"own": "answers", BASE_RATE: "base rate", "0.5": "always 50%"}.get(label, label),
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
                 *[cell for metric in columns for cell in _own_cells(entry, metric)],
@@ -321,8 +337,20 @@ def _score_own(
         ],
     )
     echo("")
+    show_fields(
+        [
+            (name, words)
+            for name, words in SCORE_WORDS.items()
+            if name in (*map(_plain_name, columns), "95% interval", "independent")
+        ]
+    )
+    for origin in ORIGINS:
+        record = document["record"][origin]
+        if record is not None and (line := record["base_rate"]["line"]) is not None:
+            echo(f"{origin}: {line}")
+    echo("")
     show_table(
-        ["month", "n", "Brier", "so far"],
+        ["month", "claims", "Brier score", "so far"],
         [
             [row["month"], row["n"], f"{row['brier']:.2f}", f"{row['brier_so_far']:.2f}"]
             for row in document["over_time"]
@@ -330,7 +358,7 @@ def _score_own(
     )
     echo("")
     show_table(
-        ["day", "run", "p", "base rate", "outcome", "Brier", "made", "claim"],
+        ["day", "run", "p", "base rate", "outcome", "Brier score", "made", "claim"],
         [
             [
                 row["day"],
@@ -357,17 +385,19 @@ def _show_record(document: dict[str, Any]) -> None:
             continue
         echo("")
         show_table(
-            [f"{origin}: said", "n", "clusters", "mean said", "came true", "95 % from", "to"],
+            [f"{origin}: said", "claims", "independent", "on average", "came true", "95% from", "to"],
             [
                 [
                     f"{percent(each['from'])} to {percent(each['to'])}",
-                    *(each[name] for name in ("n", "clusters", "said", "true", "low", "high")),
+                    each["n"],
+                    each["clusters"],
+                    *(percent(each[name]) for name in ("said", "true", "low", "high")),
                 ]
                 for each in record["reliability"]
             ],
         )
         echo(
-            f"{origin}: {record['sharpness']['from_half']:.3f} from one half on average; calibration: {record['calibration']['verdict']}"
+            f"{origin}: answers lie {100 * record['sharpness']['from_half']:.1f} points from 50% on average; calibration: {record['calibration']['verdict']}"
         )
         for each in record["overrides"]:
             echo(

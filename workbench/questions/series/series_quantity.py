@@ -11,11 +11,12 @@ from workbench.errors import UsageError
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths, SeriesForecaster, weighted_quantiles
-from workbench.formatting import figure
+from workbench.formatting import figure, signed_figure
 from workbench.questions.series.value_states import SeriesStates
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.paired import PairedVerdict, paired_test
+from workbench.science.documents.skill_words import skill_line
 from workbench.science.errors import ScienceError
 from workbench.science.scoring.crps import crps_of_draws, interval_coverage, pit_of_draws
 
@@ -297,16 +298,14 @@ def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> Float
 
 
 def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]) -> str:
-    interval = test.interval
-    points = f"{test.estimate:+.1f} %" + (
-        "" if interval is None else f" [{interval[0]:.1f}, {interval[1]:.1f}]"
+    said = skill_line(
+        test,
+        f"{cutoffs} past date{'s' * (cutoffs != 1)}",
+        rival="the spread of past changes",
+        gain="gain in CRPS",
+        written=lambda gain: f"{signed_figure(gain)}%",
     )
-    held = f"its 90% band held {coverage['0.9']:.0%}"
-    where = f"at {cutoffs} past cutoffs"
-    if test.verdict == "better":
-        return f"{where}: {points} in CRPS over past changes; {held}"
-    why = f"; {test.reason}" if test.reason else ""
-    return f"no skill shown: take past changes ({where} {points} in CRPS over them{why}); {held}"
+    return f"{said}; its 90% band held {coverage['0.9']:.0%}"
 
 
 def _line(document: Mapping[str, Any], no_record: str) -> str:
@@ -319,6 +318,6 @@ def _line(document: Mapping[str, Any], no_record: str) -> str:
         )
     when = f"by {document['by']}" if "by" in document else f"on {document['on']}"
     record = document["record"]
-    missing = "no record at past cutoffs" + (f": {no_record}" if no_record else "")
+    missing = "no record on past dates" + (f": {no_record}" if no_record else "")
     trust = missing if record is None else record["line"]
     return f"{document['series']} {when}: {'; '.join(parts)} {document['unit']} · {trust}"

@@ -11,6 +11,7 @@ from workbench.science.comparing.comparison import paired_comparisons
 from workbench.science.comparing.mean_intervals import class_share_interval
 from workbench.science.comparing.paired import PairedVerdict, holm
 from workbench.science.documents.score_documents import Document
+from workbench.science.documents.skill_words import skill_line
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error, reliability
 from workbench.science.scoring.scores import brier, brier_index
 from workbench.science.table_cells import StrArray
@@ -77,7 +78,7 @@ def record_document(table: PastTable) -> Document:
     ...     forecast=np.array([0.9, 0.1] * 4), outcome=np.array([1.0, 0.0] * 4), rivals={BASE_RATE: np.full(8, 0.5)},
     ...     series=np.array(["VIX"] * 8), first_day=days, last_day=days))
     >>> document["skill"], document["line"]
-    ('better', 'at 8 past cutoffs: +40.0 [40.0, 40.0] Brier Index over the base rate')
+    ('better', 'On 8 past dates (8 independent) this way of forecasting did better than the base rate (gain in Brier Index +40.0, 95% interval +40.0 to +40.0)')
     """
     return record_documents({"": table})[""]
 
@@ -140,37 +141,14 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
             for place in range(len(curve.count))
         ],
         "skill": tests[BASE_RATE].verdict,
-        "line": skill_line(tests[BASE_RATE], cutoffs=len(np.unique(table.first_day))),
+        "line": skill_line(tests[BASE_RATE], _counted(len(o), len(np.unique(table.first_day)))),
     }
+
+
+def _counted(forecasts: int, dates: int) -> str:
+    said = f"{dates} past date{'s' * (dates != 1)}"
+    return said if dates == forecasts else f"{forecasts} forecasts on {said}"
 
 
 def _end_shown(end: float) -> float | None:
     return float(end) if np.isfinite(end) else None
-
-
-def skill_line(test: PairedVerdict, *, cutoffs: int) -> str:
-    """The sentence for people on a test against the base rate in Brier Index points: by how much it was better, or not to rely on it.
-
-    >>> from workbench.science.comparing.paired import paired_test
-    >>> skill_line(paired_test([0.5, 0.4]), cutoffs=2)
-    'no skill shown: take the base rate (at 2 past cutoffs +0.5 Brier Index over it; 2 clusters of 6 that a verdict needs)'
-    """
-    # Rounded first, and 0 added: a difference of -0.03 is +0.0, not -0.0.
-    low, high = (round(end, 1) + 0.0 for end in test.interval or (0.0, 0.0))
-    points = f"{round(test.estimate, 1) + 0.0:+.1f}" + (
-        "" if test.interval is None else f" [{low:.1f}, {high:.1f}]"
-    )
-    where = (
-        f"at {cutoffs} past cutoffs"
-        if cutoffs == test.n
-        else f"in {test.n} forecasts at {cutoffs} past cutoffs"
-    )
-    if test.verdict == "better":
-        return f"{where}: {points} Brier Index over the base rate"
-    why = f"; {test.reason}" if test.reason else ""
-    said = (
-        "worse than the base rate: take that"
-        if test.verdict == "worse"
-        else "no skill shown: take the base rate"
-    )
-    return f"{said} ({where} {points} Brier Index over it{why})"

@@ -1,0 +1,64 @@
+"""What a paired test means, as one sentence for people: first what to do, then the figure it rests on with its interval."""
+
+from collections.abc import Callable
+
+from workbench.formatting import signed_figure
+from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.comparing.paired import PairedVerdict
+
+
+def skill_line(
+    test: PairedVerdict,
+    counted: str,
+    *,
+    subject: str = "this way of forecasting",
+    rival: str = "the base rate",
+    take: str = "",
+    gain: str = "gain in Brier Index",
+    written: Callable[[float], str] = signed_figure,
+) -> str:
+    """Return how a test against a simpler forecast came out, in words that need no statistics, and its numbers in brackets.
+
+    Every screen that says how far to trust forecasts prints it: the record of a claim, of a series, of a back-test and of a home.
+
+    Parameters
+    ----------
+    counted : str
+        What was compared, as "114 past dates".
+    subject, rival : str
+        Who is judged, and by what.
+    take : str
+        What to use where no skill is shown; the rival when not given.
+    gain : str
+        What the differences of the test are, above 0 where the subject was better.
+    written : callable
+        Writes such a difference with its sign.
+
+    Examples
+    --------
+    >>> from workbench.science.comparing.paired import paired_test
+    >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
+    '2 past dates (2 independent) are too few to tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'
+    >>> skill_line(paired_test([0.3, -0.5, 0.1, -0.2, 0.1, -0.1]), "6 past dates")
+    'On 6 past dates (6 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index 0.0, 95% interval −0.3 to +0.2)'
+    """
+    separate = f"{counted} ({test.clusters} independent)"
+    figures = f"{gain} {written(test.estimate)}"
+    if test.interval is not None:
+        low, high = test.interval
+        figures += f", 95% interval {written(low)} to {written(high)}"
+    if test.verdict == "better":
+        return f"On {separate} {subject} did better than {rival} ({figures})"
+    advice = f"take {take or rival}"
+    if test.verdict == "too few to tell":
+        few = f"a verdict needs {MIN_CLUSTERS} independent ones" if test.interval is None else test.reason
+        return f"{separate} are too few to tell skill from luck: {advice} ({figures}; {few})"
+    said = (
+        f"did worse than {rival}"
+        if test.verdict == "worse"
+        else f"beat {rival} by no more than luck would"
+        # by the figure as it is shown: nobody reads that +0.0 beat anything
+        if written(test.estimate).startswith("+")
+        else f"did no better than {rival}"
+    )
+    return f"On {separate} {subject} {said}: {advice} ({figures})"
