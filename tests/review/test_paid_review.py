@@ -12,7 +12,7 @@ from tests.fakes.openai_server import OpenAIServer, Policy
 from tests.review.test_review import finished
 from workbench.engine import run_settings
 from workbench.engine.record.fold import load_state
-from workbench.reviews.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
 from workbench.store import ModelLedger, Store
 from workbench.store import events as ev
 
@@ -47,6 +47,7 @@ def look_after(store: Store, *, agrees: bool = False, **asked: Any) -> tuple[dic
 
     doors = Doors(environ={"OPENAI_API_KEY": "sk-test"}, agrees=agree)
     document = asyncio.run(review(store, ReviewRequest(cutoff=CUTOFF, **asked), doors))
+    mark_told(store, document)
     (row,) = document["claims"]
     return row, prices
 

@@ -23,7 +23,7 @@ from workbench.engine.record.followed_run import FollowedRun
 from workbench.engine.record.run_files import put_tree
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.propositions import Polarity, Tree
-from workbench.reviews.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
 from workbench.reviews.inputs import look
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
@@ -51,7 +51,9 @@ async def finished(store: Store, cutoff: str = "2018-06-20", *, tags: tuple[str,
 
 
 def look_after(store: Store, cutoff: str, **asked: Any) -> dict[str, Any]:
-    return asyncio.run(review(store, ReviewRequest(cutoff=cutoff, **asked), Doors(environ={})))
+    document = asyncio.run(review(store, ReviewRequest(cutoff=cutoff, **asked), Doors(environ={})))
+    mark_told(store, document)
+    return document
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from workbench.engine.leaves.grounding import TrialGrounding
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.reviews.claim_review import Doors, ReviewRequest, review
+from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told, review
 from workbench.store import ApiLedger, Store
 from workbench.store import events as ev
 
@@ -118,7 +118,9 @@ async def _first_answer(store: Store, claim: str, settings: RunSettings, data: P
 
 
 def _weekly(store: Store, cutoff: str, data: Path) -> dict[str, Any]:
-    return asyncio.run(review(store, ReviewRequest(cutoff=cutoff), Doors(environ={}, embedded_root=data)))
+    document = asyncio.run(review(store, ReviewRequest(cutoff=cutoff), Doors(environ={}, embedded_root=data)))
+    mark_told(store, document)
+    return document
 
 
 def _killed(store: Store, cutoff: str, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

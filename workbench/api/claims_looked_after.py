@@ -47,11 +47,13 @@ async def review(
     """
     # loads numpy and the reports, which `import workbench` need not wait for
     from workbench.reports.note_page import write_report
-    from workbench.reviews.claim_review import Doors, ReviewRequest
+    from workbench.reviews.claim_review import Doors, ReviewRequest, mark_told
     from workbench.reviews.claim_review import review as review_claims
 
     request = ReviewRequest(
         run=run, only_due=due, only_look=changed, budget_usd=budget_usd, alert=alert, cutoff=cutoff
     )
     with closing(open_home()) as store:
-        return await review_claims(store, request, Doors(environ=os.environ, note=write_report))
+        document = await review_claims(store, request, Doors(environ=os.environ, note=write_report))
+        mark_told(store, document)
+        return document

@@ -80,13 +80,19 @@ def open_store() -> Store:
 
 def emit_json(value: Any) -> None:
     """Print one JSON document on stdout, and nothing else there."""
+    sys.stdout.write(json_for(json_text(value, indent=True), sys.stdout.encoding) + "\n")
+    sys.stdout.flush()
+
+
+def json_text(value: Any, *, indent: bool = False) -> str:
+    """Return a value as JSON that may leave this process: no secret in it, and nothing that a terminal obeys."""
     try:
-        text = orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()
+        text = orjson.dumps(value, option=orjson.OPT_INDENT_2 if indent else None).decode()
     except TypeError:
         # A path that is no UTF-8 (Python holds its bytes as halves of pairs); anything else fails here too.
-        text = json.dumps(value, indent=2, ensure_ascii=False).encode("utf-8", "replace").decode()
-    sys.stdout.write(json_for(json_printable(SECRETS.clean(text)), sys.stdout.encoding) + "\n")
-    sys.stdout.flush()
+        text = json.dumps(value, indent=2 if indent else None, ensure_ascii=False)
+        text = text.encode("utf-8", "replace").decode()
+    return json_printable(SECRETS.clean(text))
 
 
 def echo(text: str, *, whole: bool = False) -> None:

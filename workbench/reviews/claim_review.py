@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
 
+import orjson
+
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker, open_broker
 from workbench.annotations.outcomes import resolve_when_finished
@@ -41,6 +43,8 @@ _SAID: dict[str, Literal["person", "series", "file"]] = {
     "series": "series",
     "file": "file",
 }
+#: Beside a review that moved its claim until somebody was told of it: its row.
+UNTOLD_FILE = "untold.json"
 #: How far a claim moves before somebody is told, unless they say otherwise.
 ALERT = 0.05
 
@@ -104,11 +108,14 @@ async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str
         try:
             for claim in watched_claims(store, request.run):
                 left = None if request.budget_usd is None else max(0.0, request.budget_usd - spent)
+                untold = _untold_rows(store, claim)
+                rows += untold
                 if request.only_due and not claim.due(cutoff.instant):
                     continue
                 row = await _review_claim(store, claim, replace(request, budget_usd=left), cutoff, doors)
                 spent += row["cost_usd"] or 0.0
-                rows.append(row)
+                if not untold or row["status"] != "same":
+                    rows.append(row)
         finally:
             while doors.brokers:
                 await doors.brokers.popitem()[1].aclose()
@@ -120,6 +127,22 @@ async def review(store: Store, request: ReviewRequest, doors: Doors) -> dict[str
         "due": [row["run"] for row in rows if row["near"]],
         "cost_usd": spent,
     }
+
+
+def _untold_rows(store: Store, claim: WatchedClaim) -> list[dict[str, Any]]:
+    """What earlier reviews of a claim found and nobody got: the receiver failed, or the review was stopped at another claim."""
+    rows = []
+    for run_id in claim.runs:
+        with suppress(OSError, ValueError):
+            rows.append(orjson.loads((store.folder(run_id) / UNTOLD_FILE).read_bytes()))
+    return rows
+
+
+def mark_told(store: Store, document: Mapping[str, Any]) -> None:
+    """Remember that somebody got a review's document: the next review does not tell its moves again."""
+    for row in document["claims"]:
+        if row["moved"]:
+            (store.folder(row["review"]) / UNTOLD_FILE).unlink(missing_ok=True)
 
 
 async def _review_claim(
@@ -284,13 +307,8 @@ async def _work_on(
     changes = await asyncio.to_thread(
         lambda: run_changes(first, second, RunSplits(store, first.state, second.state))
     )
-    write_atomically(store.folder(review_id) / CHANGES_FILE, changes)
-    if doors.note is not None:  # only now: it says what changed
-        await asyncio.to_thread(doors.note, store, second.state)
-    with suppress(WorkbenchError):  # what cannot be told yet is no failure of the review
-        await resolve_when_finished(store, review_id)
     moved = abs(changes["after"] - changes["before"]) > request.alert
-    return {
+    row = {
         **row,
         "status": "reviewed",
         "words": f"{point_change(changes['before'], changes['after'])} since run {before.run_id}",
@@ -298,3 +316,11 @@ async def _work_on(
         "changes": changes,
         "moved": moved,
     }
+    if moved:  # first: by the file of changes the review counts as done
+        write_atomically(store.folder(review_id) / UNTOLD_FILE, row)
+    write_atomically(store.folder(review_id) / CHANGES_FILE, changes)
+    if doors.note is not None:  # only now: it says what changed
+        await asyncio.to_thread(doors.note, store, second.state)
+    with suppress(WorkbenchError):  # what cannot be told yet is no failure of the review
+        await resolve_when_finished(store, review_id)
+    return row

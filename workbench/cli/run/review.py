@@ -2,14 +2,10 @@
 
 import asyncio
 import os
-import shlex
-import subprocess
 from typing import Annotated, Any
 
-import orjson
 import typer
 
-from proxies.secret_registry import is_key_name
 from workbench.cli.common import (
     DONE,
     ISOLATION_OPTION,
@@ -23,6 +19,8 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.run.approve import at_terminal
+from workbench.cli.run.notification import notify as send
+from workbench.cli.run.notification import notify_command
 from workbench.cli.run.run_options import YES
 from workbench.cli.settings_file import review_defaults
 from workbench.cli.signals import stop_signals
@@ -30,13 +28,12 @@ from workbench.engine.record.progress import print_progress
 from workbench.errors import UsageError
 from workbench.formatting import percent
 from workbench.reports.note_page import write_report
-from workbench.reviews.claim_review import ALERT, Doors, ReviewRequest
+from workbench.reviews.claim_review import ALERT, Doors, ReviewRequest, mark_told
 from workbench.reviews.claim_review import review as review_claims
 from workbench.views.run_changes import change_lines
 
 #: Something moved, or a day is near.
 MOVED = 10
-_NOTIFY_SECONDS = 60
 
 
 @command
@@ -83,6 +80,8 @@ def review(
     than --alert, or its day is near; for a cron line with --notify, or [review] in your own workbench.toml.
     """
     own = review_defaults()
+    listener = notify if notify is not None else own.get("notify")
+    receiver = None if listener is None else notify_command(listener)
     points = _alert_points(alert) if alert is not None else own.get("alert", ALERT)
     doors = Doors(
         environ=os.environ,
@@ -107,8 +106,8 @@ def review(
         emit_json(document)
     else:
         _print_reviews(document)
-    if (listener := notify or own.get("notify")) and code != DONE:
-        _notify(listener, {**document, "exit": code})
+    if receiver is None or code == DONE or send(receiver, {**document, "exit": code}, aside=as_json):
+        mark_told(store, document)
     if code != DONE:
         raise typer.Exit(code)
 
@@ -161,20 +160,3 @@ def _print_reviews(document: dict[str, Any]) -> None:
         if row["releases"]:
             name, day = min(row["releases"].items(), key=lambda item: item[1])
             echo(f"    next rows expected by {day}: {name}")
-
-
-def _notify(words: str, document: dict[str, Any]) -> None:
-    """Run a person's own command with the result on stdin; no shell, and no key in its environment."""
-    environ = {name: value for name, value in os.environ.items() if not is_key_name(name)}
-    try:
-        done = subprocess.run(
-            shlex.split(words),
-            input=orjson.dumps(document),
-            env=environ,
-            timeout=_NOTIFY_SECONDS,
-            check=False,
-        )
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"--notify {words!r:.80} could not be run: {error}") from None
-    if done.returncode:
-        say(f"workbench: --notify ended with exit code {done.returncode}")
