@@ -25,7 +25,7 @@ from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
-from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_svg, fan_words
 from workbench.views.run_view import view
 from workbench.widgets import panels
 from workbench.widgets.run_page import Dashboard
@@ -116,6 +116,12 @@ def test_json_page_and_notes_show_it(
     store.close()
 
 
+def word_texts(document: bytes) -> str:
+    """The XML of a Word document's text; a picture that is drawn without a fan is looked at too."""
+    with zipfile.ZipFile(io.BytesIO(document)) as word:
+        return word.read("word/document.xml").decode()
+
+
 @pytest.mark.parametrize(
     ("statement", "shown"),
     [
@@ -139,7 +145,13 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
             record_outcome(store, RUN, "no", on="2018-09-28")
             run = view(store, RUN)
         series, page = run.known_series(), Dashboard(run)
+        note = note_of(store, load_state(store, RUN))
     page.read_fan()
+    # the note has the very figure of the page, or the same line where there is none
+    html, text, word = note_html(note), note_markdown(note).replace("\\", ""), word_texts(note_docx(note))
+    assert note.fan == series
+    for said in (html, text, word):
+        assert (NO_SERIES in said) != shown and "The series" in said
     missing = "No chart: the claim names no series"
     if not shown:
         assert series is None and missing in page.answer.value
@@ -147,6 +159,9 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
     assert series is not None and series["last"] == {"day": "2018-06-29", "value": 16.09}
     assert series["levels"] == [20.0] and series["outcome"] == fan_outcome(CLAIM)
     drawn = page.fan.value
+    assert str(fan_svg(series)) in html and str(fan_svg(series)) in drawn
+    assert "it came to 12.12" in word and "Bands of" not in word
+    assert "| 2018-06-29 | 16.09 |" in text and "it came to 12.12" in text
     assert 'class="cutoff"' in drawn and 'class="level"' in drawn and 'class="came"' in drawn
     assert "2018-09-28" in drawn and 'class="band"' not in drawn and "Bands of" not in drawn
     assert "as it was known at the cutoff, 16.09 on 2018-06-29" in drawn and missing not in page.answer.value

@@ -129,7 +129,7 @@ class Note:
     #: Why there is none.
     no_band: str
     record: str | None
-    #: The fan of the claim's series, as `workbench.views.fan_chart` draws it.
+    #: The claim's series with its fan where the run has one, as `workbench.views.fan_chart` draws it.
     fan: Mapping[str, Any] | None
     outcome: str | None
     warnings: list[str]
@@ -216,7 +216,7 @@ def note_of(store: Store, state: RunState, *, with_transcript: bool = False, one
         band=band,
         no_band=no_band_reason(state) if band is None else "",
         record=None if record is None else record["line"],
-        fan=view.fan(),
+        fan=view.series(),
         outcome=None if said.outcome is None else outcome_line(said.outcome, p),
         warnings=_warnings(state, store.folder(state.run_id), without_data),
         summary=_summary(view, drivers, scenarios, audit, reachable, without_data),

@@ -8,7 +8,7 @@ from workbench.audit.vintages import vintage_words
 from workbench.formatting import figure, percent
 from workbench.reports.note_content import Note
 from workbench.terminal import printable
-from workbench.views.fan_chart import fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_words
 
 #: Marks that mean something anywhere in a line; an ampersand only where it begins an entity. GitHub sets $...$ as a formula.
 _MARKS = re.compile(r"([\\`*_\[\]<|~$]|&(?=#?\w+;))")
@@ -35,8 +35,17 @@ def note_markdown(note: Note) -> str:
         lines += [f"Known {words(note.outcome)}", ""]
     for line in note.summary[:2] if note.one_page else note.summary:
         lines += [words(line), ""]
-    if note.fan is not None:
-        lines += ["## The series", "", f"{words(fan_words(note.fan))} ({note.mark}).", ""]
+    lines += ["## The series", ""]
+    if note.fan is None:
+        lines += [NO_SERIES, ""]
+    elif not note.fan["fan"]:
+        past = note.fan["past"]
+        lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
+        # the newest last, and from there back in even steps
+        steps = past[:: -max(1, len(past) // _FAN_ROWS)][_FAN_ROWS::-1]
+        lines += _table(("day", "value"), [(row["day"], figure(row["value"])) for row in steps])
+    else:
+        lines += [f"{words(fan_words(note.fan))} ({note.mark}).", ""]
         days = note.fan["fan"][:: max(1, len(note.fan["fan"]) // _FAN_ROWS)]
         last = note.fan["fan"][-1]
         lines += _table(

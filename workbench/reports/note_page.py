@@ -24,7 +24,7 @@ from workbench.reports.note_evidence import NoteEvidence
 from workbench.reports.note_plots import Plot
 from workbench.store import Store
 from workbench.templates import html_environment
-from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_key, fan_svg, fan_words
 from workbench.views.trail import BEGINNING, linked_numbers
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def note_html(note: Note) -> str:
         picture=data_url,
         fan_svg=fan_svg,
         fan_words=fan_words,
+        fan_key=fan_key,
+        no_series=NO_SERIES,
     )
 
 

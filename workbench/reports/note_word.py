@@ -22,7 +22,7 @@ from workbench.reports.note_page import chart_axis
 from workbench.reports.note_plots import Plot
 from workbench.science.plots import figure_bytes
 from workbench.terminal import printable
-from workbench.views.fan_chart import fan_figure, fan_words
+from workbench.views.fan_chart import NO_SERIES, fan_figure, fan_key, fan_words
 
 if TYPE_CHECKING:
     from docx.document import Document
@@ -159,12 +159,18 @@ def _headline(document: "Document", note: Note) -> None:
 
 
 def _fan(document: "Document", note: Note) -> None:
-    if note.fan is None:
-        return
     document.add_heading("The series", 1)
+    if note.fan is None:
+        _soft(document, NO_SERIES)
+        return
     png = figure_bytes(fan_figure(note.fan))
     with Image.open(io.BytesIO(png)) as picture:
-        plot = Plot(png=png, caption=f"{fan_words(note.fan)}.", width=picture.width, height=picture.height)
+        plot = Plot(
+            png=png,
+            caption=f"{fan_words(note.fan)}. {fan_key(note.fan)}",
+            width=picture.width,
+            height=picture.height,
+        )
     _picture(document, plot, note.mark, captioned=True)
 
 

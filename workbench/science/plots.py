@@ -356,10 +356,13 @@ def fan_plot(
     --------
     >>> import datetime
     >>> days = [datetime.date(2018, 7, day) for day in (1, 2)]
+    Without quantiles the past is drawn alone, as far as the last day ahead.
+
     >>> len(fan_plot((days[:1], [1.0]), days[1:], {0.1: [0.5], 0.5: [1.0], 0.9: [2.0]}, title="x").axes[0].collections)
     1
     """
-    _some(quantiles)
+    if not len(past[0]):
+        _some(quantiles)
     figure, axes = _figure(6.5, 3.6)
     axes.plot(past[0], np.asarray(past[1]), color="0.25", linewidth=1.2)
     lower = sorted(share for share in quantiles if share < 0.5)
@@ -378,6 +381,8 @@ def fan_plot(
         axes.plot(ahead, np.asarray(quantiles[0.5]), color="tab:blue", linewidth=1.5, label="median")
     if len(past[0]):
         axes.axvline(past[0][-1], color="0.5", linewidth=1, linestyle=":", label="cutoff")
+    if not quantiles:
+        axes.set_xlim(past[0][0], ahead[-1] + (ahead[-1] - past[0][0]) / 50)  # what came lies at its end
     for level in levels:
         axes.axhline(level, color="tab:orange", linewidth=1.2, linestyle="--", label=f"level {level:g}")
     if outcome is not None:

@@ -63,19 +63,23 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
 
 
 def fan_figure(document: Mapping[str, Any]) -> Any:
-    """Return the fan chart of a document as a matplotlib figure."""
+    """Return the fan chart of a document as a matplotlib figure; without a fan the past alone, up to the claim's day."""
     from workbench.science.plots import fan_plot
 
-    fan = document["fan"]
-    shown = document["past"][-max(3 * len(fan), 60) :]
-    days = [date.fromisoformat(document["last"]["day"]), *(date.fromisoformat(row["day"]) for row in fan)]
+    fan, shown, last_day = document["fan"], _shown_past(document), _last_day(document)
+    ahead = (
+        [document["last"]["day"], *(row["day"] for row in fan)]
+        if fan
+        else [document["last"]["day"], last_day]
+    )
+    days = [date.fromisoformat(day) for day in ahead]
     last = document["last"]["value"]
     outcome = document["outcome"] and document["outcome"].get("value")
     return fan_plot(
         ([date.fromisoformat(row["day"]) for row in shown], [row["value"] for row in shown]),
         days,
-        {float(share): [last, *(row[share] for row in fan)] for share in _SHARES},
-        title=f"{document['series']} until {fan[-1]['day']}",
+        {float(share): [last, *(row[share] for row in fan)] for share in _SHARES} if fan else {},
+        title=f"{document['series']} until {last_day}",
         unit=document["unit"],
         outcome=None if not outcome else (days[-1], outcome["value"]),
         levels=document.get("levels", ()),
@@ -86,6 +90,15 @@ def fan_figure(document: Mapping[str, Any]) -> Any:
 #: Between two figures beside the axis, also in the larger letters of a narrow page.
 _LINE = 18
 _WIDTH, _HEIGHT, _MARGINS = 640.0, 250.0, (80.0, 12.0, 10.0, 34.0)
+
+
+#: What stands in the place of the chart of a claim that has none.
+NO_SERIES = "No chart: the claim names no series that can be read here as of its cutoff."
+
+
+def fan_key(document: Mapping[str, Any]) -> str:
+    """Return what the lines and bands of a fan chart are, the same under every picture of one."""
+    return f"{'Bands of 50%, 80% and 90%; the' if document['fan'] else 'The'} upright line is the last value known at the cutoff."
 
 
 def fan_words(document: Mapping[str, Any]) -> str:
@@ -109,6 +122,18 @@ def fan_words(document: Mapping[str, Any]) -> str:
     return words
 
 
+def _shown_past(document: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    fan = document["fan"]
+    past: Sequence[Mapping[str, Any]] = document["past"]
+    return past[-max(3 * len(fan), 60) :] if fan else past
+
+
+def _last_day(document: Mapping[str, Any]) -> str:
+    """The day at which the drawing ends; a claim may be about a day that is known already."""
+    fan = document["fan"]
+    return str(fan[-1]["day"] if fan else max(document["on"], document["last"]["day"]))
+
+
 def fan_svg(document: Mapping[str, Any]) -> Markup:
     """Return the fan chart as inline SVG, coloured by the page's classes: past, cutoff line, bands, median, level, outcome.
 
@@ -116,10 +141,8 @@ def fan_svg(document: Mapping[str, Any]) -> Markup:
     Only numbers of ours and escaped words go in.
     """
     left, right, top, bottom = _MARGINS
-    past = document["past"][-max(3 * len(document["fan"]), 60) :] if document["fan"] else document["past"]
+    past, last_day = _shown_past(document), _last_day(document)
     fan = [{"day": document["last"]["day"], **dict.fromkeys(_SHARES, document["last"]["value"])}, *document["fan"]]  # fmt: skip
-    # A claim may be about a day that is known already.
-    last_day = max(document["on"], document["last"]["day"]) if not document["fan"] else fan[-1]["day"]
     levels, outcome = document.get("levels", ()), (document["outcome"] or {}).get("value")
     values = [row["value"] for row in past] + [row[share] for row in fan for share in ("0.05", "0.95")]
     values += [*levels, *([outcome["value"]] if outcome else [])]

@@ -144,6 +144,10 @@ class RunView:
 
         return self._with_outcome(known_series(self.statement, self.state.parsed_cutoff()))
 
+    def series(self) -> dict[str, Any] | None:
+        """Return what a page and a note draw of the claim's series: its `fan`, else `known_series`."""
+        return self.fan() or self.known_series()
+
     def _with_outcome(self, fan: dict[str, Any] | None) -> dict[str, Any] | None:
         if fan is None or self.state.annotations.outcome is None:
             return fan

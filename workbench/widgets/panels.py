@@ -35,7 +35,7 @@ from workbench.synthesis.rules.equation_text import MINUS, signed
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
 from workbench.templates import brief, html_environment
-from workbench.views.fan_chart import fan_svg, fan_words
+from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.question_documents import exam_lines
 from workbench.views.run_overview import age
 from workbench.views.transcript import call_heading, call_parts, transcript_line, unanswered_line
@@ -272,7 +272,7 @@ def unread_time_and_money() -> str:
 
 def unread_fan() -> str:
     """Return what stands in the place of the fan of the claim's series until it is read."""
-    return rendered("series_fan", fan=None, chart="", words="", awaited=False)
+    return rendered("series_fan", fan=None, chart="", words="", key="", awaited=False)
 
 
 def series_fan(fan: Mapping[str, Any] | None, *, awaited: bool = False) -> str:
@@ -281,7 +281,14 @@ def series_fan(fan: Mapping[str, Any] | None, *, awaited: bool = False) -> str:
     ``awaited`` says that a series without a fan is of a run that gets one, with its record.
     """
     chart, words = ("", "") if fan is None else (fan_svg(fan), fan_words(fan))
-    return rendered("series_fan", fan=fan or {}, chart=chart, words=words, awaited=awaited)
+    return rendered(
+        "series_fan",
+        fan=fan or {},
+        chart=chart,
+        words=words,
+        awaited=awaited,
+        key=fan_key(fan) if fan else "",
+    )
 
 
 def duration(seconds: float) -> str:

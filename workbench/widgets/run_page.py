@@ -12,6 +12,7 @@ from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolar
 from workbench.propositions.values import Override
 from workbench.store import Store
 from workbench.views.answer import citation, sentence_of, waterfall
+from workbench.views.fan_chart import NO_SERIES
 from workbench.views.run_view import RunView
 from workbench.views.wording import equation_with_values
 from workbench.whatif.run_edits import edit_plan
@@ -329,16 +330,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """Show the claim's series with its fan, once the rest of the page stands: what it came to is read for it."""
         try:
             # The fan comes with the record, which takes a minute and is made anew after an upgrade; the series is there before.
-            fan = (self.run.fan() if self._has_series else None) or self.run.known_series()
+            fan = self.run.series()
             self.fan.value = panels.series_fan(fan, awaited=self._has_series)
         except WorkbenchError as error:
             self.fan.value = panels.refusal(on_page(error))
         else:
             show_if(self._has_series or fan is not None, self._series)
             if not self._has_series and fan is None:
-                self._no_series = (
-                    "No chart: the claim names no series that can be read here as of its cutoff."
-                )
+                self._no_series = NO_SERIES
                 self._show_headline()
 
     def _read_badges(self) -> None:
