@@ -17,8 +17,9 @@ from typing import Any
 import pytest
 
 from sandbox.jupyter.door import is_own_request
-from tests.browser.conftest import Served, serving
+from tests.browser.conftest import Served, serving, start
 from tests.browser.test_serve_command import children_of, kernel_process
+from tests.fakes.screens import RUN
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -147,6 +148,51 @@ def test_two_servers_do_not_take_each_others_cookies(served: Served, tmp_path: P
             (name,) = {line.partition("=")[0] for line in door.set_cookies} - {"_xsrf"}
             assert door.status(kernel, Cookie=f"{name}={values[0]}") == 403
             assert door.status(kernel, Cookie=both) == 200
+
+
+def test_only_a_page_of_the_server_ends_a_kernel(run_home: Path, tmp_path: Path) -> None:
+    """With its cookie and the XSRF token beside it; of a kernel that is gone there is nothing to end, and nothing is printed."""
+    printed = tmp_path / "stderr.txt"
+    with printed.open("w") as stderr:
+        running = start(run_home, RUN, stderr=stderr)
+        try:
+            door = enter(running)
+            xsrf = re.search(r"_xsrf=([^;]+)", door.cookie)
+            assert xsrf is not None
+            process = kernel_process(running.process.pid, door.kernel)
+            path, own = f"/voila/api/shutdown/{door.kernel}", {"Host": f"127.0.0.1:{door.port}"}
+            knows = {**own, "Cookie": door.cookie, "X-XSRFToken": xsrf.group(1)}
+
+            def leave(**headers: str) -> int:
+                return ask(door.port, path, headers, "POST")[0]
+
+            for site in (
+                {"Origin": "http://evil.example"},
+                {"Origin": "null"},
+                {"Sec-Fetch-Site": "cross-site"},
+            ):
+                assert leave(**{**knows, **site}) == 403, site
+            for short in ("Cookie", "X-XSRFToken"):
+                assert leave(**{name: value for name, value in knows.items() if name != short}) == 403, short
+            assert leave(**own) == 403 and kernel_process(running.process.pid, door.kernel) == process
+            refused = printed.read_text()
+            assert leave(**knows) == 204
+            end = time.monotonic() + 30
+            while process in children_of(running.process.pid) and time.monotonic() < end:
+                time.sleep(0.1)
+            assert process not in children_of(running.process.pid)
+            # a page that outlived its kernel, and one whose server was started again: its cookie counts no more
+            for headers in (knows, own, {**own, "Cookie": "_xsrf=2|old"}):
+                assert leave(**headers) == 204
+            for site in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}):
+                assert leave(**{**own, **site}) == 403, site
+            # The last two are printed, by when those before them would be.
+            while (added := printed.read_text().removeprefix(refused)).count("403 POST") < 2:
+                assert time.monotonic() < end, added
+                time.sleep(0.1)
+            assert "403 POST" in refused and added.count("POST /voila/api/shutdown") == 2, added
+        finally:
+            running.close()
 
 
 def test_it_listens_on_loopback_alone_with_a_token_of_128_bits_or_more(served: Served, door: Door) -> None:

@@ -5,6 +5,7 @@ from uuid import uuid4
 
 import tornado.web
 from jupyter_server.base.handlers import JupyterHandler
+from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
 from voila.tornado.handler import TornadoVoilaHandler
 from voila.utils import get_page_config
 
@@ -85,6 +86,22 @@ class WhyNotDrawn(JupyterHandler):
         # Shielded: a page that is left must not break off what its kernel is at.
         self.write("" if drawing is None else await asyncio.shield(drawing))
         _drawings.pop(kernel_id, None)
+
+
+class PageLeft(VoilaShutdownKernelHandler):  # type: ignore[misc]
+    """Ends the kernel of a page that is left, as Voila does; a page of ours asks for it, with cookie and XSRF token.
+
+    A page may outlive its kernel: the server was started again on the same port, for which the page's cookie counts no more,
+    or the machine slept. Then there is nothing to end, and nothing to tell whoever looks at the terminal.
+    """
+
+    async def prepare(self) -> None:
+        """Ask for no leave where there is no kernel; the door before every route has refused other origins already."""
+        if self.path_args[0] in self.kernel_manager:
+            await super().prepare()
+            return
+        self.set_status(204)
+        await self.finish()
 
 
 async def drawn(ready: Connected, code: str) -> str:

@@ -189,10 +189,11 @@ def _is_of_a_page(message: str | bytes) -> bool:
 
 def _application_class(environment: dict[str, str], code: str, *, read_only: bool) -> Any:
     from voila.app import Voila
+    from voila.shutdown_kernel_handler import VoilaShutdownKernelHandler
     from voila.tornado.handler import TornadoVoilaHandler
     from voila.tornado.kernel_websocket_handler import VoilaKernelWebsocketHandler
 
-    from workbench.cli.servers.dashboard_page import DashboardPage, WhyNotDrawn
+    from workbench.cli.servers.dashboard_page import DashboardPage, PageLeft, WhyNotDrawn
 
     class OwnKernel(KernelSpecManager):
         """Offers one kernel: the Python of this process, whatever else is installed as ``python3``."""
@@ -297,7 +298,11 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
             router.rules.insert(0, router.process_rule(Rule(Strange(self), RequestRefused)))
 
         def init_handlers(self) -> Any:
-            ours = {TornadoVoilaHandler: DashboardPage, VoilaKernelWebsocketHandler: Channels}
+            ours = {
+                TornadoVoilaHandler: DashboardPage,
+                VoilaKernelWebsocketHandler: Channels,
+                VoilaShutdownKernelHandler: PageLeft,
+            }
             DashboardPage.code, DashboardPage.kernels = code, self._kernels
             return [
                 (url_path_join(self.server_url, r"/voila/drawing/([0-9a-f-]+)"), WhyNotDrawn),
