@@ -65,6 +65,8 @@ def planned(claim_text: str, last_day: date) -> int:
             date(2001, 9, 16),
             7,
         ),  # the exchange had closed unforeseen
+        # drivers that would end before the window begins are passed over
+        ("The S&P 500 closes at a new high at least once from 2018-12-30 to {end}", date(2018, 6, 28), 186),
     ],
 )
 def test_every_planned_leaf_estimates(text: str, last_day: date, days: int) -> None:

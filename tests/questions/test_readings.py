@@ -24,6 +24,7 @@ from workbench.questions.decision import check
 from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
+from workbench.questions.readings.drafts import TWO_CLAIMS
 from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.plain_text import spelled
 from workbench.questions.readings.read import read
@@ -357,6 +358,96 @@ def test_a_second_series_is_not_dropped() -> None:
 def test_what_lies_out_of_a_range_is_not_taken_to_lie_in_it(text: str) -> None:
     found = read(text, JUNE)
     assert found.best is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The VIX stays out of the 15-20 range through December",
+        "S&P 500 leaves the 2600-2900 range by year end",
+        "oil breaks out of 60-70 by Christmas",
+        "VIX outside the range 12 to 20 on 2018-12-31",
+        "WTI not between 60 and 70 on 2018-12-31",
+        "WTI either above 90 or below 50 at year end",
+    ],
+)
+def test_what_lies_out_of_a_range_is_refused_with_a_way_to_ask_it(text: str) -> None:
+    """Not even offered as lying in it: that is the contrary."""
+    found = read(text, JUNE)
+    assert not found.choices and TWO_CLAIMS in found.notes
+
+
+def test_without_its_guard_what_lies_out_of_a_range_is_offered_as_in_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(drafts, "out_of_range", lambda _: False)
+    assert "stays between 15 and 20" in str(
+        read("The VIX stays out of the 15-20 range through December", JUNE).others
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "statements"),
+    [
+        # of a move that stays small
+        ("S&P 500 moves less than 5% either way by year end", ["The S&P 500 does not move by at least 5 % either way by 2018-12-31"]),
+        ("S&P 500 moves at most 5% either way by year end", ["The S&P 500 does not move by more than 5 % either way by 2018-12-31"]),
+        ("S&P 500 doesn't move less than 5% either way by year end", ["The S&P 500 moves by at least 5 % either way by 2018-12-31"]),
+        ("S&P 500 loses less than 5% by year end", ["The S&P 500 does not fall at least 5 % by 2018-12-31"]),
+        ("S&P 500 neither above 2900 nor below 2500 at year end", ["The S&P 500 closes between 2500 and 2900 on 2018-12-31"]),
+        # of a record on one day: the last on which the exchanges are open
+        ("S&P 500 at a record high on 2018-12-31", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2018-12-31"]),
+        ("S&P 500 at a record high on new year's day 2019", ["The S&P 500 closes at a new high at least once from 2018-12-30 to 2019-01-01"]),
+        ("S&P 500 makes a record high by 2018-12-31", ["The S&P 500 closes at a new high at least once through 2018-12-31"]),
+        # of deadlines
+        ("WTI hits 80 by new year 2019", ["WTI crude oil touches 80 through 2018-12-31"]),
+        ("WTI hits 80 by new year", ["WTI crude oil touches 80 through 2018-12-31"]),
+        ("WTI hits 80 before the new year", ["WTI crude oil touches 80 through 2018-12-31"]),
+        ("WTI hits 80 by new year's day 2019", ["WTI crude oil touches 80 through 2019-01-01"]),
+        ("WTI closes above 80 on new year's day 2019", ["WTI crude oil closes above 80 on 2019-01-01"]),
+        ("WTI hits 80 before June", ["WTI crude oil touches 80 through 2019-05-31"]),
+        ("WTI hits 80 before Q2", ["WTI crude oil touches 80 through 2019-03-31"]),
+        # the grammar of whole sentences and the reader of words agree
+        ("WTI hits 80 before June 2019", ["WTI crude oil touches 80 through 2019-05-31"]),
+        ("VIX never closes above 30 before June 2019", ["The VIX never closes at or above 30 through 2019-05-31"]),
+        ("WTI hits 80 before the end of June 2019", ["WTI crude oil touches 80 through 2019-06-30"]),
+        ("WTI hits 80 before year end 2018", ["WTI crude oil touches 80 through 2018-12-31"]),
+        ("WTI hits 80 before 2018-12-31", ["WTI crude oil touches 80 through 2018-12-30"]),
+        ("WTI hits 80 before the next FOMC meeting", ["WTI crude oil touches 80 through 2018-07-31"]),
+    ],
+)  # fmt: skip
+def test_what_was_once_misread_in_silence_is_read(text: str, statements: list[str]) -> None:
+    assert [each.statement for each in read(text, JUNE).choices] == statements
+
+
+@pytest.mark.parametrize(
+    ("text", "statement"),
+    [
+        ("WTI hits 80 before the summer", "WTI crude oil touches 80 through 2019-05-31"),
+        ("WTI hits 80 in early 2019", "WTI crude oil touches 80 from 2018-12-31 to 2019-03-31"),
+        ("WTI hits 80 in late September", "WTI crude oil touches 80 from 2018-09-21 to 2018-09-30"),
+        ("BAA spread widens by 25 bps by end of September", "The BAA-AAA spread rises by at least 0.25 points by 2018-09-30"),
+        ("BAA spread widens by 25 bps by end of September", "fred:BAA10Y rises by at least 0.25 points by 2018-09-30"),
+        ("S&P 500 above 2.800 on 31 December 2018", "The S&P 500 closes above 2.8 on 2018-12-31"),
+    ],
+)  # fmt: skip
+def test_a_day_or_a_series_that_nobody_named_is_asked(text: str, statement: str) -> None:
+    found = read(text, JUNE)
+    assert found.best is None and found.notes
+    assert statement in [each.statement for each in found.others]
+
+
+def test_thousands_and_ranges_of_moves_are_refused_with_how_to_write_them() -> None:
+    assert (
+        "write 2800 for 2.800 where thousands are meant"
+        in read("S&P 500 above 2.800 on 2018-12-31", JUNE).notes
+    )
+    assert (
+        "a range of moves is written so: rises between 5% and 10%"
+        in read("S&P 500 up 5 to 10% by year end", JUNE).notes
+    )
+    assert read("EURUSD above 1.150 on 2018-12-31", JUNE).best is not None
+    assert not read("VIX above 20 on a Friday", JUNE).choices, "none in particular"
 
 
 @pytest.mark.parametrize(

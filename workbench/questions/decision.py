@@ -47,6 +47,9 @@ def check(claim: Claim, last_day: date) -> None:
     ClaimRefused
         Settled already, resolving after the data end, more than two years ahead, or starting before the data do.
     """
+    if claim.start is not None and claim.start >= claim.end:
+        # of a sentence the grammar refuses it; a driver may end before what it is a driver of begins
+        raise ClaimRefused(f"no day lies after {claim.start} and through {claim.end}; choose a later date")
     names = [claim.series] + ([claim.other] if claim.other else [])
     for name in names:
         series = series_named(name)

@@ -186,26 +186,25 @@ def _normal_words(words: str) -> str:
 
 
 def _dates(text: str) -> str:
-    def iso(match: _Match) -> str:
-        return _token(int(match[1]), int(match[2]), int(match[3]), match[0])
-
     def day_month(match: _Match) -> str:
         return _token(int(match["y"]), _MONTHS[match["m"]], int(match["d"]), match[0])
 
     def month(match: _Match) -> str:
         return _month_token(int(match["y"]), _MONTHS[match["m"]], match[0])
 
-    def quarter(match: _Match) -> str:
-        return _month_token(int(match["y"]), 3 * int(match["q"]), match[0])
-
     named = _MONTH.replace("(", "(?P<m>", 1)
     year = r"(?P<y>\d{4})"
-    text = re.sub(r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", iso, text)
+    text = re.sub(
+        r"\b(\d{4})-(\d{1,2})-(\d{1,2})\b", lambda m: _token(int(m[1]), int(m[2]), int(m[3]), m[0]), text
+    )
     # Days before months: "december 2018" is also the tail of "31 december 2018".
     text = re.sub(rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?{named},? {year}\b", day_month, text)
     text = re.sub(rf"\b{named} (?P<d>\d{{1,2}})(?:st|nd|rd|th)?,? {year}\b", day_month, text)
+    # Of the end of a period its last day counts, also before it; "before June 2019" is before its first, "by" is by its last.
+    text = re.sub(r"\bbefore (?=(?:the )?(?:end of|year[- ]end)\b)", "by ", text)
+    text = re.sub(rf"\bbefore {named} {year}\b", lambda m: f"before {_token(int(m['y']), _MONTHS[m['m']], 1, m[0])}", text)  # fmt: skip
     text = re.sub(rf"\b(?:the )?(?:end of )?{named} {year}\b", month, text)
-    text = re.sub(rf"\b(?:the )?end of q(?P<q>[1-4]) {year}\b", quarter, text)
+    text = re.sub(rf"\b(?:the )?end of q(?P<q>[1-4]) {year}\b", lambda m: _month_token(int(m["y"]), 3 * int(m["q"]), m[0]), text)  # fmt: skip
     return re.sub(r"\b(?:the )?(?:end of|year[- ]end) ([12]\d{3})\b", r"{\1-12-31}", text)
 
 

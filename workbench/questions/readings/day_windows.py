@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Literal
 
@@ -11,6 +11,7 @@ from workbench.questions.readings.calendar_days import (
     MONTHS,
     Period,
     after,
+    later_month,
     period_of,
 )
 from workbench.questions.readings.written_dates import Choices, DateMention, written_dates
@@ -75,7 +76,7 @@ def windows(plain: str, today: date, choices: Choices) -> tuple[str, tuple[Claim
 
     plain = whole = _durations(plain, today, take)
     plain, days = written_dates(plain, today, choices, unsettled)
-    plain = _with_prepositions(plain, days, take, whole)
+    plain = _with_prepositions(plain, days, take, whole, today)
     return plain, tuple(sorted(matched, key=lambda each: each.span)), frozenset(unsettled)
 
 
@@ -157,6 +158,8 @@ def _events(plain: str, today: date, take: _Take) -> str:
             return match[0]
         for day in FOMC:
             if day >= today and (month is None or day.month == MONTHS[month]):
+                if re.match("before|ahead|prior|until", match[0]):
+                    return take(match, kind="by", end=day - timedelta(days=1))
                 return take(match, kind="next_meeting", end=day)
         return match[0]
 
@@ -168,17 +171,17 @@ def _events(plain: str, today: date, take: _Take) -> str:
         return take(match, kind="next_release", end=month.last)
 
     plain = re.sub(
-        rf"\b(?:(?:at|on|by|after|in|following) )?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
+        rf"\b(?:(?:at|on|by|after|in|following|before|ahead of|prior to|until) )?(?:the |its )?(?:next|coming|upcoming|following) (?:{_MEETING}|meeting)\b|\bwhen it next meets\b", meeting, plain
     )  # fmt: skip
     plain = re.sub(
-        rf"\b(?:at|on|by|by the time(?: of)?|after|in|following) (?:the |its )?(?:\d{{1,2}}(?:[a-z]+)? )?(?:{_M.replace('<m>', '<m0>')} ?(?:-|to|and) ?\d{{1,2}} )?{_M}(?: \d{{1,2}}(?:-\d{{1,2}})?)?(?: \d{{4}})? (?:{_MEETING}|meeting)(?: ends| is over)?\b", meeting, plain
+        rf"\b(?:at|on|by|by the time(?: of)?|after|in|following|before|ahead of|prior to|until) (?:the |its )?(?:\d{{1,2}}(?:[a-z]+)? )?(?:{_M.replace('<m>', '<m0>')} ?(?:-|to|and) ?\d{{1,2}} )?{_M}(?: \d{{1,2}}(?:-\d{{1,2}})?)?(?: \d{{4}})? (?:{_MEETING}|meeting)(?: ends| is over)?\b", meeting, plain
     )  # fmt: skip
     return re.sub(
         rf"\b(?:(?:when|on|in|at|with|by) )?(?:the )?(?:next|coming|upcoming|following)(?: monthly| weekly)? {_RELEASE}\b", release, plain
     )  # fmt: skip
 
 
-def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: str) -> str:
+def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: str, today: date) -> str:
     """Join days and periods with the words before and after them."""
     edges = sorted(days, key=lambda each: each.span)
 
@@ -200,6 +203,29 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
             notes = (*notes, f"the middle is read as {day}")
         edges.append(DateMention(match.span(), day, None, notes))
         return "D" * len(match[0])
+
+    def part(match: re.Match[str]) -> str:
+        # "Early 2019", "late in September": a quarter of a year, a month of a quarter, ten days of a month; asked, since nobody named them.
+        matched = value(match, "p")
+        if matched.period is None:
+            return match[0]
+        first, last = matched.period.first, matched.period.last
+        days = (last - first).days
+        months = 3 if days > 300 else 1 if days > 80 else 0
+        if match["word"] == "early":
+            end = later_month(first.year, first.month, months)
+            cut = Period(
+                first=first,
+                last=date(*end, 1) - timedelta(days=1) if months else first + timedelta(days=days // 3 - 1),
+            )
+        else:
+            begin = later_month(last.year, last.month, 1 - months)
+            cut = Period(first=date(*begin, 1) if months else last - timedelta(days=days // 3 - 1), last=last)
+        note = f"{match['word']!r} is read as {cut.first} to {cut.last}"
+        edges.append(DateMention(match.span(), cut.last, cut, (*matched.notes, note)))
+        return "P" * len(match[0])
+
+    plain = re.sub(r"(?<![a-z])(?P<word>early|late)(?: in(?: the)?)?[- ](?P<p>P+)", part, plain)
 
     # "by the first day of spring, March 20": what is named there is the day that follows
     plain = re.sub(
@@ -241,12 +267,10 @@ def _with_prepositions(plain: str, days: list[DateMention], take: _Take, whole: 
     plain = re.sub(rf"\b(?P<keep>above|below|over|under|beyond|exceeds?|tops?) (?:its|the|their) {day_pattern}(?:'s)?(?: (?:close|level|value))?(?= |$)", beyond, plain)  # fmt: skip
 
     def with_word(match: re.Match[str]) -> str:
-        matched = value(match, "p")
-        return take(
-            match,
-            **_meaning(match["word"].strip(), matched, whole[slice(*matched.span)]),
-            notes=matched.notes,
-        )
+        matched, written = value(match, "p"), whole[slice(*value(match, "p").span)]
+        if re.search("before|prior|ahead", match["word"]) and not _THIS_ONE.search(written):
+            matched = _yet_to_begin(matched, today)
+        return take(match, **_meaning(match["word"].strip(), matched, written), notes=matched.notes)
 
     words = (
         r"at any (?:point|time) (?:before|during|in|by|until)|at some point (?:in|during|before|by)|(?:any ?time|some ?time|(?:at least )?once) (?:before|during|in|by|through|until)|"
@@ -290,6 +314,26 @@ class _Part:
 
     def __getitem__(self, group: int) -> str:
         return self._text
+
+
+#: A period whose year is said.
+_THIS_ONE = re.compile(
+    r"\d\d|'\d|\b(?:this|current|next|coming|year)\b|^(?:the )?(?:week|month|quarter|half)$"
+)
+
+
+def _yet_to_begin(matched: DateMention, today: date) -> DateMention:
+    """Return a period that has begun a year later: "before the summer", said in July, is before the next."""
+    if matched.period is None or matched.period.first > today:
+        return matched
+    later = Period(first=after(matched.period.first, 1, "year"), last=after(matched.period.last, 1, "year"))
+    notes = tuple(
+        note.replace(str(matched.period.first), str(later.first)).replace(
+            str(matched.period.last), str(later.last)
+        )
+        for note in matched.notes
+    )
+    return replace(matched, day=later.last, period=later, notes=notes)
 
 
 def _meaning(word: str, matched: DateMention, written: str) -> dict[str, object]:

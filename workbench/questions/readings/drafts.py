@@ -15,7 +15,7 @@ from workbench.questions.readings.counted_words import (
     volatility_length,
 )
 from workbench.questions.readings.day_windows import ClaimWindow, events, windows
-from workbench.questions.readings.near_relations import another_claim, disagrees, near_relations
+from workbench.questions.readings.near_relations import another_claim, disagrees, near_relations, out_of_range
 from workbench.questions.readings.placements import placed_readings
 from workbench.questions.readings.plain_text import PlainText, words
 from workbench.questions.readings.relations import Relation, mirrored, relations
@@ -50,11 +50,22 @@ FILLERS = words(
 _NEVER_FILLER = re.compile(
     r"\b(?:not|n't|no|never|if|unless|because|due|and|or|but|while|whereas|without|except|either|neither|nor|despite|after|when|once)\b"
 )
+#: What lies outside a range, and what is said of two levels at once.
+_TWO_SIDES = re.compile(
+    r"(?<![\w'])(?:out of|outside|either|neither|not between|leave[s]?|exits?|escapes?|and|or|then)(?![\w'])"
+)
+_RANGE_OF_MOVES = re.compile(
+    r"(?<![\w'])(?:up|down|gains?|loses?|rises?|falls?|drops?|climbs?|adds?) (?:by )?A+ ?(?:to|-|or) ?A"
+)
+TWO_CLAIMS = "a claim has one level, or one range that it lies in; ask for what is above and what is below as two claims"
 #: Who says it is no part of what is said.
 _SPEAKER = re.compile(
     r"^(?:the |most |many |some |our |my )*(?:goldman(?: sachs)?|jp ?morgan|morgan stanley|citi(?:group)?|barclays|ubs|hsbc|deutsche bank|bofa|bank of america|nomura|wells fargo|societe generale|socgen|credit suisse|analysts?|economists?|strategists?|traders?|investors?|pundits|opec|the eia|eia|the imf|imf|everyone|consensus|house view|bulls|bears)(?: analysts?| economists?| strategists?)? (?:(?:is|are) )?(?:calls? for|calling for|looking for|looks? for|sees?|seeing|expects?|expecting|forecasts?|predicts?|projects?|thinks?|says?|reckons?|bets?(?: on)?|betting on|targets?|wants?|tips?|is)(?: that)? "
 )
 _FRAME = re.compile(r"^(?:(?:so|hey|hi|ok|well),? )?(?:(?:what(?:'s| is| are) the |the )?(?:odds|chances?|probability|likelihood|prob)(?: of| that)* |how likely (?:is it )?(?:that )?|is it (?:true|likely) that |(?:i|we) (?:think|bet|believe|expect|say)(?: that)? |(?:i'd|i would) bet (?:that )?|(?:my )?(?:base case|view|call|bet|prediction|forecast)(?: is)?(?: that)?:? |do you think (?:that )?|(?:i )?(?:reckon|guess|suspect|wager|am sure)(?: that)? |(?:i'm |i am )?(?:pretty|fairly|quite|very|dead) (?:sure|confident|certain)(?: that)? |my money(?:'s| is) on |(?:it )?(?:looks|seems) (?:like|likely)(?: that)? |(?:a )?(?:good|fair|decent) chance(?: of| that)? |will we see |are we going to see |can we see |there(?:'s| is) )+")  # fmt: skip
+
+#: "2.800", which is 2,800 in half of Europe.
+THOUSANDS_DOT = re.compile(r"(?<![\d.,])[1-9]\d{0,2}\.\d{3}(?![\d.,])")
 
 Choices = Mapping[str, int]
 
@@ -268,6 +279,14 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             *stated,
             *near_relations(before, numbers, counts, series=len(names), kind=kind, usual=usual),
         )
+    if out_of_range(before):
+        # That it lies in the range is the contrary.
+        stated = tuple(each for each in stated if each.comparison != "between" or each.name == "unchanged")
+    unsaid = leftover or not stated or any(each.never and each.comparison == "between" for each in stated)
+    if len(numbers) > 1 and unsaid and _TWO_SIDES.search(plain):
+        notes.append(TWO_CLAIMS)
+    elif len(numbers) > 1 and unsaid and _RANGE_OF_MOVES.search(before):
+        notes.append("a range of moves is written so: rises between 5% and 10%")
     # The average of two series is not that of the first.
     of_two = len(names) > 1 and bool(stated) and stated[0].name in _NEVER_OF_TWO
     if passed_over or near or contradicted or of_two:
@@ -294,6 +313,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     ):
         notes.append("the level is far from any that the series has had")
         unsettled["level"] = 1
+        if dotted := THOUSANDS_DOT.search(plain):
+            notes.append(f"write {dotted[0].replace('.', '')} for {dotted[0]} where thousands are meant")
     window = main[0] if main else ClaimWindow(kind="on", end=period_of(today, "year").last)
     if not main:
         notes.append(f"no day is named; {window.end}, the end of the year, is supposed")

@@ -49,8 +49,13 @@ _KINDS = (
 
 #: "Below the forties", "out of its range": not between.
 _OUT_OF = re.compile(
-    r"(?<![\w'])(?:out of|outside|beyond|leave[s]?|exits?|escapes?|(?:above|below|over|under|beneath) (?:the )?\$?A+ ?-)"
+    r"(?<![\w'])(?:out(?:side)? of|outside|beyond|leave[s]?|exits?|escapes?|(?:above|below|over|under|beneath) (?:the )?\$?A+ ?-)"
 )
+
+
+def out_of_range(text: str) -> bool:
+    """Whether a masked text speaks of what lies outside its range; no relation says that."""
+    return _OUT_OF.search(text) is not None
 
 
 def disagrees(text: str, relation: Relation) -> bool:
@@ -67,7 +72,7 @@ def disagrees(text: str, relation: Relation) -> bool:
         return True  # "its 200-day average above 2700": the average's own level
     if relation.never and re.search(r"\b(?:up|down|losing|winning|red|green) (?:day|week|month|quarter)s?\b", text):  # fmt: skip
         return True
-    if relation.comparison == "between" and relation.name != "unchanged" and _OUT_OF.search(text):
+    if relation.comparison == "between" and relation.name != "unchanged" and out_of_range(text):
         return True
     bare = said.AT_MOST.sub("", said.AT_LEAST.sub("", text))
     if said.NEGATION.search(bare) and not relation.never and relation.name not in ("stay", "unchanged", "touch"):  # fmt: skip

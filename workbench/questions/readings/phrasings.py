@@ -74,6 +74,8 @@ _SAME: tuple[tuple[str, Rewriting], ...] = (
     (r"\b(?:a|one) (?P<part>tenth|fifth|quarter|third|half) (?P<how>dearer|cheaper|higher|lower|more expensive|pricier)\b", lambda m: f"{_PARTS[m['part']]:g}% {'higher' if m['how'] == 'more expensive' else m['how']}"),
     (rf"\b(?:an? )?(?:further|additional|extra|another) (?=\$?\d[\d.,]* ?(?:{_UNIT}|dollars|bucks)(?!\w))(?!.*\b(?:hike|cut)s?\b)", "by "),
     (r"\bsomewhere (?=between)", ""),
+    (rf"\bneither (?:above|over) (?P<a>{_NUMBER}) n?or (?:below|under) (?P<b>{_NUMBER})", r"between \g<b> and \g<a>"),
+    (rf"\bneither (?:below|under) (?P<a>{_NUMBER}) n?or (?:above|over) (?P<b>{_NUMBER})", r"between \g<a> and \g<b>"),
     (r"\bor (?:hotter|stronger|dearer|richer|firmer)\b", "or higher"),
     (r"\bor (?:cooler|softer|weaker|cheaper)\b", "or lower"),
     # how it moves

@@ -9,7 +9,7 @@ from itertools import islice, product
 from workbench.questions.claims import Claim
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
-from workbench.questions.readings.drafts import Draft, draft
+from workbench.questions.readings.drafts import THOUSANDS_DOT, Draft, draft
 from workbench.questions.readings.phrasings import rephrased
 from workbench.questions.readings.plain_text import plain_text
 from workbench.questions.readings.sentences import completed
@@ -53,6 +53,8 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
     try:
         if _DECIMAL_COMMA.search(text):
             raise ClaimRefused("the grammar of whole sentences takes a comma for one of thousands")
+        if THOUSANDS_DOT.search(text) and "level" in (first.unsettled or {}):
+            raise ClaimRefused("it may be a dot of thousands, and so it is asked")
         claim = read_claim(text)
     except ClaimRefused:
         return _joined_drafts(

@@ -208,14 +208,14 @@ def relations(
     if amounts and part.word(
         r"(?:in )?(?:either|any) (?:way|direction)|(?:up or down|one way or (?:the other|another)|either up or down)"
     ):
-        _comparison(part)
+        compared = _comparison(part)
         part.word(
             r"(?:moves?|moving|swings?|swinging|changes?|shifts?|a (?:move|swing|change)|move of)(?: (?:by|of))?(?: (?:more than|at least|over))?|by"
         )
         part.word(_END)
-        return part.text, (
-            Relation(name="move_by", comparison="at_least", level=amounts[0], never=negated, now=now),
-        )
+        # "Less than 5 % either way" is that it does not move so far.
+        small, side = compared in ("below", "at_most"), "above" if compared == "at_most" else "at_least"
+        return part.text, (Relation(name="move_by", comparison=side, level=amounts[0], never=negated != small, now=now),)  # fmt: skip
     if part.word(
         r"(?:remains? |stays? |is |be |holds? |keeps? )?(?:unchanged|on hold|steady|no change|without (?:a )?change)(?: in)?|(?:leave[s]?|leave|holds?|keeps?|hold|keep)(?: (?:S+|rates|interest|policy|its|the|them))* (?:unchanged|on hold|steady|where (?:they|it) (?:are|is)|alone)|no change in|pauses?|holds?(?= R| S| W)"
     ):

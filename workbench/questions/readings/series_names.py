@@ -86,6 +86,15 @@ _NAMES: tuple[tuple[str, tuple[SeriesName, ...]], ...] = (
         r"|(?:corporate )?(?:credit|quality|default) spreads?|corporate(?: bond)? spreads?",
         (_EMBEDDED["SPREAD"],),
     ),
+    # The spread of one rating alone is over Treasuries as a rule; with Aaa named it is the one above.
+    *(
+        (
+            rf"(?:moody'?s )?{rating}(?: corporate)?(?: bond)?(?:[- ](?:to[- ])?treasur(?:y|ies))?(?: yields?| credit)? (?:spreads?|gap)(?: (?:over|to|versus|vs\.?) (?:10-year )?treasur(?:y|ies))?"
+            rf"|(?:the )?(?:spreads?|gap) (?:of|between) (?:moody'?s )?{rating}(?: bonds?| yields?)* (?:over|and|to) (?:10-year )?treasur(?:y|ies)",
+            (_other(f"{rating.title()} spread over 10-year Treasuries", "rate", source=f"fred:{rating.upper()}10Y"), _EMBEDDED["SPREAD"]),
+        )
+        for rating in ("baa", "aaa")
+    ),
     (r"(?:gap|spread|difference) between (?:the )?(?:us )?10-year (?:treasury )?and (?:the )?2-year(?: treasury)? (?:yields?|notes?|rates?)|(?:(?:the )?yield curve \()?2s ?/?10s(?:\)|(?: curve| spread)?)|2s?[/-]10s?(?: spread| curve)?|10s?/2s?|(?:the )?yield curve(?! ?\()|10s?[- ]2s?(?: spread)?|10[- ]?y(?:ear)?[- ](?:less |minus |over )?2[- ]?y(?:ear)?(?: treasury| bond)? (?:slope|curve|spread)", (_other("10-year minus 2-year Treasury spread", "rate", source="fred:T10Y2Y"),)),
     (r"(?:us )?(?:high[- ]yield|junk)(?: bond)?(?: credit)? (?:spreads?|oas)|hy (?:spreads?|oas)", (_other("US high-yield spread", "rate", source="fred:BAMLH0A0HYM2"),)),
     (r"(?:us )?(?:investment[- ]grade|ig)(?: bond)?(?: credit)? (?:spreads?|oas)", (_other("US investment-grade spread", "rate", source="fred:BAMLC0A0CM"),)),

@@ -46,6 +46,10 @@ IMPOSSIBLE = "impossible"
 DateMeaning = str | date | Period | tuple[date | Period, str] | None
 
 
+#: A deadline; "on new year's day" is a day of its own.
+_BY_NEW_YEAR = re.compile(r"\b(?:by|until|till|come) (?:the )?new years?(?:'s?)?(?: (?:of )?(?:19|20)\d\d)?$")
+
+
 def _written_year(text: str, today: date) -> int:
     return int(text) if len(text) == 4 else today.year // 100 * 100 + int(text[-2:])
 
@@ -131,10 +135,15 @@ def _day_month(match: re.Match[str], today: date, choices: Choices, unsettled: s
 
 def _holiday(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
     years = [int(match["y"])] if match["y"] else [today.year, today.year + 1, today.year + 2]
-    return next((day for year in years if (day := holiday(match["name"], year)) and day >= today), None)
+    day = next((day for year in years if (day := holiday(match["name"], year)) and day >= today), None)
+    if day is not None and _BY_NEW_YEAR.search(match.string[: match.end()]):
+        return day - timedelta(days=1)  # "by new year 2027" is by the end of 2026
+    return day
 
 
 def _weekday(match: re.Match[str], today: date, choices: Choices, unsettled: set[str]) -> DateMeaning:
+    if re.search(r"\b(?:an?|any|some|each|every) $", match.string[: match.start()]):
+        return IMPOSSIBLE  # "on a Friday" is none in particular
     if (match["next"] or "").strip() == "next":
         unsettled.add(NEXT_WEEKDAY)
         return weekday_after(today, WEEKDAYS[match["w"]], choices.get(NEXT_WEEKDAY, 0))
