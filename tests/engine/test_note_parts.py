@@ -1,12 +1,17 @@
 """Parts of a note that not every run has: the one page, figures without weight in an appendix, how a series was revised."""
 
+import io
 import os
 import re
 from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from docx import Document
+from docx.shared import Cm
+from PIL import Image
 
 from tests.command_line import run_cli
 from tests.engine.test_note import Page, docx_text, docx_xml
@@ -18,6 +23,7 @@ from workbench.reports.note_content import ONE_PAGE_DRIVERS, Note, note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_pdf import print_pdf
+from workbench.reports.note_plots import Plot
 from workbench.reports.note_word import note_docx
 from workbench.store import Store
 
@@ -113,3 +119,56 @@ def test_how_a_series_was_revised_is_a_picture_with_its_words_in_word_and_page_a
     markdown = re.sub(r"\\(.)", r"\1", note_markdown(note))
     assert words in markdown
     assert "| 2016-01-01 | 100 | 2016-04-28 | 101.5 | 2016-05-27 |" in markdown
+
+
+def with_a_tall_plot(note: Note) -> Note:
+    buffer = io.BytesIO()
+    Image.new("RGB", (200, 2000), "white").save(buffer, "PNG")
+    tall = Plot(png=buffer.getvalue(), caption="A tall picture", width=200, height=2000)
+    first, *others = note.evidence
+    return replace(note, evidence=[replace(first, plots=[tall]), *others])
+
+
+def deep(note: Note) -> Note:
+    """A tree of fifteen levels, each with the longest id that it can have at a look."""
+    rows = [
+        replace(note.rows[0], id="P1" + ".1" * level if level else "P0", depth=level) for level in range(15)
+    ]
+    return replace(note, rows=rows)
+
+
+@pytest.mark.parametrize("shape", ["as it is", "one page", "tall plot", "deep tree"])
+def test_the_word_document_fits_its_page(home: Path, shape: str) -> None:
+    note = note_with_a_comparison(home, one_page=shape == "one page")
+    note = with_a_tall_plot(note) if shape == "tall plot" else deep(note) if shape == "deep tree" else note
+    document = Document(io.BytesIO(note_docx(note)))
+    (section,) = document.sections
+    assert section.page_width and section.page_height and section.left_margin and section.right_margin
+    room = section.page_width - section.left_margin - section.right_margin
+    text_height = section.page_height - (section.top_margin or 0) - (section.bottom_margin or 0)
+    assert document.tables
+    for table in document.tables:
+        widths = [int(column.width or 0) for column in table.columns]
+        # Word goes by the cells, LibreOffice by the columns; both by a fixed layout, which long words cannot widen
+        assert not table.autofit and 0 < sum(widths) <= room + Cm(0.01)
+        assert all([int(cell.width or 0) for cell in row.cells] == widths for row in table.rows)
+        for row in table.rows:
+            assert "w:cantSplit" in row._tr.xml
+            for cell, width in zip(row.cells, widths, strict=True):
+                indent = cell.paragraphs[0].paragraph_format.left_indent or 0
+                assert indent < width / 3, "what is indented keeps two thirds of its column"
+        if "w:tblHeader" in table.rows[0]._tr.xml:
+            assert all(cell.text for cell in table.rows[0].cells), "a column without a name"
+    for picture in document.inline_shapes:
+        assert picture.width <= room + Cm(0.01) and picture.height <= text_height / 2
+        assert picture._inline.docPr.get("descr")
+    styles = [each.style.name for each in document.paragraphs if each.style and each.text]
+    assert styles[0] == "Title" and styles.count("Title") == 1
+    levels = [int(name[-1]) for name in styles if name and name.startswith("Heading")]
+    assert levels[0] == 1 and all(after - before <= 1 for before, after in pairwise(levels)), (
+        "a level is skipped"
+    )
+    assert all(document.styles[f"Heading {level}"].paragraph_format.keep_with_next for level in (1, 2))
+    for place, paragraph in enumerate(document.paragraphs):
+        if paragraph._p.xpath(".//pic:pic"):  # its words stay beside it
+            assert paragraph.paragraph_format.keep_with_next and document.paragraphs[place + 1].text

@@ -34,6 +34,8 @@ _BOLD = re.compile(r"\*\*(.+?)\*\*")
 _ACCENT, _SOFT, _INK, _ALARM = (0x1F, 0x5F, 0x8F), (0x56, 0x61, 0x6F), (0x1B, 0x24, 0x30), (0x9C, 0x2B, 0x1E)
 _LINE, _FALSE, _TRUE = (0xDD, 0xE3, 0xE9), (0xB4, 0x55, 0x2D), (0x1F, 0x6F, 0x8F)
 _WIDTH = 17.0  # cm of text on a page of A4
+#: cm of a picture at most: a higher one would be cut off at the end of its page, or leave half of one empty.
+_HEIGHT = 12.0
 
 
 def note_docx(note: Note) -> bytes:
@@ -50,7 +52,7 @@ def note_docx(note: Note) -> bytes:
     _scenarios(document, note)
     _evidence(document, note)
     document.add_heading("Audit", 1)
-    _table(document, ("check", "", "what it says"), note.checks, (4.0, 1.8, 11.2))
+    _table(document, ("check", "verdict", "what it says"), note.checks, (4.0, 1.8, 11.2))
     _review(document, note)
     if note.readings:
         document.add_heading("Data that was read", 1)
@@ -67,7 +69,7 @@ def note_docx(note: Note) -> bytes:
     if note.compared:
         document.add_heading("Appendix: shown for comparison", 1)
         _soft(document, "Other forecasts beside the answer of a driver. They have no weight in it.")
-        _table(document, (), note.compared, (2.0, 15.0))
+        _table(document, (), note.compared, (2.4, 14.6))
     if note.transcript:
         document.add_heading("Appendix: every model call", 1)
     for heading, parts in note.transcript:
@@ -98,8 +100,8 @@ def _empty_document(note: Note) -> "Document":
     document.styles["Normal"].font.name = "Calibri"
     document.styles["Normal"].font.size = Pt(10.5)
     _pale_grid(document)
-    for level, points in ((1, 14), (2, 11.5), (3, 11)):
-        style = document.styles[f"Heading {level}"]
+    for name, points in (("Title", 16), ("Heading 1", 14), ("Heading 2", 11.5), ("Heading 3", 11)):
+        style = document.styles[name]
         style.font.name, style.font.size = "Calibri", Pt(points)
         style.font.color.rgb = RGBColor(*_INK)
     properties = document.core_properties
@@ -133,7 +135,8 @@ def _page_number(paragraph: "Paragraph") -> None:
 
 
 def _headline(document: "Document", note: Note) -> None:
-    document.add_heading(_xml_text(note.statement), 0).style = document.styles["Heading 1"]
+    # A title: beside headings of its own level a list of headings would have the claim as one part of itself.
+    document.add_heading(_xml_text(note.statement), 0)
     _soft(document, note.judged)
     for line in note.warnings:
         run = document.add_paragraph().add_run(_xml_text(line))
@@ -212,9 +215,10 @@ def _tree(document: "Document", note: Note) -> None:
     for row in note.rows:
         rule = f"  = {row.rule}" if row.rule else ""
         rows.append((row.id, f"{row.statement}{rule}", percent(row.p)))
-    table = _table(document, ("", "claim and drivers", "p"), rows, (2.8, 12.4, 1.8))
+    table = _table(document, ("id", "claim and drivers", "p"), rows, (2.8, 12.4, 1.8))
     for cells, row in zip(table.rows[1:], note.rows, strict=True):
-        cells.cells[0].paragraphs[0].paragraph_format.left_indent = _cm(0.35 * min(row.depth, 6))
+        # The statement, not the id: of the id's column a deep tree would leave the room of one letter.
+        cells.cells[1].paragraphs[0].paragraph_format.left_indent = _cm(0.35 * min(row.depth, 6))
     if note.rows_left_out:
         _soft(document, f"{note.rows_left_out} drivers that move the claim less are not listed.")
 
@@ -236,7 +240,7 @@ def _drivers(document: "Document", note: Note) -> None:
         (each.id, each.statement, percent(each.p), percent(each.if_false), percent(each.if_true))
         for each in note.drivers
     ]
-    _table(document, ("", "driver", "p", "if false", "if true"), rows, (1.6, 9.4, 2.0, 2.0, 2.0))
+    _table(document, ("id", "driver", "p", "if false", "if true"), rows, (2.4, 8.6, 2.0, 2.0, 2.0))
 
 
 def _tornado(note: Note) -> Plot:
@@ -313,7 +317,8 @@ def _revisions(vintages: Sequence[Vintage]) -> Plot:
 
 def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = False) -> None:
     """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
-    shape = document.add_picture(io.BytesIO(plot.png), width=_cm(_WIDTH))
+    width = min(_WIDTH, _HEIGHT * plot.width / plot.height)
+    shape = document.add_picture(io.BytesIO(plot.png), width=_cm(width))
     document.paragraphs[-1].paragraph_format.keep_with_next = True
     shape._inline.docPr.set(
         "descr", _xml_text(plot.caption)
