@@ -164,4 +164,7 @@ def test_a_run_of_a_language_model_shows_the_series_as_it_was_known(
     assert "| 2018-06-29 | 16.09 |" in text and "it came to 12.12" in text
     assert 'class="cutoff"' in drawn and 'class="level"' in drawn and 'class="came"' in drawn
     assert "2018-09-28" in drawn and 'class="band"' not in drawn and "Bands of" not in drawn
-    assert "as it was known at the cutoff, 16.09 on 2018-06-29" in drawn and missing not in page.answer.value
+    assert (
+        "as it was known at the cutoff, 16.09 index points on 2018-06-29" in drawn
+        and missing not in page.answer.value
+    )

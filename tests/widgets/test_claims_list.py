@@ -174,7 +174,7 @@ def test_the_record_has_intervals_from_six_series_on_and_the_page_shows_them() -
         "their base rates (gain in Brier score +0.100, 95% interval 0.000 to +0.150)"
     )
     few = rendered("track_record", record=record_card(runs[:2]))
-    assert "2 claims (2 independent) are too few to tell skill from luck: take their base rates" in few
+    assert "2 claims (2 independent) cannot tell skill from luck: take their base rates" in few
     assert (
         "a verdict needs 6 independent ones" in few
         and "95% interval" not in few.partition("<table")[0].partition(">Live")[2]

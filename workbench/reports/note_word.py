@@ -36,6 +36,8 @@ _LINE, _FALSE, _TRUE = (0xDD, 0xE3, 0xE9), (0xB4, 0x55, 0x2D), (0x1F, 0x6F, 0x8F
 _WIDTH = 17.0  # cm of text on a page of A4
 #: cm of a picture at most: a higher one would be cut off at the end of its page, or leave half of one empty.
 _HEIGHT = 12.0
+#: The same on a note of one page.
+_LOW = 5.5
 
 
 def note_docx(note: Note) -> bytes:
@@ -174,7 +176,7 @@ def _fan(document: "Document", note: Note) -> None:
             width=picture.width,
             height=picture.height,
         )
-    _picture(document, plot, note.mark, captioned=True)
+    _picture(document, plot, note.mark, captioned=True, highest=_LOW if note.one_page else _HEIGHT)
 
 
 def _soft(document: "Document", text: str) -> None:
@@ -315,9 +317,11 @@ def _revisions(vintages: Sequence[Vintage]) -> Plot:
     )
 
 
-def _picture(document: "Document", plot: Plot, mark: str, *, captioned: bool = False) -> None:
+def _picture(
+    document: "Document", plot: Plot, mark: str, *, captioned: bool = False, highest: float = _HEIGHT
+) -> None:
     """Add a picture, its caption as alternative text, and below it the caption or at least the run's mark."""
-    width = min(_WIDTH, _HEIGHT * plot.width / plot.height)
+    width = min(_WIDTH, highest * plot.width / plot.height)
     shape = document.add_picture(io.BytesIO(plot.png), width=_cm(width))
     document.paragraphs[-1].paragraph_format.keep_with_next = True
     shape._inline.docPr.set(

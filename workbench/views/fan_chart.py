@@ -103,18 +103,16 @@ def fan_key(document: Mapping[str, Any]) -> str:
 
 def fan_words(document: Mapping[str, Any]) -> str:
     """Return what a fan chart shows as one sentence: its alternative text, and its line in a note of plain text."""
+    unit = f" {document['unit']}" if document["unit"] else ""
     if document["fan"]:
         end = document["fan"][-1]
         words = (
             f"{document['series']} on {end['day']} as forecast at the cutoff: {figure(end['0.5'])} in the middle, 90% between "
-            f"{figure(end['0.05'])} and {figure(end['0.95'])}"
+            f"{figure(end['0.05'])} and {figure(end['0.95'])}{unit}"
         )
     else:
         last = document["last"]
-        words = (
-            f"{document['series']} as it was known at the cutoff, {figure(last['value'])} on {last['day']}"
-        )
-    words += f" {document['unit']}" if document["unit"] else ""
+        words = f"{document['series']} as it was known at the cutoff, {figure(last['value'])}{unit} on {last['day']}"
     if levels := document.get("levels"):
         words += f"; the claim asks about {' and '.join(map(figure, levels))}"
     if outcome := (document["outcome"] or {}).get("value"):

@@ -38,7 +38,7 @@ def skill_line(
     --------
     >>> from workbench.science.comparing.paired import paired_test
     >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
-    '2 past dates (2 independent) are too few to tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'
+    '2 past dates (2 independent) cannot tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'
     >>> skill_line(paired_test([0.3, -0.5, 0.1, -0.2, 0.1, -0.1]), "6 past dates")
     'On 6 past dates (6 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index 0.0, 95% interval −0.3 to +0.2)'
     """
@@ -52,7 +52,7 @@ def skill_line(
     advice = f"take {take or rival}"
     if test.verdict == "too few to tell":
         few = f"a verdict needs {MIN_CLUSTERS} independent ones" if test.interval is None else test.reason
-        return f"{separate} are too few to tell skill from luck: {advice} ({figures}; {few})"
+        return f"{separate} cannot tell skill from luck: {advice} ({figures}; {few})"
     said = (
         f"did worse than {rival}"
         if test.verdict == "worse"
