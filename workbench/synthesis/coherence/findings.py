@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import combinations, pairwise
 from math import fsum
 from typing import Any, Literal
 
 from workbench.propositions import NodeId, Polarity, Rule, Tree
 from workbench.propositions.tree_checks import normal_statement
+from workbench.steps import Steps, at_once
 from workbench.synthesis.errors import SensitivityError
 from workbench.synthesis.rules.linear import INTERCEPT
 
@@ -50,30 +51,44 @@ def check_tree(tree: Tree) -> list[Finding]:
     """Findings over one tree: polarity against sign, Frechet bounds of AND and OR, repeated or negated siblings, and
     siblings that are nested dates or thresholds out of order.
     """
+    return at_once(check_tree_in_steps(tree))
+
+
+def check_tree_in_steps(tree: Tree) -> Steps[list[Finding]]:
+    """Make the findings of `check_tree`, an inner node at a time."""
     findings: list[Finding] = []
     for node_id in tree.inner():
-        node = tree[node_id]
-        below = {child.id: child.p for child in tree.children(node_id)}
-        known = {child: p for child, p in below.items() if p is not None}
-        if node.rule is not None and node.rule.numeric and len(known) == len(below):
-            signs = node.rule.coefficients(known)
-            for child, polarity in node.polarities.items():
-                weight = signs.get(child, 0.0)
-                if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
-                    findings.append(
-                        Finding(
-                            kind="polarity",
-                            ids=(node_id, child),
-                            message=f"{child} is stated as {polarity} for {node_id} but moves it by {weight:+.3g}",
-                            gap=weight,
-                        )
-                    )
-            if node.p is not None:
-                findings += _check_bounds(node_id, node.rule, node.p, known)
-        statements = {child.id: child.statement for child in tree.children(node_id)}
-        findings += check_statements(statements)
-        findings += check_nested(find_nested(statements), known)
+        findings += _check_children(tree, node_id)
+        yield
     return findings
+
+
+def _check_children(tree: Tree, node_id: NodeId) -> list[Finding]:
+    node = tree[node_id]
+    children = list(tree.children(node_id))
+    known = {child.id: child.p for child in children if child.p is not None}
+    findings: list[Finding] = []
+    if node.rule is not None and node.rule.numeric and len(known) == len(children):
+        signs = node.rule.coefficients(known)
+        for child, polarity in node.polarities.items():
+            weight = signs.get(child, 0.0)
+            if weight * (1 if polarity is Polarity.POSITIVE else -1) < -1e-12 and child != INTERCEPT:
+                findings.append(
+                    Finding(
+                        kind="polarity",
+                        ids=(node_id, child),
+                        message=f"{child} is stated as {polarity} for {node_id} but moves it by {weight:+.3g}",
+                        gap=weight,
+                    )
+                )
+        if node.p is not None:
+            findings += _check_bounds(node_id, node.rule, node.p, known)
+    statements = {child.id: child.statement for child in children}
+    return [
+        *findings,
+        *check_statements(statements),
+        *check_nested(find_nested(statements), known),
+    ]
 
 
 def check_exclusive(
@@ -215,31 +230,27 @@ def check_statements(statements: Mapping[str, str]) -> list[Finding]:
     """Pairs that say the same or the contrary, judged by their words: one negation or one opposite word makes a contrary."""
     findings = []
     bags = {key: _words(text) for key, text in statements.items()}
-    keys = list(bags)
-    for place, first in enumerate(keys):
-        for second in keys[place + 1 :]:
-            (first_words, first_negated), (second_words, second_negated) = bags[first], bags[second]
-            # Word by word, so that order counts; -1 stands for texts of different length, which are never one swap apart.
-            swaps = (
-                sum(a != b for a, b in zip(first_words, second_words, strict=False))
-                if len(first_words) == len(second_words)
-                else -1
+    # Only those that agree but for opposites are compared, pair by pair: of all n statements they would be n squared.
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for key, (words, _) in bags.items():
+        alike.setdefault(tuple(_OPPOSITES.get(word, word) for word in words), []).append(key)
+    place = {key: number for number, key in enumerate(bags)}
+    pairs = [pair for keys in alike.values() for pair in combinations(keys, 2)]
+    for first, second in sorted(pairs, key=lambda pair: (place[pair[0]], place[pair[1]])):
+        (first_words, first_negated), (second_words, second_negated) = bags[first], bags[second]
+        # Word by word, so that order counts.
+        swaps = [pair for pair in zip(first_words, second_words, strict=True) if pair[0] != pair[1]]
+        if len(swaps) > 1 or not _TURNED.issuperset(swaps):
+            continue
+        same = (not swaps) == (first_negated == second_negated)
+        says = "repeats" if same else "is the contrary of"
+        findings.append(
+            Finding(
+                kind="duplicate" if same else "negated",
+                ids=(first, second),
+                message=f"{second} {says} {first}: {statements[second]!r}",
             )
-            turned = (
-                swaps == sum(pair in _TURNED for pair in zip(first_words, second_words, strict=False))
-                and swaps >= 0
-            )
-            if first_words == second_words or (turned and swaps == 1):
-                same = (first_words == second_words) == (first_negated == second_negated)
-                kind = "duplicate" if same else "negated"
-                says = "repeats" if same else "is the contrary of"
-                findings.append(
-                    Finding(
-                        kind=kind,
-                        ids=(first, second),
-                        message=f"{second} {says} {first}: {statements[second]!r}",
-                    )
-                )
+        )
     return findings
 
 
