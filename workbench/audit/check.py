@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
@@ -14,6 +14,7 @@ from workbench.audit.data_read import leaves_without_data
 from workbench.engine.record.state import RunState
 from workbench.propositions import NodeId
 from workbench.search.leak_filter import STAGE, recorded_verdicts
+from workbench.steps import Steps
 from workbench.store import ApiLedger, ModelLedger, Store
 
 
@@ -106,7 +107,8 @@ class Records:
 
 #: A verdict with what was found; a check answers with one, with one for each finding, or with none where there is nothing to say.
 Answer = tuple[Verdict, str]
-Look = Callable[[Records], list[Answer]]
+#: What a check does with a run; where that is long, None between the answers says that it goes on.
+Look = Callable[[Records], Iterable[Answer | None]]
 
 
 def says(words: str, verdict: Verdict = "ok") -> Look:
@@ -135,8 +137,14 @@ class AuditQuestion:
     look: Look
     where: Mapping[str, Look] = field(default_factory=dict)
 
-    def answers(self, records: Records) -> list[Check]:
+    def answers(self, records: Records) -> Steps[list[Check]]:
         """Return the check's answers for a run."""
         looks = (look for kind, look in self.where.items() if getattr(records.kind, kind))
         look = next(looks, self.look)
-        return [Check(name=self.name, verdict=verdict, found=words) for verdict, words in look(records)]
+        checks = []
+        for answer in look(records):
+            if answer is None:
+                yield
+            else:
+                checks.append(Check(name=self.name, verdict=answer[0], found=answer[1]))
+        return checks

@@ -12,7 +12,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import CATALOGUE, LedgerRow
 from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
-from workbench.audit.run_findings import finding_lines, run_findings
+from workbench.audit.run_findings import finding_lines, run_findings_in_steps
 from workbench.engine.record.state import RunState
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store, StoreCorrupt
@@ -253,11 +253,13 @@ def leaves_read_data(records: Records) -> list[Answer]:
     return [("ok", f"each of the {len(valued)} drivers with evidence read data")]
 
 
-def held_to_what_was_shown(records: Records) -> list[Answer]:
+def held_to_what_was_shown(records: Records) -> Iterator[Answer | None]:
     """A warning for each conclusion, statement and weight that does not hold to what its run showed."""
-    if rows := run_findings(records.state, {}):
-        return [("warn", line) for line in finding_lines(rows)]
-    return [("ok", "no conclusion contradicts its notebook or itself")]
+    rows = yield from run_findings_in_steps(records.state, {})
+    for line in finding_lines(rows):
+        yield "warn", line
+    if not rows:
+        yield "ok", "no conclusion contradicts its notebook or itself"
 
 
 def web_results(records: Records) -> list[Answer]:

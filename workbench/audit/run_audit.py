@@ -16,6 +16,7 @@ from workbench.audit.kept_checks import KeptChecks, checks_key, keep_checks, kep
 from workbench.engine.manifest import run_manifest
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
+from workbench.steps import Steps, at_once
 from workbench.store import Store, utc_now
 
 __all__ = ["QUESTIONS", "Check", "Verdict", "audit_checks", "audit_run", "last_checks"]
@@ -80,7 +81,7 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
     """
     state = state or load_state(store, run_id)
     records = Records(store, state)
-    checks = _check_anew(records).checks
+    checks = at_once(_check_anew(records)).checks
     readable = not _damaged(checks)
     return {
         "run_id": state.run_id,
@@ -98,28 +99,32 @@ def audit_run(store: Store, run_id: str, state: RunState | None = None) -> dict[
 
 def audit_checks(store: Store, state: RunState) -> list[Check]:
     """Return the checks, that of the stored bodies first, and alone where it fails: the others read what it is about."""
-    return _check_anew(Records(store, state)).checks
+    return at_once(_check_anew(Records(store, state))).checks
 
 
-def last_checks(store: Store, state: RunState) -> KeptChecks:
+def last_checks(store: Store, state: RunState) -> Steps[KeptChecks]:
     """Return the checks as they were last made in this home of these very records; they are made where they were not."""
-    return kept_checks(store, state.run_id, checks_key(store, state)) or _check_anew(Records(store, state))
+    last = kept_checks(store, state.run_id, checks_key(store, state))
+    return last or (yield from _check_anew(Records(store, state)))
 
 
-def _check_anew(records: Records) -> KeptChecks:
+def _check_anew(records: Records) -> Steps[KeptChecks]:
     """Make the checks and keep what they found for the next page."""
     store, state = records.store, records.state
     key = checks_key(store, state)  # before a check looks: a row that comes meanwhile then makes another key
-    result = KeptChecks(checks=_answers_checks(records), checked_utc=utc_now())
+    checks = yield from _answers_checks(records)
+    result = KeptChecks(checks=checks, checked_utc=utc_now())
     keep_checks(store, state.run_id, key, result)
     return result
 
 
-def _answers_checks(records: Records) -> list[Check]:
-    bodies = _BODIES.answers(records)
-    if _damaged(bodies):
-        return bodies
-    return [*bodies, *(check for question in QUESTIONS[1:] for check in question.answers(records))]
+def _answers_checks(records: Records) -> Steps[list[Check]]:
+    checks = yield from _BODIES.answers(records)
+    if not _damaged(checks):
+        for question in QUESTIONS[1:]:
+            yield
+            checks += yield from question.answers(records)
+    return checks
 
 
 def _damaged(checks: list[Check]) -> bool:

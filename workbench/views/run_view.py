@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.annotations.entries import sign_off_rows
 from workbench.annotations.estimates import estimate_rows
 from workbench.audit.data_read import leaves_without_data
-from workbench.audit.run_findings import run_findings
+from workbench.audit.run_findings import run_findings_in_steps
 from workbench.backtests.kept_records import kept_record
 from workbench.engine.detached import has_record
 from workbench.engine.hindsight import hindsight
@@ -19,6 +19,7 @@ from workbench.engine.record.run_files import manifest_id, notebook_name
 from workbench.engine.record.state import RunState
 from workbench.errors import command, sentence
 from workbench.propositions import NodeId, Tree
+from workbench.steps import Steps, at_once
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store.removal import began_at
 from workbench.views.kept_changes import since_line
@@ -103,7 +104,11 @@ class RunView:
 
     def findings(self) -> list[dict[str, str]]:
         """Return what checks found in the run: ``{node, check, words}``."""
-        return run_findings(self.state, self.without_data)
+        return at_once(self.findings_in_steps())
+
+    def findings_in_steps(self) -> Steps[list[dict[str, str]]]:
+        """Make what `findings` returns, a node at a time."""
+        return run_findings_in_steps(self.state, self.without_data)
 
     def time_and_money(self) -> dict[str, Any]:
         """Return where its time and money went, as ``audit --json`` has it; reads every journal, so asked for by name."""
@@ -175,10 +180,14 @@ class RunView:
 
     def badges(self) -> "list[Badge]":
         """Return how sure one can be of the run, by the checks of its audit as they were last made here."""
-        from workbench.audit.badges import run_badges
+        return at_once(self.badges_in_steps())
+
+    def badges_in_steps(self) -> "Steps[list[Badge]]":
+        """Make what `badges` returns, in steps where there has to be an audit."""
+        from workbench.audit.badges import run_badges_in_steps
 
         with closing(Store(self.home)) as store:
-            return run_badges(store, self.state)
+            return (yield from run_badges_in_steps(store, self.state))
 
     def document(self, *, nodes: bool = True, findings: bool = True) -> dict[str, Any]:
         """Return the JSON document of ``analyze --json`` and ``show --json``.

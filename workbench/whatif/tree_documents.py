@@ -8,10 +8,11 @@ from typing import Any
 from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
+from workbench.steps import Steps, at_once
 from workbench.synthesis.sensitivity import required_changes
 from workbench.synthesis.sensitivity.assumptions import assumption_rows
 from workbench.synthesis.sensitivity.information import ground_next, pooled_sd, value_of_information
-from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado
+from workbench.synthesis.sensitivity.paths import TornadoRow, swing_order, tornado_in_steps
 from workbench.synthesis.sensitivity.uncertainty import root_uncertainty, source_correlation, trial_moments
 from workbench.synthesis.whatif.apply_edits import expired, play, scenario_tree
 from workbench.synthesis.whatif.compare_scenarios import compare, mix
@@ -35,10 +36,14 @@ def contribution(row: TornadoRow, reference: float) -> float | None:
 
 def driver_rows(tree: Tree) -> list[TornadoRow]:
     """What the root can be moved by, the widest swing first: the leaves, and the assumptions of logic rules."""
+    return at_once(driver_rows_in_steps(tree))
+
+
+def driver_rows_in_steps(tree: Tree) -> Steps[list[TornadoRow]]:
+    """Make the rows of `driver_rows`."""
     assumed = assumption_rows(tree)
-    if not assumed:
-        return tornado(tree)
-    return sorted([*tornado(tree), *assumed], key=swing_order)
+    leaves = yield from tornado_in_steps(tree)
+    return sorted([*leaves, *assumed], key=swing_order) if assumed else leaves
 
 
 def sensitivity_report(

@@ -199,25 +199,27 @@ def statement_findings(said: TreeStatement, kind: RunKind) -> tuple[ReplyFinding
 
 def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[NodeId, ReplyFinding]]:
     """Yield what screens show of a tree's statements below the claim, and of its rules."""
+    for node, faults in findings_by_node(tree, last_day, kind):
+        for finding in faults:
+            yield node, finding
+
+
+def findings_by_node(
+    tree: Tree, last_day: date, kind: RunKind
+) -> Iterator[tuple[NodeId, list[ReplyFinding]]]:
+    """Yield what `tree_findings` shows, a node at a time in the tree's order: those without a finding too."""
     first: dict[tuple[str, ...], NodeId] = {}
     for node in tree.ids():
         proposition = tree[node]
-        telling = _telling(proposition.statement)
-        earlier = first.setdefault(telling, node)
+        faults: list[ReplyFinding | None] = []
+        earlier = first.setdefault(_telling(proposition.statement), node)
         if node != tree.root.id:
-            others = {earlier: tree[earlier].statement} if earlier != node else {}
-            for finding in _of_one_statement(proposition.statement, last_day, kind):
-                yield node, finding
-            if others and (
-                repeated := TREE_CHECKS[-1].finding(
-                    TreeStatement(proposition.statement, others, last_day), kind
-                )
-            ):
-                yield node, repeated
-        if (flat := rule_finding(proposition)) is not None:
-            yield node, flat
-        if (stood_by := stood_by_finding(proposition)) is not None:
-            yield node, stood_by
+            faults += _of_one_statement(proposition.statement, last_day, kind)
+            if earlier != node:
+                said = TreeStatement(proposition.statement, {earlier: tree[earlier].statement}, last_day)
+                faults.append(TREE_CHECKS[-1].finding(said, kind))
+        faults += rule_finding(proposition), stood_by_finding(proposition)
+        yield node, [each for each in faults if each is not None]
 
 
 @lru_cache(maxsize=20_000)
