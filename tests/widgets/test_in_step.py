@@ -1,6 +1,12 @@
-"""Edits in a row wait for no panel, and once they rest every panel shows what a page shows that is opened then."""
+"""Edits in a row wait for no panel, and once they rest every panel shows what a page shows that is opened then.
 
-from collections.abc import Iterator
+What the page does at rest goes in steps, and whatever is edited between two of them, the page ends up the same.
+"""
+
+import asyncio
+import gc
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -8,8 +14,11 @@ import ipywidgets
 import pytest
 
 import workbench as wb
+from tests.fakes.large_tree import make_large_run
 from tests.fakes.screens import RUN
+from workbench.propositions.edits import AddChild
 from workbench.views.run_view import load_run
+from workbench.widgets import at_rest
 from workbench.widgets.edits.edit_log import shared_edits
 from workbench.widgets.html_panel import Panel
 from workbench.widgets.run_page import Dashboard, dashboard
@@ -114,3 +123,163 @@ def test_the_whole_page_and_the_explorer_are_one_tree(analysis: wb.Analysis, com
     tree.close()
     again = analysis.dashboard()
     assert again is not page and again.tree is analysis.explorer()
+
+
+@pytest.fixture
+def one_step_a_piece(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(at_rest, "_PIECE_SECONDS", 0.0)
+    monkeypatch.setattr(at_rest, "_GAP_SECONDS", 0.0)
+
+
+def rest_with(page: Dashboard, comm: Any, acts: dict[int, Callable[[], None]]) -> int:
+    """Have a page rest on a loop, and do something between its steps, by how many pieces were done; returns all pieces."""
+    pieces = 0
+    real = page.tree.at_rest._piece
+
+    def piece(number: int) -> None:
+        nonlocal pieces
+        real(number)
+        pieces += 1
+        if pieces in acts:
+            acts[pieces]()
+
+    async def rest() -> None:
+        comm.deliver({"type": "rest"})
+        await worked_off(page)
+
+    page.tree.at_rest._piece = piece  # type: ignore[method-assign]
+    asyncio.run(rest())
+    return pieces
+
+
+async def worked_off(page: Dashboard) -> None:
+    async with asyncio.timeout(60):
+        while page.tree.at_rest._works and page.tree.comm is not None:
+            await asyncio.sleep(0.001)
+
+
+def tree_comm(page: Dashboard, comms: list[Any]) -> Any:
+    (comm,) = [each for each in comms if each.comm_id == page.tree.comm.comm_id]
+    return comm
+
+
+@pytest.mark.parametrize("where", ["a page", "a page of a server", "a cell"])
+@pytest.mark.parametrize("first", [1, 2, 4, 7, 11, 16, 22, 29, 37])
+def test_edits_between_the_steps_of_rest_leave_the_page_as_one_that_is_opened_then(
+    analysis: wb.Analysis, home: Path, comms: list[Any], one_step_a_piece: None, where: str, first: int
+) -> None:
+    if where == "a cell":
+        page = analysis.dashboard()
+        drivers = analysis.driver_view().drivers
+    else:
+        page = dashboard(load_run(home, RUN), owns_address=where == "a page of a server")
+        drivers = page.drivers
+    page.tree.selected = "P2"
+    comm = tree_comm(page, comms)
+    in_order = []
+
+    def in_a_row() -> None:
+        for text in ("0.1", "0.9", "0.3"):
+            comm.deliver({"type": "edit", "id": "P2.1", "text": text, "moving": True})
+        in_order.append(page.tree.tree["nodes"]["P2.1"]["value"])
+        comm.deliver({"type": "rest"})
+
+    def by_a_form() -> None:
+        page.session.change([AddChild(node="P0", statement="Rain falls by 2018-12-31", child="P9")])
+        page.session.edit("P9", "0.5")
+
+    pieces = rest_with(page, comm, {first: in_a_row, first + 3: by_a_form})
+    assert in_order == ["0.3"] and pieces > first + 3
+    page.keeper.flush()
+    fresh = dashboard(load_run(home, RUN), node="P2", owns_address=page.tree.owns_address)
+    fresh.catch_up()
+    assert page._badges == fresh._badges != []
+    page.side_panels.book.look_up()
+    assert what_is_shown(page) == what_is_shown(fresh)
+    assert drivers.chart.value == fresh.drivers.chart.value
+
+
+def test_an_edit_that_others_may_follow_stops_the_steps_until_the_page_rests_again(
+    home: Path, comms: list[Any], one_step_a_piece: None
+) -> None:
+    page = dashboard(load_run(home, RUN))
+    comm = tree_comm(page, comms)
+    done: list[int] = []
+
+    async def drag() -> None:
+        comm.deliver({"type": "rest"})
+        comm.deliver({"type": "edit", "id": "P1", "text": "0.9", "moving": True})
+        await asyncio.sleep(0.05)
+        done.append(len(page._badges))
+        comm.deliver({"type": "rest"})
+        await worked_off(page)
+        done.append(len(page._badges))
+
+    asyncio.run(drag())
+    assert done == [0, 3]
+    page.keeper.flush()
+
+
+@pytest.mark.parametrize("after", [1, 5, 20])
+@pytest.mark.parametrize("closed", ["page", "tree"])
+def test_a_closed_page_ends_the_steps(
+    home: Path, comms: list[Any], one_step_a_piece: None, after: int, closed: str
+) -> None:
+    page = dashboard(load_run(home, RUN))
+    comm, at_end = tree_comm(page, comms), page.tree.at_rest
+    pieces = rest_with(page, comm, {after: page.close if closed == "page" else page.tree.close})
+    assert after <= pieces <= after + 2
+    if closed == "tree":
+        asyncio.run(one_piece(at_end))
+    assert not at_end._works and page._badges == []
+
+
+async def one_piece(resting: at_rest.AtRest) -> None:
+    resting.go_on()
+    await asyncio.sleep(0.01)
+
+
+def test_what_a_step_raises_ends_its_work_and_not_that_of_others(comms: list[Any], home: Path) -> None:
+    page = dashboard(load_run(home, RUN))
+    told: list[dict[str, Any]] = []
+
+    def failing() -> Any:
+        yield
+        raise ZeroDivisionError
+
+    async def rest() -> None:
+        asyncio.get_running_loop().set_exception_handler(lambda _loop, context: told.append(context))
+        page.tree.at_rest.do("failing", failing)
+        page.catch_up()
+        await worked_off(page)
+
+    asyncio.run(rest())
+    assert [type(each["exception"]) for each in told] == [ZeroDivisionError]
+    assert page._badges and "findings" in page.document
+
+
+@pytest.mark.long
+def test_no_step_of_a_large_page_at_rest_is_a_large_part_of_the_whole(
+    tmp_path: Path, comms: list[Any]
+) -> None:
+    small = load_run(tmp_path, make_large_run(tmp_path, 12, "20180630-120000-000c"))
+    dashboard(small).catch_up()
+    # As in a kernel that is made ahead: it has imported everything, and walks it no more for garbage.
+    gc.collect()
+    gc.freeze()
+    run = load_run(tmp_path, make_large_run(tmp_path, 11_111, "20180630-120000-2b67"))
+    page = dashboard(run, owns_address=True)
+    page._rested = True
+    steps, spent = page._in_step(), []
+    while True:
+        begun = time.thread_time()
+        ended = next(steps, steps) is steps
+        spent.append(time.thread_time() - begun)
+        if ended:
+            break
+    assert page._badges and len(page.document["findings"]) == 10_000
+    largest = max(range(len(spent)), key=spent.__getitem__)
+    assert spent[largest] < sum(spent) / 4, (
+        largest,
+        len(spent),
+    )  # a twentieth with nothing else to do; in one go it would be all

@@ -136,7 +136,7 @@ def test_the_first_screen_waits_for_no_check_and_the_page_at_rest_says_what_all_
 ) -> None:
     run = load_run(tmp_path, make_large_run(tmp_path, 60, "20180630-120000-0060"))
     with monkeypatch.context() as first:
-        for late in ("findings", "badges", "fan"):
+        for late in ("findings_in_steps", "badges_in_steps", "fan"):
             first.setattr(RunView, late, lambda _run, late=late: pytest.fail(f"{late} before the first row"))
         shown = dashboard(run, owns_address=True)
     assert "findings" not in shown.document and run.findings()

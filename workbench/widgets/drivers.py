@@ -10,10 +10,11 @@ import ipywidgets
 
 from workbench.errors import WorkbenchError
 from workbench.propositions import NodeId, Tree
+from workbench.steps import Steps, at_once
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
-from workbench.whatif.tree_documents import contribution, driver_rows, two_way_grid
+from workbench.whatif.tree_documents import contribution, driver_rows_in_steps, two_way_grid
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.html_panel import Panel
@@ -54,6 +55,7 @@ class Drivers:
         self._whole = False
         self._tree: Tree | None = None
         self._rows: list[TornadoRow] = []
+        self._reach: tuple[float, float] | None = None
         self._questions: Questions | None = None
 
     @property
@@ -67,15 +69,23 @@ class Drivers:
 
     def show(self, tree: Tree) -> None:
         """Draw everything for this tree, the answers that were asked for too."""
-        self._tree = tree
-        try:
-            self._rows = driver_rows(tree)
-        # A rule without a formula, whose children were edited, has no value to swing.
-        except SensitivityError:
-            self._rows = []
-        self._draw()
-        if self._questions is not None:
-            self._questions.show(tree, self._rows)
+        at_once(self.show_in_steps(lambda: tree))
+
+    def show_in_steps(self, tree_now: Callable[[], Tree]) -> Steps[None]:
+        """Draw everything for the tree of now, and again for one that was edited meanwhile."""
+        while (tree := tree_now()) is not self._tree:
+            try:
+                rows = yield from driver_rows_in_steps(tree)
+            # A rule without a formula, whose children were edited, has no value to swing.
+            except SensitivityError:
+                rows = []
+            yield
+            reach = reachable_ranges(tree)[tree.root.id] if rows else None
+            yield
+            self._tree, self._rows, self._reach = tree, rows, reach
+            self._draw()
+            if self._questions is not None:
+                self._questions.show(tree, rows)
 
     def _refer(self, reference: float) -> None:
         self._reference = reference
@@ -84,11 +94,10 @@ class Drivers:
     def _draw(self) -> None:
         if self._tree is None:
             return
-        reach = reachable_ranges(self._tree)[self._tree.root.id] if self._rows else None
         self.chart.value = tornado_html(
             self._rows,
             self._tree,
-            reach,
+            self._reach,
             reference=self._reference,
             whole=self._whole,
             mark=self._mark,

@@ -573,6 +573,7 @@ def rehearse(environ: Mapping[str, str] = os.environ) -> None:
         if isinstance(page, Dashboard):
             page.pulse.stop()
             assert page.side_panels  # asking for it makes it
+            page.read_fan()
     del page, pages
     Widget.close_all()
     # What was imported lives as long as the process: looked through for garbage anew while a page of 11,111 propositions is

@@ -10,6 +10,7 @@ from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
 from workbench.propositions.values import Override
+from workbench.steps import Steps, at_once
 from workbench.store import Store
 from workbench.views.answer import citation, sentence_of, waterfall
 from workbench.views.fan_chart import NO_SERIES
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 
 _PULSE_SECONDS = 3.0
+_READ = object()
 
 
 class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
@@ -97,7 +99,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._band: Band | None = None
         self._no_band = ""
         self._no_series = ""
-        self._behind = False
+        self._behind = self._rested = False
         self._left = box(ipywidgets.VBox, [pane("Drivers", [self.tree], "wb-left")], "wb-column-left")
         self.answer = Panel()
         self.answer.on_select = self._choose
@@ -134,14 +136,14 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         ]
         super().__init__([page_base(), *parts], **kwargs)
         self.add_class("wb-app")
-        self._in_step = _PageInStep(self)
+        self._listener = _PageInStep(self)
         if shared is None:
             self.session.override = self._override
             self.session.subscribe(self._edited)
             self.tree.on_rest = self.catch_up
         else:
-            shared.join(self._in_step)
-        self.tree.observe(self._in_step.looked_at, names=["selected", "dark"])
+            shared.join(self._listener)
+        self.tree.observe(self._listener.looked_at, names=["selected", "dark"])
         self._read_band()
         self._begin(scenario, node)
         self._show_headline()
@@ -167,32 +169,40 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         """What stands around the tree; made when it is first asked for."""
         with self.session.lock:
             if self._side_panels is None:
-                self._show_first_screen()
-                self._side_panels = SurroundingPanes(
-                    self.session,
-                    self.scenarios,
-                    self.keeper,
-                    self.drivers,
-                    self.market,
-                    run=lambda: self.run,
-                    select=self._choose,
-                    follow=self._follow,
-                    reread=self._reread,
-                    look=self.look,
-                    open_tab=self._open_tab,
-                    whose=self.shared,
-                )
-                if self._said is not None:
-                    self._side_panels.say(*self._said)
-                self._side_panels.book.look_up(self.run.tree)
-                self._side_panels.show(self.tree.selected, self.tree.dark)
-                self._side_panels.approving.show(self.follower.state)
-                self._waiting.children = (self._side_panels.approving,)
-                for name, panes in self._side_panels.panes.items():
-                    self._panels[name].children = (*self._panels[name].children, *panes)
-                self._hypothetical.children = self._side_panels.hypothetical
-                self._saved_line.children = (self._side_panels.line,)
+                self._behind = False
+                self._show_headline()
+                self.drivers.show(self.session.tree)
+                at_once(self._make_side_panels())
+            assert self._side_panels is not None
             return self._side_panels
+
+    def _make_side_panels(self) -> Steps[None]:
+        side = self._side_panels = SurroundingPanes(
+            self.session,
+            self.scenarios,
+            self.keeper,
+            self.drivers,
+            self.market,
+            run=lambda: self.run,
+            select=self._choose,
+            follow=self._follow,
+            reread=self._reread,
+            look=self.look,
+            open_tab=self._open_tab,
+            whose=self.shared,
+        )
+        if self._said is not None:
+            side.say(*self._said)
+        yield
+        side.book.look_up(self.run.tree)
+        yield
+        side.show(self.tree.selected, self.tree.dark)
+        side.approving.show(self.follower.state)
+        self._waiting.children = (side.approving,)
+        for name, panes in side.panes.items():
+            self._panels[name].children = (*self._panels[name].children, *panes)
+        self._hypothetical.children = side.hypothetical
+        self._saved_line.children = (side.line,)
 
     def look(self) -> bool:
         """Show what the run has got since the last look; False when nothing more is to come."""
@@ -307,23 +317,54 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
 
     def _edited(self) -> None:
         """After an edit of a row the panels wait until the page rests: the steps of a drag must not queue behind them."""
-        if self.tree.moving or self._side_panels is None:
-            self._behind = True
-        else:
-            self.refresh()
+        self._behind = True
+        if not self.tree.moving and self._side_panels is not None:
+            self.tree.at_rest.do(self, self._in_step)
 
     def catch_up(self) -> None:
         """Bring the page in step: a tree that shows these edits has come to rest."""
+        self._rested = True
+        self.tree.at_rest.do(self, self._in_step)
+
+    def _in_step(self) -> Steps[None]:
+        """Do what the page is behind with: what edits moved before what is read once, whenever they come."""
+        reading = self._read_once()
+        while self.comm is not None:
+            if self._behind or (self._rested and self._side_panels is None):
+                yield from self._show_edits()
+            elif not self._rested or next(reading, _READ) is _READ:
+                return
+            yield
+
+    def _show_edits(self) -> Steps[None]:
+        """Bring every panel in step with the session."""
+        self._behind = False
+        self._show_headline()
+        yield
+        yield from self.drivers.show_in_steps(lambda: self.session.tree)
         if self._side_panels is None:
-            assert self.side_panels  # the first screen stands: now the rest of the page is made
-        elif self._behind:
-            self.refresh()
-        if "findings" not in self.document:
-            self.document["findings"] = self.run.findings()
-            self._show_headline()
+            yield from self._make_side_panels()
+        else:
+            self._side_panels.show(self.tree.selected, self.tree.dark)
+        self._tell_address()
+
+    def _read_once(self) -> Steps[None]:
+        """Read what the first screen does without: findings, badges (of an audit that may have to be made), the series."""
+        while "findings" not in self.document:
+            run = self.run
+            findings = yield from run.findings_in_steps()
+            if run is self.run:  # else it went on meanwhile
+                self.document["findings"] = findings
+                self._show_headline()
+            yield
         if not self._badges and self.follower.phase == "done":
-            # Where the audit has to be made its reading takes its time, so the page stands before it begins.
-            self._read_badges()
+            try:
+                badges = yield from self.run.badges_in_steps()
+                self._badges = self._badges or badges
+            except WorkbenchError as error:  # a damaged database: the page shows the rest
+                self._say(on_page(error), True)
+            self._show_headline()
+            yield
             self.read_fan()
 
     def read_fan(self) -> None:
@@ -395,19 +436,6 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             caveats.append(answer_panel.Caveat(line=self._no_series))
         return caveats
 
-    def refresh(self) -> None:
-        """Bring every panel in step with the session."""
-        with self.session.lock:
-            self._show_first_screen()
-            if self._side_panels is not None:
-                self._side_panels.show(self.tree.selected, self.tree.dark)
-            self._tell_address()
-
-    def _show_first_screen(self) -> None:
-        self._behind = False
-        self._show_headline()
-        self.drivers.show(self.session.tree)
-
     def show_proof(self) -> None:
         """Show the evidence of the selected proposition, where the side panels are made already."""
         with self.session.lock:
@@ -447,7 +475,7 @@ class _PageInStep(Panels):
 
     def edited(self) -> None:
         if (page := self._page()) is not None:
-            page.refresh()
+            page._edited()
 
     def rested(self) -> None:
         if (page := self._page()) is not None:

@@ -22,6 +22,7 @@ from workbench.propositions import ROOT, NodeId, Tree
 from workbench.templates import html_environment
 from workbench.terminal import printable
 from workbench.views.wording import tree_lines
+from workbench.widgets.at_rest import AtRest
 from workbench.widgets.edits.edit_session import WhatIfSession
 from workbench.widgets.fields import look
 from workbench.widgets.html_panel import in_place
@@ -104,6 +105,8 @@ class TreeWidget(anywidget.AnyWidget):
         self.on_rest: Callable[[], None] = lambda: None
         #: Whether an edit is being made after which the page will say that it has come to rest.
         self.moving = False
+        #: Does what the widgets beside the tree show of the edits, once the page rests.
+        self.at_rest = AtRest(self.session.lock, lambda: self.comm is not None)
         kwargs.setdefault("layout", look(ipywidgets.Layout))
         super().__init__(tree=self._whole(0), **kwargs)
         self.on_msg(self._on_message)
@@ -149,10 +152,13 @@ class TreeWidget(anywidget.AnyWidget):
         node = str(message.get("id", ""))
         with self.session.lock:
             self.moving = message.get("moving") is True
+            if self.moving:
+                self.at_rest.wait()
             try:
                 match message.get("type"):
                     case "rest":
                         self.on_rest()
+                        self.at_rest.go_on()
                     case "rows":
                         self._send_rows(message.get("ids"))
                     case "find":

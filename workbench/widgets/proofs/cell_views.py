@@ -175,11 +175,17 @@ class DriverView(_View):
         self.drivers = Drivers(references, self.shared.choose, run.mark)
         parts = [self.drivers.chart, self.drivers.questions]
         super().__init__(run, [pane("What it hinges on", parts, "wb-sensitivity")])
-        self.edited()
+        self.drivers.show(self.shared.session.tree)
         self.shared.join(self)
 
     def edited(self) -> None:
         """Draw it for the tree as it is edited, the answers that were asked for too."""
+        self.shared.tree.at_rest.do(
+            self, lambda: self.drivers.show_in_steps(lambda: self.shared.session.tree)
+        )
+
+    def shown_again(self) -> None:
+        """Draw at once: what the cell's plain HTML shows is in step too."""
         self.drivers.show(self.shared.session.tree)
 
     def static_html(self) -> str:
