@@ -20,6 +20,8 @@ _FINAL_CHANNEL = re.compile(
     r"<\|channel\|>\s*final\s*(?:<\|constrain\|>[^<]*)?<\|message\|>(.*?)(?=<\|(?:return|end|start|call)\|>|\Z)",
     re.DOTALL,
 )
+# Each may have to be looked for in a cell that is parsed; an honest reply has one or two.
+_MOST_CLOSINGS = 50
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -46,7 +48,7 @@ def without_thoughts(text: str) -> str:
         return finals[-1][1].strip("\n")
     ends = list(_CLOSING.finditer(text))
     first = _FIRST_TAG.search(text)
-    for end in reversed(ends):
+    for end in ends[: -_MOST_CLOSINGS - 1 : -1]:
         alone = _alone(text, end) and not _in_whole_cell(text, end.start())
         if alone or first is None or end.end() <= first.start():
             return text[end.end() :].lstrip("\n")

@@ -8,6 +8,7 @@ first one of all: a closing tag inside a string literal ends nothing.
 
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import Literal
 
 from workbench.agents.errors import MalformedReply
@@ -17,10 +18,11 @@ TERMINATE = "<TERMINATE_NOTEBOOK>"
 
 _OPENING = re.compile(r"<(markdown|python)_cell>")
 _OPENING_ON_OWN_LINE = re.compile(r"^[ \t]*<(?:markdown|python)_cell>", re.MULTILINE)
-_FENCE_TOP = re.compile(r"```[ \t]*(?:python3?|py|ipython)?[ \t]*\n", re.IGNORECASE)
+_FENCE_TOP = re.compile(r"```[ \t]*+(?:python3?|py|ipython)?[ \t]*\n", re.IGNORECASE)
 _TERMINATE = re.compile(r"</?[ ]?TERMINATE_NOTEBOOK[ ]?/?>", re.IGNORECASE)
 _CODE_FENCE = re.compile(
-    r"^[ \t]*```[ \t]*(python3?|py|ipython|)[ \t]*\n(.*?)^[ \t]*```[ \t]*$",
+    # One that is not closed ends with the text: no later one is closed either, and is not looked for from each of them.
+    r"^[ \t]*```[ \t]*+(python3?|py|ipython|)[ \t]*\n(.*?)(^[ \t]*```[ \t]*$|\Z)",
     re.DOTALL | re.MULTILINE | re.IGNORECASE,
 )
 _MOST_FENCES = 50
@@ -83,6 +85,7 @@ def find_cells(text: str) -> ReplyCells:
 def _fenced_cells(text: str) -> list[ReplyCell]:
     """Code cells of a reply without tags: its Python fences, or a sole fence without a label that is Python."""
     fences = [match for match, _ in zip(_CODE_FENCE.finditer(text), range(_MOST_FENCES), strict=False)]
+    fences = [match for match in fences if match[3]]
     labelled = [match for match in fences if match[1]]
     if not labelled and len(fences) == 1 and is_python(fences[0][2]) and not _is_data(fences[0][2]):
         labelled = fences
@@ -102,14 +105,15 @@ def _opens(text: str, opening: re.Match[str], *, after: int | None) -> bool:
     if not text[line_start : opening.start()].strip():
         return True
     following = _OPENING.search(text, opening.end())
-    closing = text.find(f"</{opening[1]}_cell>", opening.end())
-    return closing != -1 and (following is None or closing < following.start())
+    behind = len(text) if following is None else following.start()
+    return text.find(f"</{opening[1]}_cell>", opening.end(), behind) != -1
 
 
 def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
     tag = f"</{opening[1]}_cell>"
-    ends = [match.start() for match in re.finditer(re.escape(tag), text[opening.end() :])]
-    ends = [opening.end() + end for end in ends]
+    # 50 tries are plenty for honest code and keep a reply of nothing but closing tags from costing minutes
+    closings = re.compile(re.escape(tag)).finditer(text, opening.end())
+    ends = [match.start() for match in islice(closings, _MOST_FENCES)]
     if not ends and opening[1] == "python":
         rest = _tidy(text[opening.end() :], code=True)
         if rest.strip() and not _OPENING.search(rest) and is_python(rest):
@@ -120,9 +124,8 @@ def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
         )
     chosen = ends[0]
     if opening[1] == "python":
-        # 50 tries are plenty for honest code and keep a reply of nothing but closing tags from costing minutes
         chosen = next(
-            (end for end in ends[:50] if is_python(_tidy(text[opening.end() : end], code=True))), ends[0]
+            (end for end in ends if is_python(_tidy(text[opening.end() : end], code=True))), ends[0]
         )
         if chosen != ends[0]:
             return chosen, chosen + len(tag)
@@ -137,11 +140,8 @@ def _closing(text: str, opening: re.Match[str]) -> tuple[int, int]:
 
 def _tidy(source: str, *, code: bool) -> str:
     lines = source.split("\n")
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    while lines and not lines[-1].strip():
-        lines.pop()
-    tidy = "\n".join(lines).rstrip()
+    first = next((place for place, line in enumerate(lines) if line.strip()), len(lines))
+    tidy = "\n".join(lines[first:]).rstrip()
     if code and (top := _FENCE_TOP.match(tidy)) and tidy.endswith("\n```"):
         # 4: the line end and the closing fence.
         return tidy[top.end() : -4]

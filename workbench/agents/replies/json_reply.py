@@ -7,6 +7,7 @@ that say different things are ambiguous: choosing one would be a guess, so the m
 
 import ast
 import json
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -22,15 +23,20 @@ SAME_WITHIN = 0.02
 
 _BRACKET = re.compile(r"[{\[]")
 _QUOTED = re.compile(r"^[ \t]*>[ \t]?", re.MULTILINE)
-_FENCE = re.compile(r"^[ \t]*```[ \t]*([A-Za-z0-9_+-]*)[ \t]*(?=[\n\[{]|$)", re.MULTILINE)
+# Possessive, and below an alternative for the end of the text: what a model sends must not be searched again from each of its places.
+_FENCE = re.compile(r"^[ \t]*```[ \t]*+([A-Za-z0-9_+-]*)[ \t]*(?=[\n\[{]|$)", re.MULTILINE)
 _FENCE_END = re.compile(r"^[ \t]*```[ \t]*$", re.MULTILINE)
 _JSON_LABELS = {"json", "json5", "jsonc", "jsonl"}
 # A reply of nothing but brackets must not cost minutes: so many places are tried, and so many characters of each.
 _MOST_PLACES = 200
 _LONGEST = 200_000
+# Deeper values have no place in any answer, and a reader of them that calls itself would fail.
+_DEEPEST = 100
+# Digits of the longest whole number that means something; a float of 309 and more is none.
+_MOST_DIGITS = 40
 
-_STRING = r'"(?:[^"\\]|\\.)*"'
-_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?\*/|(?<=[\s,{{\[])#[^\n]*", re.DOTALL)
+_STRING = r'"(?:[^"\\]++|\\.)*+(?:"|\\?\Z)'
+_COMMENT = re.compile(rf"({_STRING})|//[^\n]*|/\*.*?(?:\*/|\Z)|(?<=[\s,{{\[])#[^\n]*", re.DOTALL)
 _TRAILING = re.compile(rf"({_STRING})|,(?=\s*[}}\]])", re.DOTALL)
 _BARE_POINT = re.compile(rf"({_STRING})|(?<=[\s:,\[])([+-]?)(\.\d)", re.DOTALL)
 _PLUS = re.compile(rf"({_STRING})|(?<=[\s:,\[])\+(?=[\d.])", re.DOTALL)
@@ -286,8 +292,13 @@ def _repaired(source: str) -> str:
 def _strict(source: str) -> Any:
     try:
         # By default json.loads takes NaN and Infinity, and the last of equal keys. strict=False takes raw line ends in texts.
-        return json.loads(
-            source, object_pairs_hook=_no_contradiction, parse_constant=_no_constant, strict=False
+        value = json.loads(
+            source,
+            object_pairs_hook=_no_contradiction,
+            parse_constant=_no_constant,
+            parse_float=_finite_number,
+            parse_int=_whole_number,
+            strict=False,
         )
     except json.JSONDecodeError as error:
         place = f"line {error.lineno} column {error.colno}"
@@ -299,6 +310,24 @@ def _strict(source: str) -> Any:
         raise
     except ValueError as error:  # an integer of thousands of digits
         raise MalformedReply("the JSON holds a number that is too long") from error
+    if _is_deep(value):
+        raise MalformedReply("the JSON is nested too deeply")
+    return value
+
+
+def _is_deep(value: Any) -> bool:
+    # Level by level: a reader that calls itself fails on just the values that this is to refuse.
+    level = [value]
+    for _ in range(_DEEPEST):
+        if not level:
+            return False
+        level = [
+            below
+            for each in level
+            for below in (each.values() if isinstance(each, dict) else each if isinstance(each, list) else ())
+            if isinstance(below, dict | list)
+        ]
+    return True
 
 
 def _python_literal(source: str) -> Any:
@@ -324,6 +353,19 @@ def _no_contradiction(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> Any:
     raise _Contradiction(f"the JSON holds {name}; write a finite number")
+
+
+def _finite_number(text: str) -> float:
+    number = float(text)
+    if not math.isfinite(number):
+        _no_constant(first_line(text, 40))
+    return number + 0.0  # -0.0 is shown with its sign
+
+
+def _whole_number(text: str) -> int:
+    if len(text) > _MOST_DIGITS:
+        raise ValueError("more digits than any count has")
+    return int(text)
 
 
 def number_of(value: Any) -> Any:

@@ -13,9 +13,12 @@ _SURROGATE = re.compile(r"[\ud800-\udfff]")
 # No model takes or gives as many in one call: a larger count is a fault of the server.
 _MOST_TOKENS = 50_000_000
 # A call that a server without a tool parser leaves in the text, as Hermes and Qwen templates write it.
-_CALL_IN_TEXT = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>", re.DOTALL)
+# Both take one that is not closed to the end of the text, without a group: no later one is closed either.
+_CALL_IN_TEXT = re.compile(r"<tool_call>\s*(\{.*?\})\s*</tool_call>|<tool_call>\s*\{.*\Z", re.DOTALL)
 # What `wire_messages` asks a model for that takes no tools.
-_CALL_BLOCK = re.compile(r"^[ \t]*```[ \t]*tool_call[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE)
+_CALL_BLOCK = re.compile(
+    r"^[ \t]*```[ \t]*tool_call[ \t]*\n(?:(.*?)^[ \t]*```[ \t]*$|.*\Z)", re.DOTALL | re.MULTILINE
+)
 
 
 def well_formed(text: str) -> str:
@@ -40,14 +43,14 @@ def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
     for pattern in (_CALL_IN_TEXT, _CALL_BLOCK):
         for number, match in enumerate(pattern.finditer(text), 1):
             try:
-                data = json.loads(match[1])
-            except ValueError:
+                data = json.loads(match[1] or "")
+            except (ValueError, RecursionError):
                 continue
             if isinstance(data, dict) and isinstance(data.get("name"), str):
                 arguments = data.get("arguments", data.get("parameters")) or {}
                 calls.append(_tool_call(f"text-{number}", data["name"], arguments))
         if calls:
-            return tuple(calls), pattern.sub("", text).strip()
+            return tuple(calls), pattern.sub(lambda match: "" if match[1] else match[0], text).strip()
     return (), text
 
 
