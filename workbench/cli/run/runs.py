@@ -55,9 +55,7 @@ def show(
     ] = False,
     record: Annotated[
         bool,
-        typer.Option(
-            "--record", help="Measure how such forecasts did at past cutoffs, where it was not yet."
-        ),
+        typer.Option("--record", help="Measure how such forecasts did on past dates, where it was not yet."),
     ] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -91,7 +89,7 @@ def _measure_record(store: Store, state: RunState) -> None:
     # 0.5 s of numerics, which `show` does without
     from workbench.reports.note_page import write_report
 
-    say("measuring the record at past cutoffs; it is kept")
+    say("measuring the record on past dates; it is kept")
     measured_record(store.home, state.statement, state.cutoff, processes=min(2, cores()))
     now = load_state(store, state.run_id)
     if now.finished and store.folder(state.run_id).is_dir():  # its note stands already, without the record
