@@ -91,6 +91,7 @@ _TOGETHER = {
     "tests/browser/test_serve_command.py": "dashboard",
     "tests/browser/test_serve_door.py": "dashboard",
     "tests/browser/test_screenshots.py": "pictures",
+    "tests/browser/test_slow_drawing.py": "dashboard",
     "tests/browser/test_typing.py": "workflows",
     "tests/browser/test_workflows.py": "workflows",
 }

@@ -1,0 +1,55 @@
+"""A kernel that draws its page for longer than a page waits for the first answer: the page arrives all the same, and whole."""
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.browser.conftest import serving
+from tests.fakes.browser import Watched, type_in
+from tests.fakes.screens import RUN
+
+pytestmark = [pytest.mark.browser, pytest.mark.long]
+
+#: A page asks its kernel for all widgets at once, waits four seconds for that, and then asks for one after another.
+DRAWN_AFTER_SECONDS = 7.0
+#: Run by IPython when a kernel starts: the drawing of an address is slow, that of the page which nobody sees is not.
+STARTUP = f"""
+import time
+from workbench.widgets import home_page
+drawn = home_page.open_dashboard
+def open_dashboard(environ):
+    if environ.get("WORKBENCH_WIDGET"):
+        time.sleep({DRAWN_AFTER_SECONDS})
+    return drawn(environ)
+home_page.open_dashboard = open_dashboard
+"""
+#: Notes whatever the page says of a server that is gone, or of a drawing that came to nothing.
+WATCH_WORDS = """() => void setInterval(() => {
+  const banner = document.querySelector('.wb-banner');
+  const said = [banner && !banner.hidden ? banner.textContent : '', document.getElementById('loading')?.textContent ?? ''];
+  window.saidMeanwhile = [...new Set([...(window.saidMeanwhile ?? []), ...said.map((each) => each.trim())])];
+}, 50)"""
+
+
+def test_a_page_that_is_drawn_for_long_arrives_whole_and_is_never_called_lost(
+    run_home: Path, tmp_path: Path, watched: Watched, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    startup = tmp_path / "profile_default" / "startup"
+    startup.mkdir(parents=True)
+    (startup / "00-slow.py").write_text(STARTUP)
+    monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
+    page = watched.page
+    with serving(run_home, RUN, page=page) as running:
+        begun = time.monotonic()
+        page.goto(f"{running.url}&scenario=slow", wait_until="commit")
+        page.evaluate(WATCH_WORDS)
+        page.wait_for_selector('[role="treeitem"]', timeout=120_000)
+        assert time.monotonic() - begun > DRAWN_AFTER_SECONDS
+        assert page.locator('[role="treeitem"]').count() == 9
+        page.wait_for_selector(".wb-badge[data-verdict]", timeout=60_000)
+        page.wait_for_selector(".wb-spent", state="attached", timeout=60_000)
+        type_in(page, "P2.1", "0.123")
+        page.wait_for_selector('[data-id="P2.1"][data-edited="true"]', timeout=30_000)
+        assert set(page.evaluate("window.saidMeanwhile")) <= {"", "Opening the run"}
+    watched.clean()
