@@ -133,7 +133,7 @@ def test_no_command_prints_past_the_one_door() -> None:
         if re.search(r"typer\.echo|click\.echo|\bprint\(|std(out|err)\.write\(", line)
         and "printable(" not in line
     ]
-    # words and an address of ours, and texts that were made printable a line before
+    # words and an address of ours, and texts that were made printable before; `json_text` does it itself
     assert set(past) == {
         'entry.py: sys.stderr.write("workbench: stopped by hand\\n")',
         'entry.py: sys.stdout.write(f"analyst-workbench {__version__}\\n")',

@@ -170,11 +170,11 @@ def test_the_record_has_intervals_from_six_series_on_and_the_page_shows_them() -
     (said,) = re.findall(r'data-skill="live">Live: <span title="[^"]+">([^<]+)<', page)
     assert said == live["line"]
     assert said.startswith(
-        "On 12 claims (12 independent) the answers beat their base rates by no more than luck would: take "
+        "On 12 runs (12 independent) the answers beat their base rates by no more than luck would: take "
         "their base rates (gain in Brier score +0.100, 95% interval 0.000 to +0.150)"
     )
     few = rendered("track_record", record=record_card(runs[:2]))
-    assert "2 claims (2 independent) cannot tell skill from luck: take their base rates" in few
+    assert "2 runs (2 independent) cannot tell skill from luck: take their base rates" in few
     assert (
         "a verdict needs 6 independent ones" in few
         and "95% interval" not in few.partition("<table")[0].partition(">Live")[2]

@@ -155,10 +155,10 @@ def _values_of(row: Row, column: str) -> list[str]:
 
 
 def _against_base(name: str, rows: Sequence[Row]) -> Row:
-    """Brier score of some claims, and by how much it is below that of their base rates, with intervals over clusters.
+    """Brier score of some runs, and by how much it is below that of their base rates, with intervals over clusters.
 
-    An interval is None below six clusters; ``base_n`` counts the claims that have a base rate, at which alone the two are compared;
-    ``line`` says in words what the comparison means, None where no claim has a base rate.
+    An interval is None below six clusters; ``base_n`` counts the runs that have a base rate, at which alone the two are compared;
+    ``line`` says in words what the comparison means, None where no run has a base rate.
     """
     clusters = _clusters(rows)
     based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
@@ -184,11 +184,11 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
     }
 
 
-def _skill_words(test: PairedVerdict, claims: int) -> str:
-    counted = f"{test.n} of {claims}" if test.n != claims else f"{claims}"
+def _skill_words(test: PairedVerdict, runs: int) -> str:
+    counted = f"{test.n} of {runs}" if test.n != runs else f"{runs}"
     return skill_line(
         test,
-        f"{counted} claim{'s' * (claims != 1)}",
+        f"{counted} run{'s' * (runs != 1)}",
         subject="the answers",
         rival="their base rates",
         gain="gain in Brier score",

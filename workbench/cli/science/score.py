@@ -260,7 +260,7 @@ _IN_POINTS = ("brier_index", "metaculus_baseline", "abi")
 
 
 def own_digits(metric: str, n: int) -> int:
-    """Return the decimals that a mean over so many claims supports: its last digit is a fifth of the chance error or more.
+    """Return the decimals that a mean over so many runs supports: its last digit is a fifth of the chance error or more.
 
     >>> own_digits("brier", 16), own_digits("brier", 400), own_digits("brier_index", 16), own_digits("brier_index", 400)
     (2, 3, 0, 1)
@@ -324,7 +324,7 @@ def _score_own(
         emit_json(document)
         return
     show_table(
-        ["", "claims", "independent", *[name for metric in columns for name in _own_headings(metric)]],
+        ["", "runs", "independent", *[name for metric in columns for name in _own_headings(metric)]],
         [
             [
                 {"own": "answers", BASE_RATE: "base rate", "0.5": "always 50%"}.get(label, label),
@@ -350,7 +350,7 @@ def _score_own(
             echo(f"{origin}: {line}")
     echo("")
     show_table(
-        ["month", "claims", "Brier score", "so far"],
+        ["month", "runs", "Brier score", "so far"],
         [
             [row["month"], row["n"], f"{row['brier']:.2f}", f"{row['brier_so_far']:.2f}"]
             for row in document["over_time"]
@@ -385,7 +385,7 @@ def _show_record(document: dict[str, Any]) -> None:
             continue
         echo("")
         show_table(
-            [f"{origin}: said", "claims", "independent", "on average", "came true", "95% from", "to"],
+            [f"{origin}: said", "runs", "independent", "on average", "came true", "95% from", "to"],
             [
                 [
                     f"{percent(each['from'])} to {percent(each['to'])}",
