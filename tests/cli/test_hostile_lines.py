@@ -135,6 +135,7 @@ def test_no_command_prints_past_the_one_door() -> None:
     ]
     # words and an address of ours, and texts that were made printable before; `json_text` does it itself
     assert set(past) == {
+        'common.py: sys.stdout.write(json_for(json_text(value, indent=True), sys.stdout.encoding) + "\\n")',
         'entry.py: sys.stderr.write("workbench: stopped by hand\\n")',
         'entry.py: sys.stdout.write(f"analyst-workbench {__version__}\\n")',
         'manual_server.py: sys.stdout.write(f"http://{HOST}:{server.server_port}/\\n")',
