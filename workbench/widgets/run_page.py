@@ -172,11 +172,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
                 self._behind = False
                 self._show_headline()
                 self.drivers.show(self.session.tree)
-                at_once(self._make_side_panels())
-            assert self._side_panels is not None
+                return at_once(self._make_side_panels())
             return self._side_panels
 
-    def _make_side_panels(self) -> Steps[None]:
+    def _make_side_panels(self) -> Steps[SurroundingPanes]:
         side = self._side_panels = SurroundingPanes(
             self.session,
             self.scenarios,
@@ -203,6 +202,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
             self._panels[name].children = (*self._panels[name].children, *panes)
         self._hypothetical.children = side.hypothetical
         self._saved_line.children = (side.line,)
+        return side
 
     def look(self) -> bool:
         """Show what the run has got since the last look; False when nothing more is to come."""
@@ -341,11 +341,10 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         self._behind = False
         self._show_headline()
         yield
+        # Before the drivers: the whole page stands the sooner.
+        side = self._side_panels or (yield from self._make_side_panels())
         yield from self.drivers.show_in_steps(lambda: self.session.tree)
-        if self._side_panels is None:
-            yield from self._make_side_panels()
-        else:
-            self._side_panels.show(self.tree.selected, self.tree.dark)
+        side.show(self.tree.selected, self.tree.dark)
         self._tell_address()
 
     def _read_once(self) -> Steps[None]:
