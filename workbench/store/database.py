@@ -213,6 +213,11 @@ class Store:
             except StoreCorrupt as error:
                 raise StoreCorrupt(f"{self._path}: {error}") from None
 
+    def _has_no_room(self) -> bool:
+        # SQLite calls it an I/O error where it finds no room for the file that it shares between processes, which is 32 kB.
+        room = os.statvfs(self.home)
+        return room.f_bavail * room.f_frsize < 65_536
+
     @contextmanager
     def _clear_errors(self, *, opening: bool = False) -> Iterator[None]:
         """Turn what SQLite says of a damaged file, and of one that cannot be opened, into one line with a way out."""
@@ -233,6 +238,8 @@ class Store:
                 raise StoreFull(f"{self._path} cannot be written ({_FULL[code]})") from error
             if code == sqlite3.SQLITE_READONLY:
                 raise HomeUnusable(f"{self.home} can only be read here") from error
+            if opening and code == sqlite3.SQLITE_IOERR and self._has_no_room():
+                raise StoreFull(f"{self._path} cannot be opened (the disk is full)") from error
             if opening and isinstance(error, sqlite3.OperationalError):
                 raise HomeUnusable(f"{self._path} cannot be opened ({error})") from error
             raise
