@@ -110,7 +110,7 @@ def test_one_that_reads_nothing_and_ends_well_has_taken_it(tmp_path: Path) -> No
 
 
 @pytest.fixture(scope="module")
-def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def watched_claim(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("notify") / "home"
     with closing(Store(home)) as store:
         asyncio.run(finished(store))
@@ -118,8 +118,8 @@ def watched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.long
-def test_an_alert_that_nobody_got_is_told_again_once(tmp_path: Path, watched: Path) -> None:
-    shutil.copytree(watched, tmp_path / "home")
+def test_an_alert_that_nobody_got_is_told_again_once(tmp_path: Path, watched_claim: Path) -> None:
+    shutil.copytree(watched_claim, tmp_path / "home")
     line = ("review", "--cutoff", "2018-06-27", "--alert", "0pp")
     unrunnable = run_cli(tmp_path, *line, "--notify", "no-such-program")
     assert unrunnable.returncode == 2 and len(list((tmp_path / "home/runs").iterdir())) == 1
@@ -134,8 +134,8 @@ def test_an_alert_that_nobody_got_is_told_again_once(tmp_path: Path, watched: Pa
     assert run_cli(tmp_path, *line, "--notify", words).returncode == 0 and len(got(tmp_path)) == 1
 
 
-def test_a_move_is_told_though_the_review_was_stopped_after_it(tmp_path: Path, watched: Path) -> None:
-    with closing(Store(Path(shutil.copytree(watched, tmp_path / "home")))) as store:
+def test_a_move_is_told_though_the_review_was_stopped_after_it(tmp_path: Path, watched_claim: Path) -> None:
+    with closing(Store(Path(shutil.copytree(watched_claim, tmp_path / "home")))) as store:
 
         def full(*_: object) -> None:
             raise OSError(28, "No space left on device")

@@ -339,6 +339,8 @@ def fan_plot(
 ) -> "Figure":
     """A series as it was known, and where it may go: bands between pairs of quantiles, the median as a line.
 
+    Without quantiles the past is drawn alone, as far as the last day ahead.
+
     Parameters
     ----------
     past : tuple of days and values
@@ -356,8 +358,6 @@ def fan_plot(
     --------
     >>> import datetime
     >>> days = [datetime.date(2018, 7, day) for day in (1, 2)]
-    Without quantiles the past is drawn alone, as far as the last day ahead.
-
     >>> len(fan_plot((days[:1], [1.0]), days[1:], {0.1: [0.5], 0.5: [1.0], 0.9: [2.0]}, title="x").axes[0].collections)
     1
     """

@@ -39,8 +39,8 @@ def skill_line(
     >>> from workbench.science.comparing.paired import paired_test
     >>> skill_line(paired_test([0.5, 0.4]), "2 past dates")
     '2 past dates (2 independent) cannot tell skill from luck: take the base rate (gain in Brier Index +0.5; a verdict needs 6 independent ones)'
-    >>> skill_line(paired_test([0.3, -0.5, 0.1, -0.2, 0.1, -0.1]), "6 past dates")
-    'On 6 past dates (6 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index 0.0, 95% interval −0.3 to +0.2)'
+    >>> skill_line(paired_test([0.3, -0.5, 0.1, -0.2, 0.1, -0.2]), "6 past dates")
+    'On 6 past dates (6 independent) this way of forecasting did no better than the base rate: take the base rate (gain in Brier Index −0.1, 95% interval −0.5 to +0.3)'
     """
     separate = f"{counted} ({test.clusters} independent)"
     figures = f"{gain} {written(test.estimate)}"
