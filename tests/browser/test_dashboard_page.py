@@ -191,6 +191,17 @@ def test_a_tree_of_sixty_opens_folded_and_one_of_nine_unfolded(served: Served, w
     watched.clean()
 
 
+def test_a_page_that_is_being_left_does_not_say_that_the_workbench_has_ended(
+    served: Served, watched: Watched
+) -> None:
+    """The next page may take long to come; until then this one stands there, and its kernel has been given up."""
+    page = opened(watched, served.url)
+    page.evaluate("dispatchEvent(new Event('beforeunload'))")
+    page.wait_for_timeout(16_000)  # it asks after nine seconds of silence, every three seconds
+    assert page.locator(".wb-banner").is_hidden()
+    watched.clean()
+
+
 def test_the_list_of_runs_opens_one(served: Served, watched: Watched) -> None:
     page = watched.page
     page.goto(served.url + "&run=nobody")

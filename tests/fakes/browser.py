@@ -90,7 +90,14 @@ def watching(chromium: Any) -> Iterator[Watched]:
     page.on("request", lambda made: None if loopback(made.url) else seen.outside.append(made.url))
     page.on("websocket", lambda made: None if loopback(made.url) else seen.outside.append(made.url))
     page.on("pageerror", lambda error: seen.errors.append(str(error)))
-    page.on("console", lambda message: seen.errors.append(message.text) if message.type == "error" else None)
+    page.on(
+        "console",
+        lambda message: (
+            seen.errors.append(f"{message.text} ({message.location['url']})")
+            if message.type == "error"
+            else None
+        ),
+    )
     context.route(lambda url: not loopback(url), refuse)
     yield seen
     context.unroute_all()  # an intercepted farewell is lost, and the kernel would outlive the test

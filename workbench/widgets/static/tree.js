@@ -621,8 +621,10 @@ class TreeView {
     return Date.now() - this.heard;
   }
 
-  // A page on a busy machine may come late to what was said: the server tells whether its kernel is there.
+  // A page on a busy machine may come late to what was said: the server tells whether its kernel is there. One that is being
+  // left gave its kernel up itself, and waits for the next page only.
   async isGone() {
+    if (window.workbenchLeft) return this.silence > GONE_AFTER_MS;
     const isThere = this.silence <= LOST_AFTER_MS || (await kernelIsThere());
     return this.silence > (isThere ? GONE_AFTER_MS : LOST_AFTER_MS);
   }
