@@ -9,7 +9,7 @@ from tests.fakes.persona_run import require_right, run
 from tests.fakes.personas import Turn, Wire
 from tests.models.test_account_errors import ACCOUNT
 from workbench.agents.findings.check_table import RunKind
-from workbench.agents.findings.statement_checks import tree_findings
+from workbench.agents.findings.statement_checks import findings_by_node
 from workbench.engine.record.state import RunState
 
 pytestmark = [
@@ -27,7 +27,8 @@ def findings(state: RunState) -> set[str]:
     """The checks that mark a leaf, a statement or a rule of a run."""
     of_leaves = {finding.check for trial in state.trials.values() for finding in trial.findings}
     last_day = state.parsed_cutoff().last_visible_day
-    of_tree = {finding.check for _, finding in tree_findings(state.tree, last_day, RunKind())}
+    by_node = findings_by_node(state.tree, last_day, RunKind())
+    of_tree = {finding.check for _, findings in by_node for finding in findings}
     return (of_leaves | of_tree) - {_NO_DATA}
 
 

@@ -11,9 +11,9 @@ from workbench.agents.errors import MalformedReply
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.statement_checks import (
     TreeStatement,
+    findings_by_node,
     rule_finding,
     statement_findings,
-    tree_findings,
 )
 from workbench.agents.replies.analysis_reply import LONGEST_STATEMENT, parse_analysis
 from workbench.agents.replies.stage_replies import parse_conclusion, parse_step
@@ -88,11 +88,12 @@ def test_screens_show_what_a_model_stood_by() -> None:
         "The S&P 500 closed above 2500 on 2018-01-02", "It goes up", "The VIX will close above 20 on 2018-12-31", GOOD,
         "The S&P 500 does not close higher on 2018-12-31 than on 2018-06-29",
     )  # fmt: skip
-    found = [(node, item.check) for node, item in tree_findings(tree, LAST_DAY, RunKind())]
+    by_node = findings_by_node(tree, LAST_DAY, RunKind())
+    found = [(node, item.check) for node, findings in by_node for item in findings]
     assert found == [
         ("P1", "settled before the cutoff"), ("P2", "undated"), ("P4", "repeats another"), ("P5", "repeats another"),
     ]  # fmt: skip
-    assert not [*tree_findings(grown(GOOD), LAST_DAY, RunKind())]
+    assert not any(findings for _, findings in findings_by_node(grown(GOOD), LAST_DAY, RunKind()))
 
 
 @pytest.mark.parametrize(

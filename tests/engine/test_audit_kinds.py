@@ -14,6 +14,7 @@ from workbench.audit.badges import run_badges
 from workbench.audit.check import run_kind
 from workbench.audit.run_audit import QUESTIONS, audit_checks, audit_run
 from workbench.engine.record.fold import load_state
+from workbench.steps import at_once
 from workbench.store import Store
 from workbench.store import events as ev
 
@@ -178,7 +179,7 @@ def test_a_fault_is_found_in_a_run_of_every_kind_that_can_have_it(
 
 def test_a_live_runs_badge_is_green_and_its_document_says_what_it_is(store: Store) -> None:
     run_id = written(store, RunKind(live=True))
-    badges = {badge.name: badge.verdict for badge in run_badges(store, load_state(store, run_id))}
+    badges = {badge.name: badge.verdict for badge in at_once(run_badges(store, load_state(store, run_id)))}
     assert badges == {"Verified": "ok", "Leak audit": "ok", "Coherence": "ok"}
     document = audit_run(store, run_id)
     assert document["passed"] and document["kind"] == ["live"]

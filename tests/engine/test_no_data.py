@@ -25,6 +25,7 @@ from workbench.reports.note_content import note_of
 from workbench.reports.note_markdown import note_markdown
 from workbench.reports.note_page import note_html
 from workbench.reports.note_word import note_docx
+from workbench.steps import at_once
 from workbench.store import ApiLedger, Store
 from workbench.views import check_documents
 from workbench.views.run_view import view
@@ -199,7 +200,7 @@ def test_every_screen_says_it(store: Store, tmp_path: Path, unread: bool) -> Non
         # Above, at the leaf, and in what the audit says.
         assert (shown.count("READ NO DATA") >= 2) == unread and (TYPED in shown) == unread
     assert ("1 of them read no data" in " ".join(note.summary)) == unread
-    badges = {badge.name: badge.verdict for badge in run_badges(store, state)}
+    badges = {badge.name: badge.verdict for badge in at_once(run_badges(store, state))}
     assert badges["Verified"] == ("warn" if unread else "ok")
     header = panels.header(document, WhatIfSession(run.tree).now, 0, None)
     assert ("READ NO DATA" in header) == unread

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from workbench.audit.data_read import DATA_READ
 from workbench.audit.run_audit import Check, Verdict, last_checks
 from workbench.engine.record.state import RunState
-from workbench.steps import Steps, at_once
+from workbench.steps import Steps
 from workbench.store import Store
 
 #: The checks of the audit by the question that they answer.
@@ -40,16 +40,11 @@ class Badge:
     checked_utc: str
 
 
-def run_badges(store: Store, state: RunState) -> list[Badge]:
-    """Return the marks of a run, out of the audit's checks; a question without a check is left out.
+def run_badges(store: Store, state: RunState) -> Steps[list[Badge]]:
+    """Make the marks of a run, out of the audit's checks; a question without a check is left out.
 
     A run whose checks were made in this home since its records last changed is not audited for it (`kept_checks`).
     """
-    return at_once(run_badges_in_steps(store, state))
-
-
-def run_badges_in_steps(store: Store, state: RunState) -> Steps[list[Badge]]:
-    """Make the marks of `run_badges`, an audit in steps where there has to be one."""
     last = yield from last_checks(store, state)
     badges = []
     for name, wanted in _QUESTIONS.items():

@@ -184,10 +184,10 @@ class RunView:
 
     def badges_in_steps(self) -> "Steps[list[Badge]]":
         """Make what `badges` returns, in steps where there has to be an audit."""
-        from workbench.audit.badges import run_badges_in_steps
+        from workbench.audit.badges import run_badges
 
         with closing(Store(self.home)) as store:
-            return (yield from run_badges_in_steps(store, self.state))
+            return (yield from run_badges(store, self.state))
 
     def document(self, *, nodes: bool = True, findings: bool = True) -> dict[str, Any]:
         """Return the JSON document of ``analyze --json`` and ``show --json``.

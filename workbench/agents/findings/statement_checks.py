@@ -197,17 +197,13 @@ def statement_findings(said: TreeStatement, kind: RunKind) -> tuple[ReplyFinding
     return tuple(item for item in faults if item is not None)
 
 
-def tree_findings(tree: Tree, last_day: date, kind: RunKind) -> Iterator[tuple[NodeId, ReplyFinding]]:
-    """Yield what screens show of a tree's statements below the claim, and of its rules."""
-    for node, faults in findings_by_node(tree, last_day, kind):
-        for finding in faults:
-            yield node, finding
-
-
 def findings_by_node(
     tree: Tree, last_day: date, kind: RunKind
 ) -> Iterator[tuple[NodeId, list[ReplyFinding]]]:
-    """Yield what `tree_findings` shows, a node at a time in the tree's order: those without a finding too."""
+    """Yield what screens show of a tree's statements below the claim, and of its rules.
+
+    A node at a time in the tree's order, those without a finding too: callers may answer somebody in between.
+    """
     first: dict[tuple[str, ...], NodeId] = {}
     for node in tree.ids():
         proposition = tree[node]

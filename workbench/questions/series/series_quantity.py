@@ -16,7 +16,7 @@ from workbench.questions.series.value_states import SeriesStates
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.clusters import clusters_of
 from workbench.science.comparing.paired import PairedVerdict, paired_test
-from workbench.science.documents.skill_words import skill_line
+from workbench.science.documents.skill_words import past_dates, skill_line
 from workbench.science.errors import ScienceError
 from workbench.science.scoring.crps import crps_of_draws, interval_coverage, pit_of_draws
 
@@ -300,7 +300,7 @@ def past_ends(values: FloatArray, steps: int, name: str, *, logs: bool) -> Float
 def _skill_line(test: PairedVerdict, cutoffs: int, coverage: Mapping[str, float]) -> str:
     said = skill_line(
         test,
-        f"{cutoffs} past date{'s' * (cutoffs != 1)}",
+        past_dates(cutoffs),
         rival="the spread of past changes",
         gain="gain in CRPS",
         written=lambda gain: f"{signed_figure(gain)}%",

@@ -11,7 +11,7 @@ from workbench.science.comparing.comparison import paired_comparisons
 from workbench.science.comparing.mean_intervals import class_share_interval
 from workbench.science.comparing.paired import PairedVerdict, holm
 from workbench.science.documents.score_documents import Document
-from workbench.science.documents.skill_words import skill_line
+from workbench.science.documents.skill_words import past_dates, skill_line
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error, reliability
 from workbench.science.scoring.scores import brier, brier_index
 from workbench.science.table_cells import StrArray
@@ -146,7 +146,7 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
 
 
 def _counted(forecasts: int, dates: int) -> str:
-    said = f"{dates} past date{'s' * (dates != 1)}"
+    said = past_dates(dates)
     return said if dates == forecasts else f"{forecasts} forecasts on {said}"
 
 

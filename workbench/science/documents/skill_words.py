@@ -7,6 +7,15 @@ from workbench.science.comparing.clusters import MIN_CLUSTERS
 from workbench.science.comparing.paired import PairedVerdict
 
 
+def past_dates(count: int) -> str:
+    """Return how many dates of the past something was tried on.
+
+    >>> past_dates(1), past_dates(114)
+    ('1 past date', '114 past dates')
+    """
+    return f"{count} past date{'s' * (count != 1)}"
+
+
 def skill_line(
     test: PairedVerdict,
     counted: str,
