@@ -103,7 +103,7 @@ release: .stamp-test
 	$(MAKE) sbom
 	cd dist && sha256sum * > SHA256SUMS
 
-# Style, types of changed files and words at every commit.
+# Style, types of changed files and links at every commit.
 hooks: .stamp-test
 	$(PIP) install -q pre-commit
 	$(BIN)/pre-commit install

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.size import circles, imports
+
 ROOT = Path(__file__).resolve().parents[1]
 OURS = {"workbench", "sandbox", "proxies", "notebooks", "tests", "benchmarks"}
 
@@ -166,3 +168,22 @@ def test_nothing_of_the_workbench_but_the_store_writes_sql() -> None:
 )
 def test_sql_outside_the_store_is_seen(source: str, signs: list[str]) -> None:
     assert sql_in(source) == signs
+
+
+def test_no_files_import_each_other_in_a_circle() -> None:
+    assert circles(imports(ROOT)) == []
+
+
+def test_the_rule_above_sees_a_circle(tmp_path: Path) -> None:
+    sources = {
+        "workbench/__init__.py": "",
+        "workbench/a.py": "def run():\n    from workbench.b import x\n",
+        "workbench/b.py": "import workbench.a\n",
+        "workbench/c.py": "import workbench.a\n",
+    }
+    for name, source in sources.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(source)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    subprocess.run(["git", "add", "-A"], cwd=tmp_path, check=True)
+    assert circles(imports(tmp_path)) == [["workbench.a", "workbench.b"]]

@@ -22,6 +22,7 @@ from workbench.engine.named_settings import (
 )
 from workbench.engine.run_settings import CHANGEABLE, RunSettings, with_preset
 from workbench.errors import UsageError
+from workbench.formatting import GLOSSARY, SCORE_WORDS
 from workbench.magics import proposition_parser
 from workbench.requests import fields_of
 
@@ -216,3 +217,8 @@ def test_yes_is_taken_everywhere() -> None:
             assert any("--yes" in param.opts for param in each.params), each.name
 
     walk(typer.main.get_command(app))
+
+
+def test_help_explains_the_words_of_screens(tmp_path: Path) -> None:
+    shown = run_cli(tmp_path, "help", "glossary").stdout
+    assert [line.split("  ")[0] for line in shown.splitlines()] == [*GLOSSARY, *SCORE_WORDS]
