@@ -18,7 +18,7 @@ from workbench.engine.run_settings import PRESETS
 from workbench.propositions import Belief, Tree
 from workbench.synthesis import resynthesize, settle
 from workbench.synthesis.sensitivity.paths import tornado
-from workbench.views.wording import rule_remarks, tree_lines
+from workbench.views.wording import tree_lines
 
 CLAIM = "Nobody leaves the currency union before 2019-01-01"
 PLAN = {
@@ -75,7 +75,7 @@ async def test_the_authors_negative_example_comes_out_as_the_model_meant(
     stored = rule.to_json()
     assert stored["intercept"] == pytest.approx(0.9) and stored["weights"] == {"P1": -0.2, "P2": -0.7}
     assert rule.equation() == "0.00 + 0.20 × (1 − P1) + 0.70 × (1 − P2)"
-    assert rule_remarks(tree, "P0") == ["between 0.0% and 90.0%, whatever its drivers"]
+    assert "from 0.0% with every driver against to 90.0% with every driver for" in "\n".join(tree_lines(tree))
     # a threat that comes true costs its weight, and one that is taken away counts as false
     assert resynthesize(tree, {"P2": 1.0}).tree.root.p == pytest.approx(0.19)
     assert {row.id: row.path_weight for row in tornado(tree)} == pytest.approx({"P1": -0.2, "P2": -0.7})
@@ -91,7 +91,7 @@ async def test_a_base_rate_hidden_in_the_constant_is_shown_once_and_kept_with_a_
     assert "reaches from 0.6 to 0.9" in second.last
     assert tree.root.p == pytest.approx(0.885)
     shown = "\n".join(tree_lines(tree))
-    assert "between 60.0% and 90.0%, whatever its drivers" in shown
+    assert "from 60.0% with every driver against to 90.0%" in shown
     assert "the constant 0.6 outweighs every child" in shown and "stays above 0.5" in shown
     with pytest.raises(AgentGaveUp, match=r"the constant is 0\.6"):
         await analyzed(great, 0.9, **PRESETS["analytica-paper"]["agent"])

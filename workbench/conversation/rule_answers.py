@@ -56,13 +56,13 @@ def _reasons(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     if steps is None:
         return CitedAnswer(text=sentence, cites=(look_ups.cite_of(ROOT),))
     side = -1 if re.search(r"\b(low|little|unlikely|small|against)\b", question.casefold()) else 1
-    ordered = sorted(steps.steps, key=lambda step: -side * step.points)
-    named = [step for step in ordered if step.points * side > 0][:_MOST] or list(steps.steps[:_MOST])
+    drivers = [part for part in steps.parts if part.node is not None]
+    named = [part for part in drivers if part.points * side > 0][:_MOST] or drivers[:_MOST]
     parts = [
-        f"{step.name} ({step.node}, {percent(step.p)}) {point_change(0.0, step.points)}" for step in named
+        f"{part.name} ({part.node}, {percent(part.p)}) {point_change(0.0, part.points)}" for part in named
     ]
     words = f"{sentence} From {steps.start_words} {percent(steps.start)}: {'; '.join(parts)}."
-    return CitedAnswer(text=words, cites=tuple(look_ups.cite_of(step.node) for step in named))
+    return CitedAnswer(text=words, cites=tuple(look_ups.cite_of(part.node) for part in named if part.node))
 
 
 def _hinges(look_ups: RunLookUps, question: str) -> CitedAnswer | None:

@@ -50,6 +50,7 @@ from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
 from workbench.synthesis.sensitivity.uncertainty import trial_moments
+from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.views.wording import equation_with_values, rule_remarks
 from workbench.whatif.run_sensitivity import leaf_trials
@@ -298,13 +299,14 @@ def _notebook(store: Store, state: RunState) -> str:
         f" · manifest {manifest_id(store, state.run_id) or 'none'}",
         "",
     ]
+    spans = reachable_ranges(state.tree)
     for node in state.tree.ids():
         indent = "  " * len(state.tree.ancestors(node))
         head.append(f"{indent}- **{node}** {percent(state.tree[node].p)} {state.tree[node].statement}")
         rule = equation_with_values(state.tree, node)
         if rule:
             head.append(f"{indent}  `{node} = {rule}`")
-            head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree, node))
+            head.extend(f"{indent}  {remark}" for remark in rule_remarks(state.tree[node].rule, spans[node]))
     book.cells.append(nbformat.v4.new_markdown_cell(passive_markdown("\n".join(head))))  # type: ignore[no-untyped-call]
     mark = f"Figures and numbers of run {state.run_id}, manifest {(manifest_id(store, state.run_id) or 'none')[:19]}."
     for leaf in state.tree.leaves():

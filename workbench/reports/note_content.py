@@ -25,6 +25,7 @@ from workbench.reports.full_figures import full_figures
 from workbench.reports.note_evidence import LONGEST_REPORT, NoteEvidence, leaf_evidence, shown_words
 from workbench.store import ApiLedger, ModelLedger, Store, utc_now
 from workbench.synthesis.sensitivity.assumptions import assumption_detail
+from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.templates import brief
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
@@ -325,7 +326,7 @@ def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
     if len(ids) > MOST_ROWS:
         chosen = {tree.root.id, *leaves, *(above for leaf in leaves for above in tree.ancestors(leaf))}
         ids = [node for node in ids if node in chosen]
-    rows = []
+    rows, spans = [], reachable_ranges(tree)
     for node in ids:
         proposition = tree[node]
         belief = proposition.belief
@@ -336,7 +337,7 @@ def _tree_rows(tree: Tree, leaves: Sequence[NodeId]) -> list[TreeRow]:
                 statement=shown_words(proposition.statement),
                 p=belief.p if belief else None,
                 rule=equation_with_values(tree, node),
-                remarks=rule_remarks(tree, node),
+                remarks=rule_remarks(proposition.rule, spans[node]),
                 key_factor=shown_words(belief.key_factor) if belief else "",
             )
         )

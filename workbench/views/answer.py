@@ -17,12 +17,10 @@ from workbench.propositions import NodeId, Proposition, Rule, Tree
 from workbench.synthesis.whatif.evaluation import clamp
 from workbench.whatif.stored_reports import report_base_rate, report_forecast
 
-#: Closer to the base rate than this, an answer is about what history says.
-_ABOUT = 0.03
-#: Steps of less than this are not named in a sentence: they read as "+0 points".
-_NAMED = 0.005
-#: From so much on, a sentence says what does not come from the drivers.
-_UNEXPLAINED = 0.02
+#: A part of less than this reads as "0.0 points".
+_SHOWN = 0.0005
+#: Parts that a sentence names; one more is named too, several are summed up.
+_NAMED = 3
 #: A rule's weights have six decimals, so that it gives the forecast it was made for to about this.
 _ROUNDING = 1e-5
 #: With more parts than this all orders are too many: 2 to this power evaluations.
@@ -33,74 +31,59 @@ _DATES = re.compile(rf"(?: (?:on|by|through|before|until|from|to|than on|and))+ 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    """By how much one driver moves the answer: ``points`` in [-1, 1], from ``usual`` to ``p`` of its own."""
+class Part:
+    """What one driver adds to the answer: ``points`` in [-1, 1], from ``usual`` to ``p`` of its own; the rest is no driver's and has neither."""
 
-    node: NodeId
     name: str
-    usual: float
-    p: float
     points: float
+    node: NodeId | None = None
+    usual: float | None = None
+    p: float | None = None
 
 
 class Rest(StrEnum):
     """What the part of an answer comes from that is no driver's."""
 
     #: The rule was made to give the forecast of the claim's own series, as the key-free analyst's is.
-    SERIES = "the paths of its own series"
+    SERIES = "the simulation of the claim's series"
     #: With every driver at what is usual for it, the rule gives another number than the base rate.
-    RULE = "the weighing of its drivers"
+    RULE = "the rule at its drivers' usual values"
     #: The claim stands elsewhere than the rule puts it.
     HAND = "the value set at the claim itself"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waterfall:
-    """The way to the answer: ``start``, the steps, and ``rest``, which is no driver's; they sum to ``end``.
+    """The way to the answer: ``start`` and the parts, largest first, sum to ``end``.
 
     Parameters
     ----------
+    parts : tuple of Part
+        One per driver, and one for what no driver adds, where there is any.
     source : Rest
-        What the rest comes from.
+        What that one comes from.
     from_base_rate : bool
         The start is the claim's base rate, and each driver counts from its own; False: all count from 50%, as not
         every driver has a base rate.
+    set_by_series : bool
+        The answer is the forecast of the claim's series still: the drivers explain the number and do not set it.
     """
 
     start: float
-    steps: tuple[Step, ...]
-    rest: float
+    parts: tuple[Part, ...]
     source: Rest
     end: float
     from_base_rate: bool
+    set_by_series: bool
 
     @property
     def start_words(self) -> str:
         """What the first bar stands for."""
         return "base rate" if self.from_base_rate else "every driver at 50%"
 
-    @property
-    def moved(self) -> float:
-        """What all drivers together make of it."""
-        return fsum(step.points for step in self.steps)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return it for programs: points as shares of 1."""
-        return {
-            "from": self.start_words,
-            "start": self.start,
-            "steps": [
-                {"node": each.node, "usual": each.usual, "p": each.p, "points": each.points}
-                for each in self.steps
-            ],
-            "rest": self.rest,
-            "rest_from": str(self.source),
-            "end": self.end,
-        }
-
 
 def waterfall(tree: Tree) -> Waterfall | None:
-    """Return the steps from the base rate to the root's probability, strongest first; None without a formula or a value."""
+    """Return the parts that lead from the base rate to the root's probability; None without a formula or a value."""
     root = tree.root
     if root.rule is None or not root.rule.numeric or root.p is None:
         return None
@@ -114,8 +97,8 @@ def waterfall(tree: Tree) -> Waterfall | None:
     usual = rates if counted else dict.fromkeys(p, 0.5)
     moved = _shares(root.rule, usual, p)
     start = base if counted and base is not None else clamp(root.rule.evaluate(usual))
-    steps = [
-        Step(
+    parts = [
+        Part(
             node=each.id,
             name=short_name(each, root.statement),
             usual=usual[each.id],
@@ -124,14 +107,17 @@ def waterfall(tree: Tree) -> Waterfall | None:
         )
         for each in drivers
     ]
-    steps.sort(key=lambda step: -abs(step.points))
+    source = _rest_source(root, root.rule, drivers, p)
+    if abs(rest := root.p - start - fsum(moved.values())) > _ROUNDING:
+        parts.append(Part(name=str(source), points=rest))
+    forecast = report_forecast(root) if source is Rest.SERIES else None
     return Waterfall(
         start=start,
-        steps=tuple(steps),
-        rest=root.p - start - fsum(moved.values()),
-        source=_rest_source(root, root.rule, drivers, p),
+        parts=tuple(sorted(parts, key=lambda part: -abs(part.points))),
+        source=source,
         end=root.p,
         from_base_rate=counted,
+        set_by_series=forecast is not None and abs(root.p - forecast) < _ROUNDING,
     )
 
 
@@ -212,55 +198,57 @@ def short_name(proposition: Proposition, claim: str) -> str:
 
 
 def answer_sentence(tree: Tree, base_rate: float | None) -> str:
-    """Return the answer as one sentence that can be read aloud: the chance, beside history, and what moves it most."""
+    """Return the answer as words that can be read aloud: the probability, next to the base rate, and what makes the difference."""
     return sentence_of(tree.root.p, base_rate, waterfall(tree))
 
 
 def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | None) -> str:
-    """Return that sentence where the steps are at hand: a page shows both, and makes them anew at each edit."""
+    """Return those words where the steps are at hand: a page shows both, and makes them anew at each edit."""
     if p is None:
         return "No answer yet."
-    parts = [f"{percent(p)}{_beside(p, base_rate)}"]
-    by_hand = steps is not None and steps.source is Rest.HAND
-    named = [step for step in (steps.steps if steps else ()) if abs(step.points) >= _NAMED and not by_hand]
-    for words, side in (("raised most by", 1), ("lowered most by", -1)):
-        step = next((step for step in named if step.points * side > 0), None)
-        if step is not None:
-            parts.append(f"{words}: {step.name} ({percent(step.p)})")
-    if steps is not None and (rest := rest_words(steps)):
-        parts.append(rest)
-    return "; ".join(parts) + "."
+    sentences = [f"{percent(p)}{_beside(p, base_rate)}."]
+    if steps is not None and steps.source is Rest.HAND:
+        sentences.append("This value was set at the claim itself; its drivers are left out.")
+    elif steps is not None:
+        sentences += _part_sentences(steps, start_known=steps.from_base_rate and base_rate is not None)
+        if steps.set_by_series:
+            sentences.append("The simulation sets this number, the drivers explain it.")
+    return " ".join(sentences)
 
 
-def rest_words(steps: Waterfall) -> str:
-    """Return what does not come from the drivers, beside what they do together; "" where that is too little to be said.
+def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
+    """Every part with its sign, largest first; one that pulls against the gap is marked, so that no one takes it for a cause."""
+    shown = [part for part in steps.parts if abs(part.points) >= _SHOWN]
+    named = shown if len(shown) <= _NAMED + 1 else shown[:_NAMED]
+    told = [(_named(part, usual=steps.from_base_rate), part.points) for part in named]
+    if smaller := shown[len(named) :]:
+        told.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
+    gap = round(steps.end, 3) - round(steps.start, 3)
+    sentences = []
+    for place, (name, points) in enumerate(told):
+        several = name.endswith("together")
+        verb = ("add" if points > 0 else "take off") if several else ("adds" if points > 0 else "takes off")
+        against = "pulling the other way, " if points * gap < 0 else ""
+        start = "" if start_known or place else f"starting at {percent(steps.start)} ({steps.start_words}), "
+        unit = "" if place else " points"
+        words = f"{start}{against}{name} {verb} {100 * abs(points):.1f}{unit}."
+        sentences.append(words[0].upper() + words[1:])
+    return sentences
 
-    Gap, drivers' part and rest are the waterfall's own: the gap is the sum of the two others.
-    """
-    if steps.source is Rest.HAND:
-        return f"it is {Rest.HAND}, not what its drivers make of it"
-    if not steps.from_base_rate or abs(steps.rest) < _UNEXPLAINED:
-        return ""
-    gap, moved, rest = steps.end - steps.start, steps.moved, steps.rest
-    if abs(moved) < _NAMED:
-        return f"the drivers together hardly move it: the gap comes from {steps.source}"
-    if moved * rest > 0:
-        return f"{'more than half' if abs(moved) > abs(rest) else 'less than half'} of the gap comes from the drivers, the rest from {steps.source}"
-    verb = "raise" if moved > 0 else "lower"
-    if abs(gap) < _ABOUT:
-        return f"the drivers together {verb} it, and {steps.source} takes that back"
-    if gap * moved < 0:
-        return f"the drivers together {verb} it: the gap comes from {steps.source}"
-    return f"the drivers together {verb} it further, and {steps.source} takes a part of that back"
+
+def _named(part: Part, *, usual: bool) -> str:
+    if part.p is None:
+        return part.name
+    return f'"{part.name}" ({percent(part.p)}{f", usually {percent(part.usual)}" if usual else ""})'
 
 
 def _beside(p: float, base_rate: float | None) -> str:
     if base_rate is None:
         return ""
-    if abs(p - base_rate) < _ABOUT:
-        return f", about what history says ({percent(base_rate)})"
+    if percent(p) == percent(base_rate):
+        return ", the base rate"
     side = "above" if p > base_rate else "below"
-    return f", {points_apart(p, base_rate)} {side} what history says ({percent(base_rate)})"
+    return f", {points_apart(p, base_rate)} {side} the base rate ({percent(base_rate)})"
 
 
 def citation(document: Mapping[str, Any]) -> str:

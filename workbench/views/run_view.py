@@ -22,6 +22,7 @@ from workbench.propositions import NodeId, Tree
 from workbench.steps import Steps, at_once
 from workbench.store import ApiLedger, ModelLedger, Store
 from workbench.store.removal import began_at
+from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.views.kept_changes import since_line
 from workbench.whatif.stored_reports import root_base_rate, root_prior
 
@@ -211,7 +212,7 @@ class RunView:
             "prior": self.prior,
             "record": self.record(),
             **({"fan": self.fan(), **self._band_document()} if nodes else {}),
-            "nodes": [self._node_document(node) for node in tree.ids()] if nodes else [],
+            "nodes": [self._node_document(*each) for each in reachable_ranges(tree).items()] if nodes else [],
             "n_nodes": len(tree),
             "n_leaves": len(tree.leaves()),
             "model_calls": self.model_calls,
@@ -243,7 +244,7 @@ class RunView:
         band = self.band()
         return {"band": band.to_json() if band else None, "no_band": None if band else self.no_band()}
 
-    def _node_document(self, node: NodeId) -> dict[str, Any]:
+    def _node_document(self, node: NodeId, reaches: Span) -> dict[str, Any]:
         proposition, earlier = self.tree[node], self.state.earlier.get(node)
         notebook = self.notebook(node)
         rule = proposition.rule
@@ -255,7 +256,7 @@ class RunView:
             "key_factor": proposition.belief.key_factor if proposition.belief else None,
             "kind": "root" if node == self.tree.root.id else "inner" if proposition.children else "leaf",
             "rule": rule.to_json() if rule else None,
-            "reaches": list(rule.reachable()) if rule and rule.numeric else None,
+            "reaches": list(reaches) if rule and rule.numeric else None,
             "warnings": rule.warnings() if rule and rule.numeric else [],
             "notebook": str(notebook) if notebook else None,
             "status": self.state.node_status(node),

@@ -12,7 +12,7 @@ from workbench.audit.run_findings import finding_lines
 from workbench.engine.detached import has_record
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change, sandbox_words
-from workbench.propositions import ROOT, NodeId, Polarity, Tree, depth_of, parent_of
+from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
 from workbench.propositions.edits import (
     AddChild,
     Edit,
@@ -25,6 +25,7 @@ from workbench.propositions.edits import (
     SetValue,
     Unpin,
 )
+from workbench.synthesis.whatif.ranges import Span, reachable_ranges
 from workbench.terminal import printable
 from workbench.views.answer import answer_sentence
 from workbench.whatif.rule_changes import RuleChange, equation, key_factor, report
@@ -63,16 +64,15 @@ def equation_with_values(tree: Tree, node: NodeId) -> str | None:
     return _ID.sub(with_value, rule.equation())
 
 
-def rule_remarks(tree: Tree, node: NodeId) -> list[str]:
-    """Return what every screen says beside an inner node's rule: the range that a sum can reach, and the rule's warnings."""
-    rule = tree[node].rule
+def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
+    """Return what every screen says of an inner node's rule: the range that a sum can reach (of `reachable_ranges`), and the rule's warnings."""
     if rule is None or not rule.numeric:
         return []
-    warnings = rule.warnings()
-    if not rule.affine:
-        return warnings
-    low, high = (min(1.0, max(0.0, end)) for end in rule.reachable())
-    return [f"between {percent(low)} and {percent(high)}, whatever its drivers", *warnings]
+    if not rule.affine or span[0] == span[1]:  # held at its value, or without weight
+        return rule.warnings()
+    low, high = map(percent, span)
+    short = "; the rest is left to what no driver covers" if high != percent(1.0) else ""
+    return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
 
 
 def tree_lines(
@@ -88,7 +88,7 @@ def tree_lines(
     says what is below. None folds nothing. ``marks`` are words that stand behind a proposition's statement.
     """
     lines: list[str] = []
-    deepest = _levels_shown(tree, most)
+    deepest, spans = _levels_shown(tree, most), reachable_ranges(tree)
     # (node, prefix before its branch mark, is the last of its siblings)
     stack: list[tuple[NodeId, str, bool | None]] = [(tree.root.id, "", None)]
     while stack:
@@ -110,7 +110,7 @@ def tree_lines(
         rule = equation_with_values(tree, node) if equations else None
         if rule:
             lines.append(f"{below}│    = {rule}")
-            lines.extend(f"{below}│      {remark}" for remark in rule_remarks(tree, node))
+            lines.extend(f"{below}│      {remark}" for remark in rule_remarks(proposition.rule, spans[node]))
         stack.extend(
             (child, below, index == len(children) - 1) for index, child in reversed(list(enumerate(children)))
         )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from workbench.audit.data_read import DATA_READ, no_data_by_line
 from workbench.propositions import NodeId, Tree
-from workbench.views.answer import Step, Waterfall, short_name
+from workbench.views.answer import Waterfall, short_name
 from workbench.widgets.page_terms import line_on_page
 from workbench.widgets.panels import other_findings, rendered
 
@@ -78,6 +78,7 @@ def way(
         "way",
         bars=waterfall_bars(steps) if steps is not None else [],
         start=steps.start_words if steps is not None else "",
+        set_by_series=steps is not None and steps.set_by_series,
         arithmetic=arithmetic,
         caveats=[(line_on_page(each.line), each.drivers, each.more) for each in caveats],
         mark=mark,
@@ -87,30 +88,24 @@ def way(
 
 def waterfall_bars(steps: Waterfall) -> list[Bar]:
     """Return the bars of a waterfall on an axis that holds what they cover, and no more."""
-    stations = [steps.start]
-    for step in steps.steps:
-        stations.append(stations[-1] + step.points)
-    stations.append(stations[-1] + steps.rest)
+    stations = [*itertools.accumulate((part.points for part in steps.parts), initial=steps.start)]
     low, high = min(stations), max(stations)
     margin = max(0.12 * (high - low), 0.005)
     low, span = low - margin, high - low + 2 * margin
 
-    def bar(name: str, before: float, after: float, step: Step | None = None, *, end: bool = False) -> Bar:
-        left, right = sorted((before, after))
-        return Bar(
-            name=name,
-            node=step.node if step is not None else None,
-            p=step.p if step is not None else after if end else None,
-            usual=step.usual if step is not None else None,
-            left=(left - low) / span,
-            width=(right - left) / span,
-            points=None if end else after - before,
-        )
+    def level(name: str, at: float) -> Bar:
+        return Bar(name=name, node=None, p=at, usual=None, left=(at - low) / span, width=0.0, points=None)
 
-    bars = [bar(steps.start_words, steps.start, steps.start, end=True)]
-    pairs = itertools.pairwise(stations)
-    for step, (before, after) in zip(steps.steps, pairs, strict=False):
-        bars.append(bar(step.name, before, after, step))
-    if steps.from_base_rate or abs(steps.rest) > 5e-7:
-        bars.append(bar(str(steps.source), stations[-2], stations[-1]))
-    return [*bars, bar("the answer", steps.end, steps.end, end=True)]
+    bars = [
+        Bar(
+            name=part.name,
+            node=part.node,
+            p=part.p,
+            usual=part.usual,
+            left=(min(ends) - low) / span,
+            width=abs(part.points) / span,
+            points=part.points,
+        )
+        for part, ends in zip(steps.parts, itertools.pairwise(stations), strict=True)
+    ]
+    return [level(steps.start_words, steps.start), *bars, level("the answer", steps.end)]

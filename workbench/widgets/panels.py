@@ -34,6 +34,7 @@ from workbench.synthesis import WhatIf
 from workbench.synthesis.rules.equation_text import MINUS, signed
 from workbench.synthesis.rules.linear import INTERCEPT
 from workbench.synthesis.rules.normalise import Literals
+from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.templates import brief, html_environment
 from workbench.views.fan_chart import fan_key, fan_svg, fan_words
 from workbench.views.question_documents import exam_lines
@@ -469,7 +470,7 @@ def combination(node: NodeId, tree: Tree, refitted: "NodeRefitted | None" = None
         equation=rule.equation() if rule is not None else None,
         digits_of_rule=json.dumps(rule.to_json()) if rule is not None and rule.numeric else "",
         sum=_sum(node, rule, tree) if rule is not None and rule.affine else None,
-        remarks=rule_remarks(tree, node),
+        remarks=rule_remarks(rule, reachable_ranges(tree)[node]),
         refitted=refitted,
     )
 
