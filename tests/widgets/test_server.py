@@ -1,5 +1,6 @@
 import asyncio
 import json
+import logging
 import socket
 import sys
 from pathlib import Path
@@ -44,6 +45,18 @@ def voila(home: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def test_the_server_listens_on_loopback_with_a_token(voila: Any) -> None:
     assert (voila.ip, voila.token, voila.open_browser) == ("127.0.0.1", "a-token", False)
+
+
+@pytest.mark.parametrize("name", ["tornado.access", "tornado.application", "Voila"])
+def test_the_token_of_an_address_stands_in_no_log(
+    voila: Any, name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = voila.log if name == "Voila" else logging.getLogger(name)
+    with caplog.at_level("ERROR"):
+        logger.addHandler(caplog.handler)  # Voila's own does not propagate
+        logger.error("404 GET /?token=%s&run=r (127.0.0.1)", "a-token")
+        logger.removeHandler(caplog.handler)
+    assert "a-token" not in caplog.text and "404 GET /?token=...&run=r" in caplog.text
 
 
 def test_idle_kernels_are_stopped(voila: Any) -> None:

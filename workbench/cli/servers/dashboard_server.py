@@ -4,6 +4,7 @@ Voila runs in this process, so that the token never stands on a command line whe
 """
 
 import json
+import logging
 import os
 import re
 import secrets
@@ -169,6 +170,12 @@ def _code_of(notebook: Path) -> str:
     return "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
 
 
+def _mask_token(record: logging.LogRecord) -> bool:
+    """Take the token out of a line that names the address of a request."""
+    record.msg, record.args = re.sub(r"(token=)[^\s&'\"]+", r"\1...", record.getMessage()), ()
+    return True
+
+
 def _is_of_a_page(message: str | bytes) -> bool:
     """Whether a message to a kernel is one that a page of ours sends; what cannot be read is none."""
     from voila.tornado.kernel_websocket_handler import read_header_from_binary_message
@@ -262,6 +269,8 @@ def _application_class(environment: dict[str, str], code: str, *, read_only: boo
         def initialize(self, argv: Any = None) -> None:
             super().initialize(argv)
             self.voila_configuration.kernel_spec_manager_class = OwnKernel
+            for logger in (self.log, logging.getLogger("tornado.access"), logging.getLogger("tornado.application")):  # fmt: skip
+                logger.addFilter(_mask_token)
 
         def load_config_file(self, *args: Any, **kwargs: Any) -> None:
             """Read no configuration from the user's folders: nobody's setting may open the server or change its kernel."""
