@@ -14,7 +14,7 @@ import orjson
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, AskAgain, Plan, PolicyContext
 from proxies.asof.policies.base import stamp_of
-from proxies.asof.row_filter import Filtered, RowFilter
+from proxies.asof.row_filter import Filtered, RowFilter, is_search
 from proxies.asof.rows import ShapeError, any_row, empty_answer, get, in_order, rewrite, steps_of
 from proxies.asof.stamps import known_from
 from proxies.catalogue.loader import Endpoint
@@ -225,7 +225,7 @@ def answer_of(job: Job, filtered: Filtered, fetched_at: datetime | None) -> Answ
         "policy": as_of.policy,
         "clamped": [] if cutoff.live else list(job.plan.clamped),
         # no counts of dropped rows here: they told agents that a split, a deal or a report was coming
-        "undated": len(filtered.undated),
+        "undated": None if is_search(as_of) and not cutoff.live else len(filtered.undated),
         "residual": "none" if cutoff.live else as_of.residual,
         "source": endpoint.source.name,
         "endpoint": endpoint.path,
@@ -269,10 +269,14 @@ def _as_series(endpoint: Endpoint, data: Any) -> Any:
 
 def _with_hint(job: Job, filtered: Filtered) -> Filtered:
     endpoint = job.request.endpoint
-    if job.cutoff.live or not gives_rows(endpoint) or any_row(filtered.data, endpoint.rows or ""):
+    # counted before a codec packed them into the vendor's own form
+    if job.cutoff.live or not gives_rows(endpoint) or filtered.visible:
         return filtered
     # the same words whether there never were rows or all of them are late
-    return replace(filtered, notes=(*filtered.notes, "no rows: check the parameters"))
+    hint = "no rows: check the parameters"
+    if is_search(endpoint.as_of):
+        hint += " (hits without a date are left out, and not counted)"
+    return replace(filtered, notes=(*filtered.notes, hint))
 
 
 def gives_rows(endpoint: Endpoint) -> bool:

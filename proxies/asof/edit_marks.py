@@ -143,13 +143,16 @@ def _block_at(text: str, start: int, without_year: _WithoutYear) -> EditBlock | 
     if rest := _AFTER_DATE.match(text, begins):
         begins = rest.end()
     day = dated.day if dated is not None else earlier.day if earlier is not None else None
-    bracket = len(text[max(0, start - 8) : start].rstrip(" *_~`\"'“”"))
-    bracket = max(0, start - 8) + bracket - 1
+    # a bracket behind the date is one of its own: "Before 2024 [edited on March 1, 2024: it fell]"
+    opened = max((text.rfind(sign, start, place) for sign in "[("), default=-1)
+    before = start if opened < 0 else opened + 1
+    bracket = len(text[max(0, before - 8) : before].rstrip(" *_~`\"'“”"))
+    bracket = max(0, before - 8) + bracket - 1
     if bracket >= 0 and text[bracket] in _CLOSING:
         close = _closing(text, bracket)
         if close is not None and text[begins:close].strip(_SIGNS):
             return EditBlock(bracket, close + 1, day)  # the bracket holds the edit
-        start, begins = bracket, begins if close is None else max(begins, close + 1)
+        start, begins = min(start, bracket), begins if close is None else max(begins, close + 1)
     while start and text[start - 1] in "*_~`#>":
         start -= 1
     line = text.rfind("\n", 0, start) + 1

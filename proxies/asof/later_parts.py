@@ -11,12 +11,20 @@ from zoneinfo import ZoneInfo
 
 from proxies.asof.clock import NEW_YORK, Cutoff, parse_day, parse_instant, start_of_day
 from proxies.asof.edit_marks import later_edits
-from proxies.asof.later_text import LOOKS_BACK, MAY_BE_AHEAD, dates_beside_later, is_ahead, sentences
-from proxies.asof.mentions import Mention, day_without_year, mentions
+from proxies.asof.later_text import (
+    LOOKS_BACK,
+    MAY_BE_AHEAD,
+    dates_beside_later,
+    is_ahead,
+    sentences,
+    without_clauses_beside,
+)
+from proxies.asof.mentions import Mention, day_without_year, mentions, plain
 
 #: ``text``: what stands beside a question, where doubt cuts. ``title``: what is asked, a claim that may be in the past tense.
-#: ``record``: text of any origin that an audit reads, where only what is certain counts.
-Kind = Literal["text", "title", "record"]
+#: ``label``: an option, where what is certain counts and "resigned by 1 May" is what is asked. ``record``: text of any origin that
+#: an audit reads, where only what is certain counts.
+Kind = Literal["text", "title", "label", "record"]
 EDIT, PAST, SETTLED = (
     "an edit of later, or without a date",
     "speaks of a later day as past",
@@ -85,11 +93,14 @@ _BREAK = re.compile(
 )
 _HAPPENED = re.compile(
     r"\b(?:which|this|that|it|these|what) (?:has |have |had )?(?:since |already |indeed |in fact |now |thus |just )*"
-    r"(?:happened|occurred|did|came true|took place)\b",
+    r"(?:happened|occurred|did|came true|took place)\b"
+    # why a day that is to come was chosen: "since the cabinet quits on that day"
+    r"|\b(?:since|because)\b[^.;:?!]{3,80}\bon (?:that|the same|this) day\b",
     re.IGNORECASE,
 )
 _AS_OF = re.compile(r"\bas (?:of|at)\b", re.IGNORECASE)
-_BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
+# in a title, what stands in brackets or behind a dash
+_BRACKETED = re.compile(r"\([^()]*\)|\[[^\[\]]*\]|\s[-–—|]\s[^–—|()\[\]]*\Z")
 _LINK = re.compile(r"https?://[^\s)\]>\"]+")
 # a line of `workbench.studies.contexts.context.context_text`
 _QUOTE = re.compile(r"Market at (?P<at>\S+), \S+: (?:(?:last|yes ask|no ask) [\d.e-]+(?:, )?)+")
@@ -100,7 +111,9 @@ def later_parts(text: str, cutoff: Cutoff, *, opened: str, kind: Kind) -> list[t
     """Return where each part of later begins and ends, and why it goes; in order, none touching another. Parameters as of `as_of`."""
     begun = date.fromisoformat(opened) if opened else None
     without_year = partial(day_without_year, last=cutoff.last_moment_day, opened=begun)
-    return _merged(_Reader(text, cutoff, without_year, kind).spans())
+    shown, places = plain(text)
+    spans = _merged(_Reader(shown, cutoff, without_year, kind).spans())
+    return [(places[start], places[end], reason) for start, end, reason in spans]
 
 
 class _Reader:
@@ -133,9 +146,13 @@ class _Reader:
             for a, b, _ in spans:
                 if a < first and start < b:
                     self._text = self._text[:a] + " " * (b - a) + self._text[b:]
-            if self._kind == "title" and number == 0:
-                spans += self._in_brackets(start, first)
-            elif reason := self._late(start, first):
+            brackets = (
+                self._in_brackets(start, first) if self._kind in ("title", "label") and number == 0 else []
+            )
+            spans += brackets
+            if brackets or (self._kind == "title" and number == 0):
+                continue
+            if reason := self._late(start, first):
                 spans.append((start, end, reason))
         return spans
 
@@ -202,6 +219,9 @@ class _Reader:
 
     def _looks_back(self, sentence: str, mention: Mention, offset: int) -> bool:
         place, end = mention.start - offset, mention.end - offset
+        if self._kind == "label" and _BOUND.search(sentence[:place]):
+            return False
+        sentence = without_clauses_beside(sentence, place, end)
         first, last = _around(_BREAK, sentence, place, end)
         begin, stop = _around(_MAJOR, sentence, place, end)
         part = _PASSIVE.sub(" ", sentence[first:last])

@@ -5,23 +5,29 @@ deadline, a maturity) was known and is what a forecaster needs: such a sentence 
 goes. Everything here is by rule and can only take away.
 """
 
+import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Literal
 from urllib.parse import unquote
 
-from proxies.asof.clock import Cutoff
+import orjson
+
+from proxies.asof.asof_text import as_of
+from proxies.asof.clock import Cutoff, parse_day
 from proxies.asof.edit_marks import later_edits
-from proxies.asof.mentions import Mention, mentions
+from proxies.asof.mentions import YEAR_IN_WORDS, Mention, mentions, plain
 from proxies.asof.named_days import merely_names
 
 LATER_PAGE = "the page speaks of a later day as past, or its address is dated later"
 
 # every date of `mentions` holds a year, written in four digits or, after a sign or a quarter, in two
 _YEARS = re.compile(
+    r"(?P<epoch>\b1[4-9]\d{8}(?:\d{3})?\b)|" + YEAR_IN_WORDS + "|"
     r"(?:19|20)\d{2}|(?<=[-'’QqYy1-4])\d{2}\b|(?<=[QqYy1-4]\s)\d{2}\b|(?<=\sof\s)\d{2}\b"
     r"|(?<=\d[/.-]\d[/.-])\d{2}\b|(?<=\d[/.-]\d\d[/.-])\d{2}\b",
     re.IGNORECASE,
@@ -40,6 +46,8 @@ _END = re.compile(
     r"[\"'”’)\]]?\s+|(?<=[。！？])\s*|\n+"
 )
 _CLAUSE = re.compile(r"[;:]\s|,\s+(?!\d)|\s+[–—-]\s+|\s(?:but|while|after|although|because)\s", re.IGNORECASE)
+# at most so long: a rule's "which ..., if ..." is a condition of all that follows
+_ASIDE = re.compile(r",\s+(?:which|who|whom|whose|that)\b[^,;.!?]{1,120},(?=\s)", re.IGNORECASE)
 _AHEAD = re.compile(
     r"\b(?:will|shall|would|may not|might|could|should|won['’]t|next|upcoming|ahead|due|until|till|by|before|through to|no later than|deadline|"
     r"scheduled?|schedules|slated|set (?:to|for)|on track|plans?|planning|planned|targets?|targeting|aims?|aiming|goals?|pledge[sd]?|commits? to|"
@@ -72,10 +80,28 @@ LOOKS_BACK = re.compile(
 )
 
 
-def cut(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> tuple[Any, str | None]:
+#: The texts of a market by the name of their field, each with the kind that `as_of` cuts it as: the one list for the broker, which cuts
+#: them as they come from a venue, and for the door of questions, which cuts what it read of them out of a file. A ``label`` may also be
+#: a list of labels; of an ``address`` and a ``slug`` all goes or nothing.
+MARKET_TEXTS: Mapping[str, Literal["title", "label", "text", "slug", "address"]] = MappingProxyType(
+    dict.fromkeys(("title", "question"), "title")
+    | dict.fromkeys(
+        ("subtitle", "sub_title", "yes_sub_title", "no_sub_title", "groupItemTitle", "outcomes"), "label"
+    )
+    | dict.fromkeys(("rules_primary", "rules_secondary", "description"), "text")
+    | {"slug": "slug", "resolutionSource": "address", "image": "address", "icon": "address"}
+)
+# between the words of a slug, not inside a day
+_HYPHEN = re.compile(r"(?<!\d)-|-(?!\d)")
+# when a market was first published
+_OPENED = ("createdAt", "created_time", "open_time", "startDate")
+
+
+def cut_page(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> tuple[Any, str | None]:
     """A row whose texts have lost what speaks of later days as past; and why the whole row must go, or None.
 
-    Fields may lead through lists. A field ``url`` is an address, a field ``title`` speaks for the whole page.
+    Fields may lead through lists. A field ``url`` is an address, a field ``title`` speaks for the whole page. A text of which nothing
+    is left reads like one that never was.
     """
     for name in fields:
         for text in _texts(row, name.split(".")):
@@ -90,6 +116,38 @@ def cut(row: Any, cutoff: Cutoff, fields: tuple[str, ...]) -> tuple[Any, str | N
     if had and not has and len(bodies) < len(fields):
         return row, LATER_PAGE
     return changed, None
+
+
+def cut_market(value: Any, cutoff: Cutoff, name: str = "", opened: str = "") -> Any:
+    """A row of a venue with the texts of `MARKET_TEXTS` as of a cutoff, at any depth; an emptied one reads like one that never was."""
+    if isinstance(value, dict):
+        days = (str(value[field])[:10] for field in _OPENED if value.get(field))
+        opened = next((day for day in days if parse_day(day)), opened)
+        return {key: cut_market(item, cutoff, key, opened) for key, item in value.items()}
+    if isinstance(value, list):
+        return [cut_market(item, cutoff, name, opened) for item in value]
+    if isinstance(value, str) and name in MARKET_TEXTS:
+        return _market_text(value, MARKET_TEXTS[name], cutoff, opened) or None
+    return value
+
+
+@lru_cache(maxsize=_REPEATED)
+def _market_text(text: str, kind: str, cutoff: Cutoff, opened: str) -> str:
+    match kind:
+        case "address":
+            return "" if dated_later(text, cutoff) else text
+        case "slug":
+            return "" if as_of(_HYPHEN.sub(" ", text), cutoff, kind="label").cut else text
+        case "label" if text.startswith("["):
+            try:
+                labels = orjson.loads(text)
+            except ValueError:
+                labels = None
+            if isinstance(labels, list):
+                # the list runs beside those of tokens and prices, so that an emptied label keeps its place
+                cut = [as_of(str(label), cutoff, opened=opened, kind="label").text for label in labels]
+                return text if cut == labels else json.dumps(cut, ensure_ascii=False)
+    return as_of(text, cutoff, opened=opened, kind=kind).text.strip()  # type: ignore[arg-type]
 
 
 def _gives_away(kind: str, text: str, cutoff: Cutoff) -> bool:
@@ -111,17 +169,22 @@ def _texts(value: Any, parts: list[str]) -> Iterator[str]:
 
 
 def _changed(value: Any, parts: list[str], cutoff: Cutoff) -> Any:
-    if isinstance(value, list):
+    if parts and isinstance(value, list):
         return [_changed(item, parts, cutoff) for item in value]
-    if parts and isinstance(value, dict) and parts[0] in value:
-        return {**value, parts[0]: _changed(value[parts[0]], parts[1:], cutoff)}
-    return without_later(value, cutoff) if not parts and isinstance(value, str) else value
+    if parts and isinstance(value, dict):
+        return {**value, parts[0]: _changed(value.get(parts[0]), parts[1:], cutoff)}
+    if isinstance(value, list):
+        # an empty place would tell that something was written later
+        return [
+            item for item in (_changed(item, parts, cutoff) for item in value) if item is not None
+        ] or None
+    return (without_later(value, cutoff) or None) if isinstance(value, str) else value
 
 
 def dated_later(address: str, cutoff: Cutoff) -> bool:
     """Whether an address holds a date after the cutoff, as those of news sites do."""
     last = cutoff.last_moment_day
-    return any(mention.day > last for mention in mentions(unquote(address), address=True))
+    return any(mention.day > last for mention in mentions(plain(unquote(address))[0], address=True))
 
 
 def without_later(text: str, cutoff: Cutoff) -> str:
@@ -129,27 +192,31 @@ def without_later(text: str, cutoff: Cutoff) -> str:
 
     Stripped in every case, so that nothing tells of a cut.
     """
+    shown, places = plain(text)
     last = cutoff.last_moment_day
-    dates = dates_beside_later(text, last)
+    dates = dates_beside_later(shown, last)
     if not dates:
         return text.strip()
-    edits = list(later_edits(text, last, undated=False))
+    edits = list(later_edits(shown, last, undated=False))
     out = []
-    for start, first, end in sentences(text, dates):
+    for start, first, end in sentences(shown, dates):
         inside = [d for d in dates if start <= d.start < end and d.day > last]
         if any(block.start < first and start < block.end for block in edits):
             continue
-        if all(speaks_ahead(text[start:first], d.start - start, d.end - start, cutoff) for d in inside):
-            out.append(text[start:end])
+        if all(speaks_ahead(shown[start:first], d.start - start, d.end - start, cutoff) for d in inside):
+            out.append(text[places[start] : places[end]])
     return "".join(out).strip()
 
 
 def dates_beside_later(text: str, last: date) -> list[Mention]:
     """The dates of a text, if one of them is after a day; else none at all."""
-    places = [match.span() for match in _YEARS.finditer(text)]
+    matches = list(_YEARS.finditer(text))
     # most texts name no year of later: the search for dates takes a hundred times as long as this look
-    if not any(_year_at(text, *place) >= last.year for place in places):
+    if not any(
+        match["epoch"] or match["words"] or _year_at(text, *match.span()) >= last.year for match in matches
+    ):
         return []
+    places = [match.span() for match in matches]
     dates = [
         replace(mention, start=start + mention.start, end=start + mention.end)
         for start, end in _around(text, places)
@@ -216,9 +283,18 @@ def names_a_day(sentence: str, start: int, end: int, last: date) -> bool:
     return own is not None and merely_names(sentence, own, earlier)
 
 
+def without_clauses_beside(sentence: str, start: int, end: int) -> str:
+    """A sentence with spaces in the place of its clauses between commas that do not hold the date: "which will be replaced"."""
+    return _ASIDE.sub(
+        lambda match: match[0] if match.start() < end and start < match.end() else " " * len(match[0]),
+        sentence,
+    )
+
+
 @lru_cache(maxsize=_REPEATED)
 def is_ahead(sentence: str, start: int, end: int) -> bool:
     """Whether a sentence speaks of the date at a place as one that is to come, in the date's own clause or one before it."""
+    sentence = without_clauses_beside(sentence, start, end)
     cuts = [m for m in _CLAUSE.finditer(sentence) if not (m.start() < end and start < m.end())]
     first = max((m.end() for m in cuts if m.end() <= start), default=0)
     last = min((m.start() for m in cuts if m.start() >= end), default=len(sentence))

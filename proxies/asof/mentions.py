@@ -1,9 +1,11 @@
 """Dates as people write them, found in running text, each as the earliest day that it may mean."""
 
 import re
-from collections.abc import Callable, Iterator
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
 _MONTHS = {
     name: number
@@ -35,6 +37,33 @@ _NAME = "|".join(
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 _ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "1st": 1, "2nd": 2, "3rd": 3, "4th": 4}
 _YEAR = r"(?:19|20)\d{2}"
+_ROMAN = {
+    name: number
+    for number, name in enumerate(
+        ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"], start=1
+    )
+}
+_ONES = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"]
+_TEENS = [
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_WORDS = {name: number for number, name in enumerate((*_ONES, *_TEENS), start=1)} | {
+    "twenty": 20,
+    "thirty": 30,
+}
+#: A year from 2010 on in words ("twenty twenty-four").
+YEAR_IN_WORDS = (
+    rf"\btwenty[\s-](?P<words>(?:twenty|thirty)(?:[\s-](?:{'|'.join(_ONES)}))?|{'|'.join(_TEENS)})\b"
+)
 _DATES = re.compile(
     rf"(?<![\d.,])(?P<y_a>{_YEAR})(?P<sep>[-/.])(?P<m_a>\d{{1,2}})(?P=sep)(?P<d_a>\d{{1,2}})(?!\d)"
     rf"|(?<!\d)(?P<y_b>{_YEAR})(?P<m_b>\d{{2}})(?P<d_b>\d{{2}})(?!\d)"
@@ -57,6 +86,11 @@ _DATES = re.compile(
     rf"|(?<![\w./-])(?P<a_w>\d{{2}})\.(?P<b_w>\d{{2}})\.(?P<z_w>\d{{2}})(?![\w/-]|\.\d)"
     rf"|(?<![\w.])(?P<y_v>{_YEAR})\.\s(?P<m_v>\d{{1,2}})\.\s(?P<d_v>\d{{1,2}})(?!\d)"
     rf"|\b(?P<d_y>\d{{1,2}})/(?P<m_y>\d{{1,2}})\snăm\s(?P<y_y>{_YEAR})|\b(?P<d_x>\d{{1,2}})\stháng\s(?P<m_x>\d{{1,2}})(?:\snăm\s|/|,\s)(?P<y_x>{_YEAR})"
+    rf"|\b(?P<y_w>{_YEAR})-?W(?P<week_w>0[1-9]|[1-4]\d|5[0-3])\b|\b(?:week|wk|KW)\.?\s?(?P<week_v>\d{{1,2}})(?:,?\s(?:of\s)?|/)(?P<y_z>{_YEAR})\b"
+    rf"|\b(?P<d_z>\d{{1,2}})(?:\.\s?|\s|/|-)(?P<roman_z>(?-i:X{{0,1}}(?:I{{1,3}}|IV|V|VI{{1,3}}|IX)|XI{{0,2}}))(?:\.\s?|\s|/|-)(?P<y_aa>{_YEAR})\b"
+    # seconds since 1970 as a stamp: with a colon or a closing bracket behind it
+    rf"|(?<![\w.,$€£-])(?P<epoch>1[4-9]\d{{8}})(?:\d{{3}})?(?=\s?(?:[:)\]>]|UTC))"
+    rf"|(?:\b(?P<n_bb>{_NAME})\s+(?:of\s+)?)?{YEAR_IN_WORDS}"
     rf"|(?<![\d$€£#.,/=_-])\b(?P<y_p>{_YEAR})\b(?!\s*(?:%|percent|dollars|points|shares|people|units|[kK]m\b))(?![,.]?\d)",
     re.IGNORECASE,
 )
@@ -68,6 +102,35 @@ _ADDRESS = re.compile(
     rf"|(?<=/)(?P<y_p>{_YEAR})(?=/)",
     re.IGNORECASE,
 )
+
+
+# signs without a width, which a reader does not see
+_INVISIBLE = re.compile("[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]")
+
+
+@lru_cache(maxsize=1)
+def _plain_signs() -> dict[int, str]:
+    """The digits of every script, full-width letters and unusual hyphens and slashes, as ASCII has them."""
+    digits = {
+        code: str(unicodedata.digit(chr(code))) for code in range(128, 0x1FBFA) if chr(code).isdecimal()
+    }
+    wide = {code: chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
+    return wide | digits | dict.fromkeys(map(ord, "‐‑‒−﹣"), "-") | dict.fromkeys(map(ord, "⁄∕"), "/")
+
+
+def plain(text: str) -> tuple[str, Sequence[int]]:
+    """A text with the digits of any script as ASCII and without signs that have no width; and where each place of it lies in the text.
+
+    >>> plain("Update ２０\u200b２４")[0]
+    'Update 2024'
+    """
+    if text.isascii():
+        return text, range(len(text) + 1)
+    wide = text.translate(_plain_signs())
+    if not _INVISIBLE.search(wide):
+        return wide, range(len(text) + 1)
+    places = [place for place, sign in enumerate(wide) if not _INVISIBLE.match(sign)]
+    return "".join(wide[place] for place in places), [*places, len(text)]
 
 
 # a day of a month that names no year
@@ -158,8 +221,17 @@ def _earliest(match: re.Match[str]) -> date | None:
         for name, value in match.groupdict().items()
         if value and not name.startswith("sep")
     }
-    year = int(parts["y"]) if "y" in parts else 2000 + int(parts["z"])
     try:
+        if "epoch" in parts:
+            return datetime.fromtimestamp(int(parts["epoch"]), UTC).date()
+        if "words" in parts:
+            year = 2000 + sum(_WORDS[word] for word in re.split(r"[\s-]+", parts["words"].lower()))
+        else:
+            year = int(parts["y"]) if "y" in parts else 2000 + int(parts["z"])
+        if "week" in parts:
+            return date.fromisocalendar(year, int(parts["week"]), 1)
+        if "roman" in parts:
+            return date(year, _ROMAN[parts["roman"]], int(parts["d"]))
         if "q" in parts or "o" in parts:
             return date(year, 3 * int(parts.get("q") or _ORDINALS[parts["o"].lower()]) - 2, 1)
         if "h" in parts:

@@ -12,9 +12,10 @@ from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Judge, PolicyContext, policy_of
 from proxies.asof.policies.base import UNDATED, by_stamp
 from proxies.asof.policies.first_days import require_first_days
+from proxies.asof.policies.vintage import until_window_end
 from proxies.asof.readjust import adjuster, unchanged
 from proxies.asof.rows import DROP, get, rewrite, steps_of
-from proxies.catalogue.schema import Nested
+from proxies.catalogue.schema import AsOf, Nested
 from proxies.errors import no_answer
 
 LIFELESS = "nothing in it had begun before the cutoff"
@@ -47,6 +48,11 @@ class Filtered:
     notes: tuple[str, ...] = ()
 
 
+def is_search(as_of: AsOf) -> bool:
+    """Whether an endpoint is a search, of whose hits nobody may know how many bear no date."""
+    return as_of.policy == "search_date_filter" or "ranked" in as_of.open_to
+
+
 class RowFilter:
     """Filters one answer of one request as of a cutoff. Call `apply` once.
 
@@ -62,7 +68,10 @@ class RowFilter:
         self._endpoint, self._as_of, self._cutoff = request.endpoint, request.endpoint.as_of, cutoff
         self._request, self._context = request, context
         self._judge = policy_of(request.endpoint).judge(request, cutoff, context)
-        self._adjust = adjuster(request, cutoff, context)
+        if self._as_of.policy == "vintage":
+            self._adjust = until_window_end(request, context)
+        else:
+            self._adjust = adjuster(request, cutoff, context)
         # without a stamp the list alone is enough: what may stand in an object is held below, in `_inside`
         self._nested = [
             (item, by_stamp(request, cutoff, item.stamp)) for item in self._as_of.nested if item.stamp
@@ -72,7 +81,7 @@ class RowFilter:
         ]
         self._shape = guards.shape_of(self._as_of.nested)
         # tomorrow it finds other pages: how many of them bear no date follows from what is written later
-        self._is_search = self._as_of.policy == "search_date_filter" or "ranked" in self._as_of.open_to
+        self._is_search = is_search(self._as_of)
         self._dropped: Counter[str] = Counter()
         self._undated: list[int] = []
         self._stayed = 0
@@ -160,7 +169,10 @@ class RowFilter:
         if reason == UNDATED:
             self._undated.append(self._stayed)
         if reason is None and "content_check" in as_of.guards:
-            row, reason = later_text.cut(row, self._cutoff, as_of.text_fields)
+            if as_of.texts == "market":
+                row = later_text.cut_market(row, self._cutoff)
+            else:
+                row, reason = later_text.cut_page(row, self._cutoff, as_of.text_fields)
         if reason is None and as_of.keep:
             row = guards.keep_only(row, as_of.keep)
             reason = UNLISTED if row is DROP or not row else None

@@ -47,6 +47,10 @@ def check_as_of(row: EndpointRow) -> None:
                 continue
             if not getattr(as_of, name) and getattr(as_of, name) != 0:
                 raise CatalogueError(f"{row.path}: {who} needs {name}")
+    if "content_check" in as_of.guards and bool(as_of.text_fields) == (as_of.texts == "market"):
+        raise CatalogueError(
+            f"{row.path}: guard content_check needs text_fields, or texts: market without them"
+        )
     if (as_of.adjust == "state") != (as_of.state is not None):
         raise CatalogueError(f"{row.path}: adjust state and the fields of the state go together")
     if as_of.policy not in ("static", "snapshot_refused") and row.rows is None:

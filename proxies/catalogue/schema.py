@@ -229,7 +229,9 @@ class AsOf:
     share_counts: tuple[str, ...] = ()
     spell: Spell | None = None
     state: State | None = None
+    # where the texts of a row stand that content_check reads: those of a page, by their fields, or those of a market, by one list
     text_fields: tuple[str, ...] = ()
+    texts: Literal["page", "market"] = "page"
     # the fields by which rows are sorted where the vendor's order is not by date
     order: tuple[str, ...] = ()
     # undated changes of the vendor that this endpoint does not withstand
@@ -382,7 +384,6 @@ GUARD_NEEDS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "strip": ("drop",),
         "clamp_params": ("window",),
         "readjust": ("adjust",),
-        "content_check": ("text_fields",),
     }
 )
 

@@ -99,8 +99,7 @@ class KalshiSource(HttpSource):
                 f"{endpoint.path} holds too many rows to look through while a cutoff is set: name a series_ticker"
                 + (", an event_ticker or tickers" if key == "markets" else "")
             )
-        # whole pages more than wanted: trades of the cutoff's own second fall to the filter
-        enough = int(wanted) + _PAGE[key] if key == "trades" else None
+        enough = int(wanted) if key == "trades" else None
         if key == "events":
             events = await self._pages(endpoint, params, endpoint.url, key)
             old = await self._pages(endpoint, _series_params(params), _MARKETS, "markets")
@@ -111,8 +110,8 @@ class KalshiSource(HttpSource):
         plain = {name: value for name, value in params.items() if name != _CREATED}
         live = params if params.get("series_ticker") else plain
         rows = await self._pages(endpoint, live, endpoint.url, key, enough)
-        if enough is None or len(rows) < enough:
-            left = None if enough is None else enough - len(rows)
+        left = None if enough is None else enough - sum(_is_before(row, params.get("max_ts")) for row in rows)
+        if left is None or left > 0:
             rows += await self._pages(endpoint, plain, _ARCHIVE[endpoint.path], key, left, until=created)
         if created is not None:
             rows = [row for row in rows if not _is_later(row.get("created_time"), int(created))]
@@ -175,11 +174,12 @@ class KalshiSource(HttpSource):
     ) -> list[dict[str, Any]]:
         """The rows of all pages of one tier, or the first so many, or those created ``until`` a second.
 
-        No rows where the tier knows nothing of them.
+        No rows where the tier knows nothing of them. Of a list that ends with ``max_ts`` the rows of that second do not count: they
+        fall to the filter, and there may be pages of them.
         """
         rows: list[dict[str, Any]] = []
-        cursor, left = "", _MOST_PAGES
-        for _ in range(_MOST_PAGES if until is None else _MOST_ARCHIVED):
+        cursor, left, counted = "", _MOST_PAGES, 0
+        for _ in range(_MOST_PAGES if until is None and enough is None else _MOST_ARCHIVED):
             sent = {**params, "limit": _PAGE[key]} | ({"cursor": cursor} if cursor else {})
             try:
                 payload, _ = await self.exchange(endpoint, self.build(endpoint, sent, url=url))
@@ -194,9 +194,11 @@ class KalshiSource(HttpSource):
             if until is not None:
                 known = [row for row in page if not _is_later(row.get("created_time"), int(until))]
             rows += known
-            left -= bool(known)
+            before = sum(_is_before(row, params.get("max_ts")) for row in known)
+            counted += before
+            left -= bool(before)
             cursor = payload.get("cursor") or ""
-            if not cursor or not page or (enough is not None and len(rows) >= enough):
+            if not cursor or not page or (enough is not None and counted >= enough):
                 return rows
             if not left:
                 break
@@ -209,6 +211,13 @@ def _is_later(stamp: Any, second: int) -> bool:
     """Whether a market says that it was created after a second; the archive cannot be asked for earlier ones alone."""
     moment = parse_instant(stamp, UTC) if isinstance(stamp, str) else None
     return moment is not None and moment.timestamp() > second
+
+
+def _is_before(row: Mapping[str, Any], second: Any) -> bool:
+    """Whether a row is not of the second with which its list ends, or the list has no end."""
+    stamp = row.get("created_time")
+    moment = parse_instant(stamp, UTC) if second is not None and isinstance(stamp, str) else None
+    return moment is None or moment.timestamp() < int(second)
 
 
 def _by_market(payload: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ _TEXT = ("text/html", "text/plain", "application/xhtml+xml")
 _STAMP = re.compile(r"(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)\Z")
 _CHARSET = re.compile(r"charset=[\"']?([\w.-]{1,40})", re.IGNORECASE)
 # as the archive's own page says it; any other 404 without a copy's time may be a moved address
+_NEAREST = re.compile(r"/web/\d{4,14}(?:id_)?/")
 _NOT_COPIED = b"has not archived that URL"
 
 
@@ -55,6 +56,9 @@ class WaybackSource(HttpSource):
         headers = {name.lower(): value for name, value in response.headers.items()}
         captured = instant_of(headers.get("memento-datetime"))
         if response.status == 404 and (captured or _NOT_COPIED in response.body):
+            return []
+        # where there is no copy of this second the archive sends on to its nearest one, which may be a later one
+        if response.status in (302, 307) and not captured and _NEAREST.search(headers.get("location", "")):
             return []
         problem = self.complaint(endpoint, response, None)
         if problem is not None:

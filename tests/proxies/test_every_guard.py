@@ -160,7 +160,7 @@ GUARDS: dict[str, tuple[Pair, Any, str, Any]] = {
     "overfetch": (a_list_in_pages, answers.paging, "pager", lambda request, cutoff, plan: paging.SinglePage(plan.params)),
     "strip": (fields_of_today, guards, "strip", lambda row, drop: row),
     "readjust": (a_later_split, row_filter, "adjuster", lambda request, cutoff, context: unchanged),
-    "content_check": (a_text_edited_later, later_text, "cut", lambda row, cutoff, fields: (row, None)),
+    "content_check": (a_text_edited_later, later_text, "cut_page", lambda row, cutoff, fields: (row, None)),
 }  # fmt: skip
 
 

@@ -75,7 +75,7 @@ GUARDS: dict[str, tuple[str, Any, str, Any, dict[str, bool]]] = {
     "texts": (
         "exa/search/search",
         later_text,
-        "cut",
+        "cut_page",
         lambda row, cutoff, fields: (row, None),
         {"edited": True},
     ),

@@ -32,6 +32,7 @@ from tests.proxies.worlds import (
     minutes,
     params_of,
     shown_fields,
+    texts_of,
     world_broker,
 )
 
@@ -117,7 +118,7 @@ class Changes:
         if self.reverse and as_of.order:
             value = self._reversed(value, (self.endpoint.rows or "").removesuffix("[]").rpartition(".")[2])
         texts = (
-            {name.rpartition(".")[2] for name in as_of.text_fields} - {"url", "title"}
+            {name.rpartition(".")[2] for name in texts_of(self.endpoint)} - {"url", "title"}
             if self.edited
             else set()
         )

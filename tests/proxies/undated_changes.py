@@ -18,7 +18,7 @@ from proxies.catalogue.schema import Undated
 from tests.fakes.upstream import Seen, Sent
 from tests.fakes.upstream_world import World
 from tests.proxies.two_worlds import NONE, ask, close
-from tests.proxies.worlds import params_of, shown_fields, world_broker
+from tests.proxies.worlds import params_of, shown_fields, texts_of, world_broker
 
 ALL: tuple[Undated, ...] = get_args(Undated)
 #: Fields by which a row is called, and those by which a search asks.
@@ -42,7 +42,6 @@ KEPT: tuple[tuple[str, tuple[Undated, ...], str], ...] = (
     (r"kalshi/(.*candlesticks|trades)$", ("restated",), "an exchange's record of its trades"),
     (r"kalshi/", ("removed",), "an exchange keeps its markets: settled ones move to the archive"),
     (r"polymarket/(.*prices-history|trades)$", ("restated", "removed"), "trades lie on a public chain"),
-    (r"wikipedia/(page|sections|revisions|search)$", ("restated",), "a saved revision never changes"),
     (r"wikipedia/(page|sections|revisions)$", ("renamed",), "a page is found under its title of then"),
     (r"wikipedia/pageviews$", ("restated", "removed"), "views are counted once"),
     (r"wayback/", ("restated",), "a copy never changes"),
@@ -139,7 +138,7 @@ def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
     dated = as_of.stamp or any(item.stamp for item in as_of.nested) or as_of.first
     undated = as_of.policy in ("static", "vintage") or (as_of.policy == "strip_fields" and not dated)
     return {
-        "restated": bool(value_field(endpoint) or as_of.text_fields),
+        "restated": bool(value_field(endpoint) or texts_of(endpoint)),
         "removed": True,
         # what bears a date comes in the order of its dates
         "ranked": is_search(endpoint) or undated,
@@ -153,7 +152,7 @@ def can_be_made(change: Undated, endpoint: Endpoint) -> bool:
         "renamed": (
             bool(name_field(endpoint)) or (is_search(endpoint) and as_of.policy != "search_date_filter")
         )
-        and not as_of.text_fields
+        and not texts_of(endpoint)
         and as_of.policy != "search_date_filter",
         "ticker": goes_by_ticker(endpoint) and not is_search(endpoint),
     }[change]
@@ -164,7 +163,7 @@ Alter = Callable[[Endpoint, Any], bool]
 
 
 def _restate(endpoint: Endpoint, body: Any) -> None:
-    texts = [name for name in endpoint.as_of.text_fields if name.rpartition(".")[2] not in ("url", "title")]
+    texts = [name for name in texts_of(endpoint) if name.rpartition(".")[2] not in ("url", "title")]
     field = value_field(endpoint)
     for rows, place in rows_in(body):
         row = rows[place]

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, Phase
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
+from proxies.asof.later_text import MARKET_TEXTS
 from proxies.broker import Broker, open_broker
 from proxies.catalogue import Endpoint, load_catalogue
 from proxies.errors import Refused, SourceError
@@ -228,3 +229,17 @@ def minutes() -> st.SearchStrategy[list[int]]:
 
 def junk() -> st.SearchStrategy[list[Any]]:
     return st.lists(st.sampled_from(JUNK), max_size=4)
+
+
+def texts_of(endpoint: Endpoint) -> tuple[str, ...]:
+    """The paths of the long texts in a row that a vendor can edit."""
+    as_of = endpoint.as_of
+    if as_of.texts == "page":
+        return as_of.text_fields
+    places = {"": as_of.keep} | {item.rows.replace("[]", "."): item.keep for item in as_of.nested}
+    return tuple(
+        f"{place}{name}"
+        for place, names in places.items()
+        for name in names
+        if MARKET_TEXTS.get(name) == "text"
+    )

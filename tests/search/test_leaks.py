@@ -37,7 +37,7 @@ def worded(case: Case, by_words: bool) -> WebPage | None:
     row = {"url": case.url, "title": case.title, "text": case.text}
     why = None
     if by_words:
-        row, why = later_text.cut(row, Cutoff.parse(CUTOFF), ("url", "title", "text"))
+        row, why = later_text.cut_page(row, Cutoff.parse(CUTOFF), ("url", "title", "text"))
     return None if why else WebPage(row["url"], row["title"], case.published, row["text"])
 
 
@@ -49,7 +49,7 @@ async def passed(
     shown: dict[str, FoundPage] = {}
     with pytest.MonkeyPatch.context() as patch:
         if WORDS not in on:
-            patch.setattr(later_text, "cut", lambda row, cutoff, fields: (row, None))
+            patch.setattr(later_text, "cut_page", lambda row, cutoff, fields: (row, None))
         for start in range(0, len(cases), _BATCH):
             batch = cases[start : start + _BATCH]
             # without its dates the broker gives what a live call gives

@@ -82,13 +82,11 @@ def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
     def known_by_report(row: Any) -> datetime | None:
         if join.nearest_days:
             day, _ = anchor_day(request, row)
-            near = [(abs((end - day).days), known) for end, known in ends.items()] if day else []
-            close = [item for item in near if item[0] <= join.nearest_days]
-            if not close:
-                return None
-            # of two periods equally near the later one's report counts: to believe the earlier one could leak
-            best = min(item[0] for item in close)
-            return max(known for gap, known in close if gap == best)
+            # of several the first that was out: that a nearer one is filed after the cutoff is not known at it
+            return min(
+                (known for end, known in ends.items() if day and abs((end - day).days) <= join.nearest_days),
+                default=None,
+            )
         key = _key(row, join.on)
         hits = published.get(key, []) if key is not None else []
         own = _joined_day(get(row, "date"))

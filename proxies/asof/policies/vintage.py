@@ -4,6 +4,7 @@ The real-time window has day resolution and a day's releases come out at 08:30, 
 the last one whose state was known. An older window that the caller asks for is kept: all of it was known.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from proxies.asof.clock import Cutoff, parse_day
@@ -75,6 +76,19 @@ def _late_vintage(row: Any, cutoff: Cutoff) -> Reason:
     if day is None:
         return UNDATED
     return None if day <= cutoff.last_visible_day else LATE
+
+
+def until_window_end(request: ApiRequest, context: PolicyContext) -> Callable[[Any], Any]:
+    """Return a function that ends a row's real-time period with the window's, whatever became of the value after it."""
+    window = request.endpoint.as_of.window
+    assert window is not None, "the loader checks that vintage has a window"
+    last = str(context.sent.get(window.end[0]) or "9999-12-31")
+
+    def ended(row: Any) -> Any:
+        end = row.get("realtime_end") if isinstance(row, dict) else None
+        return {**row, "realtime_end": last} if isinstance(end, str) and end > last else row
+
+    return ended
 
 
 VINTAGE = Policy(prepare=as_it_stood, judge=judge)

@@ -1,0 +1,195 @@
+"""Texts that others go on editing: the broker and the door of questions cut them by one function, from one list of fields.
+
+Days come in the digits of many scripts, in many forms and without a year; most of the inputs are made here and stand in no report.
+"""
+
+import json
+import unicodedata
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.asof.clock import Cutoff
+from proxies.asof.later_text import MARKET_TEXTS, cut_market, cut_page
+from proxies.catalogue import load_catalogue
+from tests.fakes.upstream import Sent
+from tests.proxies.leaks.desk import Desk
+from tests.proxies.worlds import EASY
+from workbench.questions.as_of import question_as_of
+from workbench.questions.formats.venues import kalshi_events, read_kalshi
+from workbench.questions.question import Question
+
+CUTOFF = Cutoff.parse("2024-01-15")
+OPENED = "2023-12-01T00:00:00Z"
+RULES = "If the cabinet falls, Yes."
+_ZEROS = [chr(code) for code in range(128, 0x1FBFA) if unicodedata.decimal(chr(code), None) == 0]
+_ROMAN = ("I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII")
+FORMS = (
+    lambda day: day.isoformat(), lambda day: f"{day:%d %B %Y}", lambda day: f"{day:%B} {day.day}, {day.year}", lambda day: f"{day:%d.%m.%Y}",
+    lambda day: "{}-W{:02}".format(*day.isocalendar()), lambda day: f"{day.day}.{_ROMAN[day.month - 1]}.{day.year}",
+    lambda day: f"{day.year}年{day.month}月{day.day}日",
+)  # fmt: skip
+
+
+def in_script(text: str, zero: str) -> str:
+    """A text with its digits in the script of a zero."""
+    return text.translate({ord(str(digit)): chr(ord(zero) + digit) for digit in range(10)})
+
+
+@EASY
+@given(
+    days=st.integers(40, 600),
+    form=st.sampled_from(FORMS),
+    zero=st.sampled_from(["0", *_ZEROS]),
+    unseen=st.sampled_from(["", "\u200b", "\u00ad", "\u200f"]),
+    words=st.sampled_from(
+        ["Update {}: the cabinet resigned.", "[Edited on {}: it resigned]", "The cabinet resigned on {}.", "({}: it resigned.)",
+         "The cabinet, which will be replaced, resigned on {}."]
+    ),
+    field=st.sampled_from(sorted(name for name, kind in MARKET_TEXTS.items() if kind == "text")),
+)  # fmt: skip
+def test_a_later_day_is_cut_in_any_script_and_an_earlier_one_stays(
+    days: int, form: Any, zero: str, unseen: str, words: str, field: str
+) -> None:
+    def told(day: date) -> str:
+        written = in_script(form(day), zero)
+        text = words.format(written[:2] + unseen + written[2:])
+        row = {"created_time": OPENED, field: f"{RULES} {text}"}
+        return str(cut_market(row, CUTOFF)[field])
+
+    assert told(date(2024, 1, 15) + timedelta(days)) == RULES
+    assert "resigned" in told(date(2024, 1, 6) - timedelta(days))
+
+
+AHEAD = (
+    "{} is the deadline.",
+    "The market closes on {}.",
+    "If it falls by {}, Yes.",
+    "The vote is scheduled for {}.",
+)
+
+
+@EASY
+@given(days=st.integers(1, 900), form=st.sampled_from(FORMS[:4]), words=st.sampled_from(AHEAD))
+def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
+    text = f"{RULES} {words.format(form(date(2024, 1, 15) + timedelta(days)))}"
+    assert cut_market({"rules_primary": text}, CUTOFF) == {"rules_primary": text}
+
+
+@pytest.mark.parametrize(
+    "field, text, left",
+    [
+        ("title", "Will it fall? [Edited on March 1, 2024: it resigned]", "Will it fall?"),
+        ("title", "Will it fall? - resigned 27 Feb 2024", "Will it fall?"),
+        ("title", "Will it fall before March 1, 2024?", None),
+        ("title", "Fed decision in March 2024", None),
+        ("question", "Did it fall on February 27, 2024?", None),
+        ("sub_title", "2024 [updated 2024-03-01: fell Feb 27, 2024]", "2024"),
+        ("yes_sub_title", "Resigned on Feb 27, 2024", ""),
+        ("yes_sub_title", "Resigned by Feb 27, 2024", None),
+        ("subtitle", "Before March 2024", None),
+        ("groupItemTitle", "March 20 meeting", None),
+        ("rules_primary", f"{RULES} UPDATE (Feb 27): it resigned; settled Yes.", RULES),
+        ("rules_primary", f"{RULES} UPDATE (Dec 20): a caretaker counts.", None),
+        ("rules_primary", f"{RULES} Note 1709000000: it resigned.", RULES),
+        ("rules_primary", f"{RULES} The debt is above 1709000000 dollars.", None),
+        ("rules_primary", f"{RULES} In February twenty twenty-four it resigned.", RULES),
+        ("rules_secondary", "Update 2024-02-28: settled early.", ""),
+        ("slug", "cabinet-resigned-2024-02-27", ""),
+        ("slug", "fed-decision-2024-03-20", None),
+        ("slug", "nba-lal-bos-2024-03-01", None),
+        ("resolutionSource", "https://news.example/2024/02/27/cabinet-resigns", ""),
+        ("resolutionSource", "https://news.example/2024/01/02/talks", None),
+        ("image", "https://cdn.example/2024-02-27-resigned.jpg", ""),
+        ("outcomes", '["Yes (resigned 2024-02-27)","No"]', '["Yes", "No"]'),
+        ("outcomes", '["Before March 2024","Later"]', None),
+    ],
+)
+def test_each_text_of_a_market_is_cut_as_what_it_is(field: str, text: str, left: str | None) -> None:
+    assert cut_market({"open_time": OPENED, field: text}, CUTOFF)[field] == (
+        text if left is None else left or None
+    )
+
+
+def kalshi(edit: str) -> dict[str, Any]:
+    market = {"ticker": "CAB-T", "event_ticker": "CAB", "yes_sub_title": f"Anna {edit}", "open_time": OPENED, "created_time": OPENED,
+              "close_time": "2024-12-31T00:00:00Z", "rules_primary": f"{RULES} {edit}"}  # fmt: skip
+    other = {**market, "ticker": "CAB-U", "yes_sub_title": "Bert", "rules_primary": RULES}
+    return {
+        "event": {
+            "event_ticker": "CAB",
+            "title": f"Who falls? {edit}",
+            "sub_title": "",
+            "markets": [market, other],
+        }
+    }
+
+
+def asked(document: Any) -> Question:
+    """The question of an event as the door of questions reads it."""
+    (question,) = read_kalshi(kalshi_events(document) or []).questions
+    return question
+
+
+@EASY
+@given(
+    day=st.dates(date(2024, 1, 20), date(2025, 6, 1)),
+    zero=st.sampled_from(["0", *_ZEROS]),
+    form=st.sampled_from(FORMS[:4]),
+    word=st.sampled_from(["Edited on", "update", "Corrected", "Nachtrag", "更新"]),
+)
+def test_the_broker_and_the_door_of_questions_tell_the_same_of_one_market(
+    day: date, zero: str, form: Any, word: str
+) -> None:
+    edit = f"[{word} {in_script(form(day), zero)}: Anna resigned]"
+    event = cut_market(kalshi(edit), CUTOFF)["event"]
+    question = asked(kalshi(edit))
+    shown = question_as_of(question, CUTOFF, criteria_length=9999).text
+    assert shown == question_as_of(asked(kalshi("")), CUTOFF, criteria_length=9999).text
+    assert all(text in shown for text in (event["title"], event["markets"][0]["yes_sub_title"], RULES))
+    assert "resigned" not in json.dumps(event)
+
+
+LISTS = {"exa/search/search": "highlights", "brave/web": "extra_snippets"}
+
+
+@EASY
+@given(
+    before=st.lists(st.sampled_from(["Talks go on.", "A vote is near.", "It met on 2 January 2024."]), max_size=3),
+    later=st.lists(st.sampled_from(["Update February 27, 2024: it fell.", "On 3 May 2024 it ended."]), max_size=3),
+    field=st.sampled_from(sorted(LISTS.values())),
+)  # fmt: skip
+def test_a_list_that_the_cut_shortens_keeps_no_empty_place(
+    before: list[str], later: list[str], field: str
+) -> None:
+    fields = ("text", field, "url")
+    row = {"text": "Talks go on.", "url": "https://a.example/x"}
+    known = cut_page({**row, field: before}, CUTOFF, fields)
+    assert cut_page({**row, field: [*later, *before]}, CUTOFF, fields) == known
+    assert before or known == cut_page(row, CUTOFF, fields), "like a page that never had one"
+
+
+async def test_exa_tells_no_score_of_a_passage() -> None:
+    hit = {"title": "t", "url": "u", "publishedDate": "2024-01-01T00:00:00Z", "highlights": ["a"], "highlightScores": [0.4]}  # fmt: skip
+    answer = await Desk(Sent({"results": [hit]}))("exa/search/search", query="q")
+    assert answer.data["results"] == [
+        {"title": "t", "url": "u", "publishedDate": "2024-01-01T00:00:00Z", "highlights": ["a"], "text": None}
+    ]
+
+
+def test_every_market_row_is_cut_by_the_one_list_and_tells_no_other_text_of_anybody() -> None:
+    prose = {"name", "text", "comment", "bio", "note", "rules", "body", "summary"}
+    for endpoint in load_catalogue():
+        if endpoint.as_of.state or endpoint.path == "polymarket/search":
+            assert endpoint.as_of.texts == "market" and "content_check" in endpoint.as_of.guards, (
+                endpoint.path
+            )
+            told = {*endpoint.as_of.keep, *(name for item in endpoint.as_of.nested for name in item.keep)}
+            assert not {
+                name
+                for name in told
+                if any(word in name.lower() for word in prose) and name not in MARKET_TEXTS
+            }, endpoint.path
