@@ -4,7 +4,6 @@ Only what the upstream said is stored here, with the instant it was fetched; fil
 may serve a cutoff only if it was fetched after that cutoff, and a live call only while it is young.
 """
 
-import hashlib
 import os
 import sqlite3
 import threading
@@ -41,11 +40,6 @@ class RawAnswer:
 
     body: bytes
     fetched_at: datetime
-
-
-def raw_name(source: str, endpoint: str, sent: Mapping[str, Any], version: int) -> str:
-    """The cache's name for a call: source, endpoint, sent parameters and policy version, never a key."""
-    return hashlib.sha256(canonical_json([source, endpoint, dict(sent), version])).hexdigest()
 
 
 def may_serve(fetched_at: datetime, cutoff: Cutoff, now: datetime, max_age: float) -> bool:

@@ -13,9 +13,10 @@ from proxies.asof.policies import POLICY_VERSION
 from proxies.asof.readjust import aged
 from proxies.catalogue.loader import Endpoint
 from proxies.errors import CutoffRefused, ProxyError, SourceRejected, SourceUnavailable
-from proxies.fetch.cache import RawAnswer, RawCache, may_serve, raw_name
+from proxies.fetch.cache import RawAnswer, RawCache, may_serve
 from proxies.fetch.single_flight import SingleFlight
 from proxies.fetch.source import Source
+from proxies.hashing import canonical_json, sha256_of
 from proxies.settings import ProxySettings
 
 log = logging.getLogger(__name__)
@@ -115,4 +116,7 @@ class RawStore:
 
 
 def _name(endpoint: Endpoint, params: Mapping[str, Any]) -> str:
-    return raw_name(endpoint.source.name, endpoint.path, params, POLICY_VERSION)
+    """Hash what decides an answer, the upstream call too: a service's file may be mended under its old path. Never a key."""
+    source = endpoint.source
+    asked = [endpoint.method, source.hosts.get(endpoint.host, ""), endpoint.url, dict(endpoint.fixed), dict(source.always), endpoint.answer]  # fmt: skip
+    return sha256_of(canonical_json([source.name, endpoint.path, asked, dict(params), POLICY_VERSION]))

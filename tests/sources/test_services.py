@@ -211,6 +211,26 @@ def test_a_claim_about_a_services_series_goes_from_its_words_to_its_outcome(tmp_
     assert late.returncode == 2 and "no value of service/desk/prices&symbol=X is visible" in late.stderr
 
 
+async def test_a_service_whose_call_was_mended_is_asked_anew(tmp_path: Path) -> None:
+    def respond(seen: Seen) -> Sent:
+        return Sent({"rows": [{**row, "price": 1.0 if seen.path == "/prices" else 2.0} for row in MONTHS]})
+
+    prices = []
+    with Upstream(respond) as upstream:
+        for text in (DESK, DESK.replace("GET prices", "GET v2/prices"), DESK):
+            store_service(tmp_path, service(tmp_path, text))
+            load_catalogue.cache_clear()
+            settings = ProxySettings.from_environment(
+                environ(upstream), catalogue_folder=tmp_path / "catalogue", cache_path=tmp_path / "raw.db"
+            )
+            broker = open_broker(settings)
+            seen = await asker(broker, "2018-06-30")("desk/prices", symbol="X")
+            prices.append(seen.data["rows"][0]["price"])
+            await broker.aclose()
+        # one that is as it was before is answered by what it was told then
+        assert (prices, len(upstream.seen)) == ([1.0, 2.0, 1.0], 2)
+
+
 # -- versions: what a run used stays what it is asked by --------------------------------------------------------------
 
 
