@@ -92,6 +92,12 @@ async def test_end_before_any_child_is_refused() -> None:
     assert "still the root alone" in ask.calls[1].last_user
 
 
+async def test_a_claim_whose_drivers_were_measured_and_found_without_a_link_stands_alone() -> None:
+    alone = '```json\n{"expansions": [], "end": true, "alone": "No driver was found."}\n```'
+    tree, ask, _ = await analyze(alone)
+    assert tree.ids() == ("P0",) and tree.root.analysis == "No driver was found." and len(ask.calls) == 1
+
+
 async def test_gives_up_after_three_more_asks_and_names_the_reason() -> None:
     ask = ScriptedAsker("no", "still no", "never", "```json\n[\n```")
     rounds, on_round = no_rounds()

@@ -123,7 +123,7 @@ async def test_a_leaf_is_asked_about_alone(demo: Run) -> None:
 @pytest.mark.long
 async def test_the_vix_claim_works_the_same_way() -> None:
     run = await analyze(VIX, "2018-11-01")
-    assert len(run.tree.leaves()) >= 4
+    assert len(run.tree.leaves()) >= 2
     # measured; it came out: 25.42 on the day
     assert run.tree.root.belief.p == pytest.approx(0.34, abs=0.06)  # type: ignore[union-attr]
 

@@ -52,7 +52,7 @@ async def known_outcome(
         rows = await visible(observe, claim.sources, present)
         seen = await visible(observe, claim.sources, cutoff)
         # A level that was reached decides a claim before its end.
-        return KnownOutcome(resolve(claim, rows, seen), min(claim.end, present.last_moment_day))
+        return KnownOutcome(resolve(claim, rows, seen), min(claim.last_close, present.last_moment_day))
     except (ClaimRefused, ProxyError):
         return None  # about a day the data do not reach, or a source that does not answer
     finally:

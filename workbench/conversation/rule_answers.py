@@ -53,10 +53,10 @@ def _reasons(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
     run = look_ups.run
     steps = waterfall(run.tree)
     sentence = answer_sentence(run.tree, run.base_rate)
-    if steps is None:
+    drivers = [part for part in steps.parts if part.node is not None] if steps is not None else []
+    if steps is None or not drivers:
         return CitedAnswer(text=sentence, cites=(look_ups.cite_of(ROOT),))
     side = -1 if re.search(r"\b(low|little|unlikely|small|against)\b", question.casefold()) else 1
-    drivers = [part for part in steps.parts if part.node is not None]
     named = [part for part in drivers if part.points * side > 0][:_MOST] or drivers[:_MOST]
     parts = [
         f"{part.name} ({part.node}, {percent(part.p)}) {point_change(0.0, part.points)}" for part in named

@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from proxies.atomic import private_folder
@@ -23,6 +24,7 @@ from workbench.engine.record.state import RunState
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import UsageError
 from workbench.propositions import NodeId
+from workbench.questions.errors import ClaimRefused
 from workbench.store import Store
 from workbench.store.home_folder import require_writable
 
@@ -120,7 +122,7 @@ def record_beside(store: Store, run_id: str) -> int | None:
     None where the run has none (another model than the key-free analyst, whose past forecasts cannot be made again), or where
     ``WORKBENCH_RECORD=off``. It goes on if this process ends: what it measures is kept for every screen.
     """
-    if os.environ.get("WORKBENCH_RECORD") == "off" or not has_record(load_state(store, run_id)):
+    if os.environ.get("WORKBENCH_RECORD") == "off" or no_record(load_state(store, run_id)):
         return None
     words = [*_COMMAND, "show", run_id, "--record", "--json"]
     pid = _spawn(words, Path(os.devnull), {**os.environ, "WORKBENCH_HOME": str(store.home)})
@@ -139,8 +141,32 @@ def wait_for_record(pid: int | None, seconds: float) -> None:
 
 
 def has_record(state: RunState) -> bool:
-    """Whether the forecasts of a run's claim at past cutoffs can be made again: by the key-free analyst, at a dated cutoff."""
+    """Whether a run is one that may have a record: by the key-free analyst, at a dated cutoff."""
     return state.settings.model == "offline/analyst" and not state.parsed_cutoff().live
+
+
+def no_record(state: RunState) -> str:
+    """Return why no forecast of a run's claim at a past cutoff can be made again; "" where one can."""
+    if not has_record(state):
+        return (
+            "only the key-free analyst's forecasts at a dated cutoff can be made again at past ones: this run is of "
+            f"{state.settings.model}, cutoff {state.cutoff}"
+        )
+    return _untold(state.statement)
+
+
+@cache
+def _untold(statement: str) -> str:
+    # the numerics, which most commands do without
+    from workbench.questions.grammar import read_claim
+    from workbench.questions.series.series_registry import source_of_rows
+    from workbench.questions.series.value_states import untold
+
+    try:
+        sources = read_claim(statement).going_on().sources
+    except ClaimRefused:  # by another version
+        return ""
+    return next(filter(None, (untold(source_of_rows(name)) for name in sources)), "")
 
 
 def plan_elsewhere(home: Path, statement: str, cutoff: str, options: Sequence[str] = ()) -> str:

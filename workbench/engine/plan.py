@@ -77,9 +77,8 @@ class Planning:
 
         async def analyze(leaf: NodeId) -> None:
             try:
-                outcomes[leaf] = await self._analyze(
-                    Tree.root_only(tree[leaf].statement), leaf, growing=growing
-                )
+                grown = await self._analyze(Tree.root_only(tree[leaf].statement), leaf, growing=growing)
+                outcomes[leaf] = grown if grown.root.children else grown.root.analysis
             except RebuyNeeded:
                 raise
             except (AgentGaveUp, UsageError) as error:

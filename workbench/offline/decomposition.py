@@ -1,9 +1,10 @@
 """Which propositions explain a claim: its drivers, two levels deep, handed over one level a round.
 
 Drivers are the state, trend and volatility of the claim's series, series that have moved with it, and releases within its window.
-Every driver supports its parent: in the past it came true more often where the driver did; which direction of it does is read
-from the windows known at the cutoff, and so is which series are related. Thresholds are chosen so that a driver has come true about as often as its
-parent (within 0.1 of its base rate), so that its p can be compared with the parent's. No driver says its parent over again.
+Every driver has a measured link to its parent: in the windows known at the cutoff the parent came true more often where the
+driver did, beyond chance and in both halves of the past. What has none is not listed, and a claim without drivers stands alone.
+Thresholds are chosen so that a driver has come true about as often as its parent (within 0.1 of its base rate), so that its p
+can be compared with the parent's. No driver says its parent over again.
 """
 
 import json
@@ -19,7 +20,6 @@ from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
 from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
 from workbench.offline.driver_candidates import DriverCandidates, DriverKind
-from workbench.offline.driver_weights import FEWEST_WINDOWS
 from workbench.offline.report_records import OutcomeRecord
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, check, claim_history, value_series
@@ -28,8 +28,8 @@ from workbench.questions.errors import ClaimRefused
 NEAR = 0.1
 #: What the changes of another series need to have in common with the claim's: a correlation, and so many standard errors of none.
 _CORRELATED, _BEYOND_CHANCE = 0.15, 3.0
-#: Standard errors at which past outcomes tell the direction of a driver on the claim's own series; how many related series may be named; how far base rates may lie apart.
-_TELLING, _MOST_RELATED, _COMPARABLE = 1.2, 2, 0.3
+#: How many related series may be named; how far base rates may lie apart.
+_MOST_RELATED, _COMPARABLE = 2, 0.3
 #: Above this correlation a driver is its parent in other words.
 _THE_SAME = 0.98
 
@@ -132,17 +132,11 @@ class Planner:
         return self._correlations[pair]
 
     def _direction(self, kind: DriverKind, claim: Claim) -> bool:
-        """The direction that goes with a claim: by past outcomes, where they tell, else by changes, else by nature."""
+        """The direction that went with a claim in past windows, by the first candidate that tells."""
         for candidate in kind.candidates(True):
             if candidate.statement not in self._used and (together := self._together(claim, candidate)):
-                least = _TELLING if kind.own else 0.0
-                if together.separate >= FEWEST_WINDOWS and abs(together.strength) >= least:
-                    return together.strength > 0
-                break
-        if kind.own:
-            return kind.up
-        correlation, _ = self._changes_together(claim, kind)
-        return (correlation > 0) == ((claim.side == "above") != claim.never)
+                return together.strength > 0
+        return True
 
     def _grown(self, branch: Branch, root: Claim) -> Branch:
         """The branch with drivers of its own, where it speaks of the root's whole window; one alone would say too little."""
@@ -168,9 +162,8 @@ class Planner:
             base, together = self.base_rate(claim), self._together(parent, claim)
             if claim.statement in self._used or base is None or own is None or together is None:
                 continue
-            if together.correlation > _THE_SAME or (
-                best is not None and abs(base - own) >= abs(best[1] - own)
-            ):
+            nearer = best is None or abs(base - own) < abs(best[1] - own)
+            if not nearer or together.correlation > _THE_SAME:
                 continue
             try:
                 treat(claim, self.rows, self.last_day)
@@ -182,16 +175,19 @@ class Planner:
         if best is None or own is None:
             return None
         claim, base, together = best
-        if (not kind.own and together.strength < 0) or abs(base - own) > _COMPARABLE:
+        # Of one candidate alone: the best of many would look linked by chance.
+        if abs(base - own) > _COMPARABLE or not together.linked():
             return None
         self._used.add(claim.statement)
         return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base)
 
 
 def _reason_of(kind: DriverKind, together: CoMovement) -> str:
+    first, second = together.halves
     return (
         f"{kind.role}: the claim came true in {percent(together.with_driver)} of the past windows in which this did, and in "
-        f"{percent(together.without_driver)} of the others"
+        f"{percent(together.without_driver)} of the others (correlation {together.correlation:+.2f}; "
+        f"{first:+.2f} and {second:+.2f} in the two halves of the past)"
     )
 
 
@@ -239,6 +235,9 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
             branches = branches[: max(2, 2 * wanted - leaves + 1)]
         leaves += len(branches) - 1
         groups.append(_group(node, branches))
+    if not groups and len(tree) == 1:
+        end = {"expansions": [], "end": True, "alone": _alone_words(plan)}
+        return f"```json\n{json.dumps(end, ensure_ascii=False)}\n```"
     if not groups:
         return f"Every leaf can be decided from one series by its own notebook.\n\n{END}"
     words = (
@@ -250,12 +249,22 @@ def analysis_reply(plan: Branch, nodes: Sequence[NodeRef], messages: Sequence[Me
 
 
 def _plan_words(plan: Branch) -> str:
-    notes = "".join(f" Note: {note}." for note in plan.claim.notes)
+    own = {plan.claim.series, plan.claim.other}
+    outside = any(child.claim.series not in own for child in plan.children)
     return (
-        f"Read as: {plan.claim.statement}.{notes} Like windows of the visible past came true in {percent(plan.base_rate)}. "
-        "Its drivers are the state, trend and volatility of its series, series that have moved with it, and releases within its "
-        "window, each with a threshold that has come true about as often, in the direction that went with the claim."
+        f"{_read_words(plan)} Each driver has a measured link to the claim: in past windows the claim came true more often where "
+        "the driver did, beyond chance and in both halves of the past. Its threshold has come true about as often as the claim."
+        f"{'' if outside else ' No driver from another series was found.'}"
     )
+
+
+def _alone_words(plan: Branch) -> str:
+    return f"{_read_words(plan)} No driver was found: nothing that was tried went with the claim in past windows beyond chance."
+
+
+def _read_words(plan: Branch) -> str:
+    notes = "".join(f" Note: {note}." for note in plan.claim.remarks)
+    return f"Read as: {plan.claim.statement}.{notes} The claim came true in {percent(plan.base_rate)} of past windows."
 
 
 def _inner(plan: Branch, tree: Mapping[str, str], root: str) -> list[tuple[str, Branch]]:

@@ -16,6 +16,7 @@ from proxies.vendors.embedded import known
 from workbench.questions.claims import BY_READING, Claim, Side, amount
 from workbench.questions.decision import Rows, value_series
 from workbench.questions.errors import ClaimRefused
+from workbench.questions.readings.calendar_days import last_session
 from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.known_series import month_end
 
@@ -40,17 +41,11 @@ class DriverKind:
         Claims that differ in their threshold, given the direction: up, calm or wide, or the opposite.
     series : str
         That the candidates are about.
-    up : bool
-        The direction that is taken where the past does not tell.
-    own : bool
-        Whether the series is the claim's own, or one that measures it by its nature; of any other the past has to show it.
     """
 
     role: Role
     series: str
     candidates: Callable[[bool], list[Claim]]
-    up: bool = True
-    own: bool = False
 
 
 class DriverCandidates:
@@ -60,17 +55,15 @@ class DriverCandidates:
         self.claim = claim
         self.rows = rows
         self.last_day = last_day
-        # Markets have no close on a weekend: Saturday and Sunday go back to their Friday, here and for the middle.
-        today = last_day - timedelta(days=max(0, last_day.weekday() - 4))
+        # Markets have no close on every day: drivers begin and end on sessions.
+        today = last_session(last_day)
         start = claim.start if claim.start is not None and claim.start > today else today
         self.start, self.end = start, claim.end
-        middle = start + (claim.end - start) / 2
-        self.middle = middle - timedelta(days=max(0, middle.weekday() - 4))
-        self.up = (claim.side == "above") != claim.never
+        self.middle = last_session(start + (claim.end - start) / 2)
 
     def own(self) -> list[DriverKind]:
         """State, volatility and trend of the claim's own series."""
-        claim, name, up = self.claim, self.claim.series, self.up
+        claim, name = self.claim, self.claim.series
         whole = partial(self._moves, name, self.start, self.end)
         # Prices in general move by tenths of a percent, those of a market by whole ones.
         by = 0.1 if claim.about.kind == "index" else 1.0
@@ -87,18 +80,10 @@ class DriverCandidates:
         trend, volatility = by_pattern.get(
             claim.pattern, (first_half, partial(self._holds, name) if price else calm)
         )
-        against = claim.pattern == "volatility"
-        moved = name if price else "SP500"
         return [
-            DriverKind(role="state", series=name, candidates=self._state, up=up, own=True),
-            DriverKind(
-                role="volatility",
-                series=moved,
-                candidates=volatility,
-                up=(up == price) != against,
-                own=claim.about.kind in ("price", "volatility"),
-            ),
-            DriverKind(role="trend", series=name, candidates=trend, up=up != against, own=True),
+            DriverKind(role="state", series=name, candidates=self._state),
+            DriverKind(role="volatility", series=name if price else "SP500", candidates=volatility),
+            DriverKind(role="trend", series=name, candidates=trend),
         ]
 
     def related(self) -> list[DriverKind]:
@@ -132,25 +117,17 @@ class DriverCandidates:
         name = self.claim.series
         if self.claim.pattern == "drawdown":
             calm = partial(self._calm, name, self.end)
-            fear = DriverKind(
-                role="volatility", series="VIX", candidates=self._levels_of_fear, up=not self.up, own=True
-            )
+            fear = DriverKind(role="volatility", series="VIX", candidates=self._levels_of_fear)
             return [
-                DriverKind(role="state", series=name, candidates=self._state, up=self.up, own=True),
-                DriverKind(role="volatility", series=name, candidates=calm, up=self.up, own=True),
+                DriverKind(role="state", series=name, candidates=self._state),
+                DriverKind(role="volatility", series=name, candidates=calm),
                 # Of share prices alone the VIX is the volatility that options imply.
                 *([fear] if name in _SHARES else []),
             ]
         if self.claim.pattern in ("compare", "change") and not self.claim.about.monthly:
             spans = ((self.start, self.middle), (self.middle, self.end))
             return [
-                DriverKind(
-                    role="trend",
-                    series=name,
-                    candidates=partial(self._moves, name, *span),
-                    up=self.up,
-                    own=True,
-                )
+                DriverKind(role="trend", series=name, candidates=partial(self._moves, name, *span))
                 for span in spans
             ]
         return []

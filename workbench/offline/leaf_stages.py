@@ -118,7 +118,7 @@ def _report(record: OutcomeRecord, claim: Claim) -> str:
     parts = [
         f"**{record.statement}**",
         *([] if claim.statement == record.statement else [f"Read as: {claim.statement}."]),
-        *(f"Note: {note}." for note in claim.notes),
+        *(f"Note: {note}." for note in claim.remarks),
         f"In the {data.get('windows', '?')} weekly windows of {record.horizon_days} trading days whose end was known at the "
         f"cutoff it came true in {percent(record.base_rate)}; they overlap and count as {record.effective_windows:.1f} separate "
         f"ones.{_like(record)} Both stand beside the answer and are no part of it.",

@@ -144,7 +144,7 @@ def notebook(claim: Claim, *, statement: str, cutoff: str, last_day: date) -> li
 def _reading(claim: Claim, statement: str) -> str:
     """Return the canonical sentence and notes on it, if they say more than the statement."""
     said = [] if claim.statement == statement else [f"Read as: {claim.statement}"]
-    said += [note[0].upper() + note[1:] for note in claim.notes]
+    said += [note[0].upper() + note[1:] for note in claim.remarks]
     return "".join(f"{line}.\n\n" for line in said)
 
 

@@ -40,6 +40,8 @@ from datetime import date
 from typing import Literal, get_args
 
 from workbench.forecasts.periods import Period
+from workbench.questions.readings.calendar_days import last_session
+from workbench.questions.series.embedded_series import SERIES
 from workbench.questions.series.known_series import Series
 from workbench.questions.series.series_registry import going_on, series_named
 
@@ -104,6 +106,27 @@ class Claim:
     def about(self) -> Series:
         """The series the claim is about."""
         return self.observed or series_named(self.series)
+
+    @property
+    def last_close(self) -> date:
+        """The day whose value counts at the end: of a market of New York, the session before an end without trading."""
+        return last_session(self.end) if self._by_session else self.end
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What a person has to know of the reading: the notes, and days without trading."""
+        on_a_day = self.pattern in ("compare", "level", "average", "range", "change", "relative")
+        days = [day for day in (self.start, self.end) if day and on_a_day and self._by_session]
+        closed = [(day, session) for day in days if (session := last_session(day)) != day]
+        return self.notes + tuple(
+            f"no session on {day.day} {day:%B %Y}: read as the close of {session.day} {session:%B %Y}"
+            for day, session in closed
+        )
+
+    @property
+    def _by_session(self) -> bool:
+        mine = {self.series, series_named(self.series).goes_on}
+        return any(mine & {each.id, each.goes_on} - {""} for each in SERIES.values() if not each.monthly)
 
     @property
     def against(self) -> Series | None:

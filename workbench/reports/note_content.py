@@ -429,6 +429,8 @@ def _facts(store: Store, state: RunState) -> list[tuple[str, str]]:
         ),
         ("data calls", str(ApiLedger(store).count(state.run_id))),
     ]
+    if notes := (state.read_as or {}).get("notes"):
+        facts.append(("reading", "; ".join(notes)))
     return facts
 
 

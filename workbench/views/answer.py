@@ -85,6 +85,8 @@ class Waterfall:
 def waterfall(tree: Tree) -> Waterfall | None:
     """Return the parts that lead from the base rate to the root's probability; None without a formula or a value."""
     root = tree.root
+    if not root.children:
+        return _alone(root)
     if root.rule is None or not root.rule.numeric or root.p is None:
         return None
     drivers = [tree[child] for child in root.rule.named_children() if child in root.children]
@@ -118,6 +120,23 @@ def waterfall(tree: Tree) -> Waterfall | None:
         end=root.p,
         from_base_rate=counted,
         set_by_series=forecast is not None and abs(root.p - forecast) < _ROUNDING,
+    )
+
+
+def _alone(root: Proposition) -> Waterfall | None:
+    """The way to the answer of a claim without drivers: all of it is the simulation's, unless somebody set another value."""
+    base, forecast = report_base_rate(root), report_forecast(root)
+    if base is None or forecast is None or root.p is None:
+        return None
+    by_hand = abs(root.p - forecast) > _ROUNDING
+    source = Rest.HAND if by_hand else Rest.SERIES
+    return Waterfall(
+        start=base,
+        parts=(Part(name=str(source), points=root.p - base),),
+        source=source,
+        end=root.p,
+        from_base_rate=True,
+        set_by_series=not by_hand,
     )
 
 
@@ -208,11 +227,13 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
         return "No answer yet."
     sentences = [f"{percent(p)}{_beside(p, base_rate)}."]
     if steps is not None and steps.source is Rest.HAND:
-        sentences.append("This value was set at the claim itself; its drivers are left out.")
+        sentences.append("This value was set at the claim itself; nothing below it enters.")
     elif steps is not None:
         sentences += _part_sentences(steps, start_known=steps.from_base_rate and base_rate is not None)
         if steps.set_by_series:
-            sentences.append("The simulation sets this number, the drivers explain it.")
+            drivers = any(part.node for part in steps.parts)
+            what = "the drivers explain it" if drivers else "no driver with a measured link was found"
+            sentences.append(f"The simulation sets this number, {what}.")
     return " ".join(sentences)
 
 

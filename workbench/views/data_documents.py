@@ -22,6 +22,7 @@ from workbench.engine.manifest import packages
 from workbench.environment import catalogue_of, home_from, proxy_settings
 from workbench.errors import UsageError
 from workbench.models.model_list import KEYS
+from workbench.questions.series.series_reference import SeriesRef
 from workbench.store import ApiLedger, Store
 from workbench.store.database import database_state
 from workbench.version import __version__
@@ -241,4 +242,10 @@ def preview_lines(preview: dict[str, Any]) -> list[str]:
         f"risk of later knowledge {preview['residual']}",
         *preview["notes"],
     ]
+    if preview["value"]:
+        from workbench.questions.series.value_states import untold
+
+        lines.append(
+            f"no track record with its claims: {untold(SeriesRef(source='own', id=preview['name']))}"
+        )
     return lines

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.annotations.estimates import estimate_rows
 from workbench.audit.run_findings import finding_lines
-from workbench.engine.detached import has_record
+from workbench.engine.detached import has_record, no_record
 from workbench.errors import command, sentence
 from workbench.formatting import outcome_words, percent, point_change, sandbox_words
 from workbench.propositions import ROOT, NodeId, Polarity, Rule, Tree, depth_of, parent_of
@@ -144,8 +144,6 @@ def run_lines(
     first = printable(answer_sentence(view.tree, view.base_rate), keep="")
     if record is not None:  # on the first line: who reads no further learns how far to trust the answer
         first += f" Record: {record['line']}"
-    elif waiting:
-        first += " Record: being measured, it follows below"
     tree = tree_lines(view.tree, most=None if whole else MOST_LINES, marks=marked)
     lines = [first, "", *tree, ""]
     if not whole and len(view.tree) > MOST_LINES:
@@ -161,6 +159,7 @@ def run_lines(
     if view.state.isolation:
         facts.append(f"sandbox {sandbox_words(view.state.isolation)}")
     lines.append(" · ".join(facts))
+    lines += [f"reading: {printable(note, keep='')}" for note in (view.state.read_as or {}).get("notes", ())]
     if view.since is not None:
         lines.append(view.since)
     lines += view.hindsight
@@ -185,8 +184,8 @@ def run_lines(
     if record is not None:
         lines.append(record_line(record))
     elif not waiting and view.state.finished and has_record(view.state):
-        unmeasured = "how far to trust it: no record on past dates is kept by this version; "
-        lines.append(sentence(unmeasured, command("show", named or view.run_id, record=True), " measures it"))
+        reason = no_record(view.state)
+        lines.append(f"no track record: {reason}" if reason else later_record(named or view.run_id))
     return [*lines, *annotation_lines(view)]
 
 
@@ -196,9 +195,8 @@ def record_lines(record: Mapping[str, Any]) -> list[str]:
 
 
 def later_record(run_id: str) -> str:
-    """Return where a record will be that takes longer than a command waits."""
-    waits = "how far to trust it: its record on past dates is still being measured; "
-    return sentence(waits, command("show", run_id), " has it then")
+    """Return by which command a record comes that is not there yet."""
+    return sentence("no track record yet: ", command("show", run_id, record=True), " measures it")
 
 
 def record_line(record: Mapping[str, Any]) -> str:

@@ -5,7 +5,7 @@ from weakref import ref
 
 import ipywidgets
 
-from workbench.engine.detached import has_record
+from workbench.engine.detached import has_record, no_record
 from workbench.errors import WorkbenchError
 from workbench.propositions import ROOT, NodeId
 from workbench.propositions.edits import AddChild, RemoveNode, Restate, SetPolarity, SetValue
@@ -246,7 +246,7 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
     @property
     def _waits_for_record(self) -> bool:
         state = self.follower.state
-        return state.finished and has_record(state) and not self.document.get("record")
+        return state.finished and not self.document.get("record") and not no_record(state)
 
     @property
     def _looks_again(self) -> bool:

@@ -205,11 +205,13 @@ class RoundsAnalyzer:
 
     def _grow(self, tree: Tree, analysis: AnalysisReply) -> Tree:
         if analysis.end:
-            if len(tree) == 1:
+            if len(tree) > 1:
+                return tree
+            if not analysis.alone:
                 raise MalformedReply(
                     "the tree is still the root alone; expand P0 before you end the analysis"
                 )
-            return tree
+            return tree.annotate(tree.root.id, analysis=analysis.alone)
         had = len(tree.leaves())
         try:
             for group in analysis.expansions:

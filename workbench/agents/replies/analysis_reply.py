@@ -40,13 +40,15 @@ class Expansion:
 class AnalysisReply:
     """An analyzer's round: expansions, parents before their children, or the end.
 
-    ``end_ignored``: the end tag came with expansions, which win. ``prose`` is what stands around the block.
+    ``end_ignored``: the end tag came with expansions, which win. ``prose`` is what stands around the block. ``alone`` is why a claim
+    has no drivers; only the key-free analyst, which measures them, may end so.
     """
 
     expansions: tuple[Expansion, ...] = ()
     end: bool = False
     end_ignored: bool = False
     prose: str = ""
+    alone: str = ""
 
 
 class _ChildShape(ReplyShape):
@@ -104,7 +106,7 @@ def _analysis(data: Any, require_polarity: bool) -> AnalysisReply:
     """Expansions of a block: a list of groups, one group, or an object that holds the list."""
     if isinstance(data, dict) and isinstance(data.get("expansions"), list):
         if not data["expansions"] and data.get("end") is True:
-            return AnalysisReply(end=True)
+            return AnalysisReply(end=True, alone=str(data.get("alone") or ""))
         data = data["expansions"]
     elif isinstance(data, dict) and "parent" in data:
         data = [data]

@@ -22,7 +22,7 @@ from workbench.cli.common import (
     say,
 )
 from workbench.cli.table import show_table
-from workbench.engine.detached import has_record
+from workbench.engine.detached import no_record
 from workbench.engine.ownership import own_run, owner_of
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -79,11 +79,8 @@ def show(
 
 
 def _measure_record(store: Store, state: RunState) -> None:
-    if not has_record(state):
-        raise UsageError(
-            "only the key-free analyst's forecasts at a dated cutoff can be made again at past ones: this run is of "
-            f"{state.settings.model}, cutoff {state.cutoff}"
-        )
+    if reason := no_record(state):
+        raise UsageError(reason)
     if kept_record(store.home, state.statement, state.cutoff) is not None:
         return
     # 0.5 s of numerics, which `show` does without

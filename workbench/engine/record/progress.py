@@ -45,6 +45,8 @@ def progress_line(state: RunState, stored: StoredEvent) -> str | None:
     leaves = len(list(state.tree.leaves()))
     match event:
         case ev.TreePlanned():
+            if not state.tree.root.children:
+                return "no driver was found: the claim alone needs evidence"
             return f"{len(list(state.tree.ids())) - 1} drivers, {leaves} of them need evidence"
         case ev.RunSealed(isolation="none"):
             return "WARNING: isolation is none: code written by a model runs with your rights and sees your files and network"

@@ -210,6 +210,17 @@ def exchange_holiday(day: date) -> bool:
     return day in moving or day in observed
 
 
+def last_session(day: date) -> date:
+    """Return the last day up to this one on which the exchanges of New York are open.
+
+    >>> last_session(date(2018, 11, 22)), last_session(date(2018, 9, 1))
+    (datetime.date(2018, 11, 21), datetime.date(2018, 8, 31))
+    """
+    while day.weekday() > 4 or exchange_holiday(day):
+        day -= timedelta(days=1)
+    return day
+
+
 HOLIDAYS = (
     "christmas eve|christmas|xmas|nye|boxing day|st patrick's day|cinco de mayo|veterans day|bastille day|guy fawkes|july fourth|black friday|columbus day|mlk day|presidents'? day|good friday|new year'?s eve|new year'?s|new year|halloween|independence day|valentine'?s day|thanksgiving|turkey day|inauguration day|july 4th|(?:fourth|4th) of july|"
     "labor day|memorial day|easter|election day|the election|midterm elections|midterms"

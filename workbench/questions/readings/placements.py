@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date, timedelta
 
 from workbench.questions.readings.amounts import Amount
-from workbench.questions.readings.calendar_days import exchange_holiday
+from workbench.questions.readings.calendar_days import last_session
 from workbench.questions.readings.day_windows import ClaimWindow
 from workbench.questions.readings.relations import Relation
 from workbench.questions.readings.series_names import SeriesName
@@ -193,7 +193,7 @@ def placed_readings(
         return
     if name in ("new_high", "new_low") and window.kind == "on" and window.span != (0, 0) and not monthly:
         # A record "on 31 December" is one of that day, and not of any day until then.
-        period_start = _ahead(_day_before_trading(window.end), today)
+        period_start = _ahead(last_session(window.end) - timedelta(days=1), today)
     yield replace(plain, start=start if start is not None else period_start or whole, never=negated, window="by" if window.kind == "by" else window.kind)  # fmt: skip
 
 
@@ -254,13 +254,6 @@ def _ahead(start: date | None, today: date) -> date | None:
         return None
     between = (today + timedelta(days=i) for i in range((start - today).days + 1))
     return start if any(day.weekday() < 5 for day in between) else None
-
-
-def _day_before_trading(day: date) -> date:
-    """The day before the last one up to a day on which the exchanges are open."""
-    while day.weekday() > 4 or exchange_holiday(day):
-        day -= timedelta(days=1)
-    return day - timedelta(days=1)
 
 
 def _level_in_unit(amount: Amount | None, series: SeriesName) -> tuple[float | None, str, tuple[str, ...]]:

@@ -61,7 +61,7 @@ def read(text: str, cutoff: date, *, sources: Sequence[str] = SOURCES) -> Readin
             text, first, [draft(plain, cutoff, sources, choice) for choice in _choices(first)]
         )
     best = reading_of_claim(claim, first.matched or {})
-    return Readings(text=text, best=best, matched=best.read_from, notes=claim.notes)
+    return Readings(text=text, best=best, matched=best.read_from, notes=best.notes)
 
 
 def _choices(first: Draft) -> Iterable[dict[str, int]]:
@@ -90,7 +90,7 @@ def _joined_drafts(text: str, first: Draft, rest: Sequence[Draft]) -> Readings:
         missing=first.missing,
         leftover=first.leftover,
         matched=first.matched or {},
-        notes=first.notes,
+        notes=offered[0].notes if single else first.notes,
     )
 
 
@@ -128,9 +128,10 @@ def reading_of_claim(claim: Claim, matched: dict[str, str] | object = None) -> S
         step=claim.every or "",
         never=never,
         read_from=dict(matched) if isinstance(matched, dict) else {},
-        notes=claim.notes,
-    )  # fmt: skip
-    return replace(completed(reading, tuple(names)), claim=claim, statement=claim.statement)
+            )  # fmt: skip
+    return replace(
+        completed(reading, tuple(names)), claim=claim, statement=claim.statement, notes=claim.remarks
+    )
 
 
 __all__ = ["MOST", "SOURCES", "read", "reading_of_claim"]

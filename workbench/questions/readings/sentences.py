@@ -28,7 +28,9 @@ OPPOSITE = {"above": "at_most", "at_least": "below", "below": "at_least", "at_mo
 def completed(reading: SlotReading, names: tuple[SeriesName, ...]) -> SlotReading:
     """Return a reading with its sentence, and as a claim where that can hold it."""
     claim = claim_of(reading, names)
-    return replace(reading, claim=claim, statement=claim.statement if claim else _sentence(reading, names))
+    if claim is None:
+        return replace(reading, claim=None, statement=_sentence(reading, names))
+    return replace(reading, claim=claim, statement=claim.statement, notes=(*reading.notes, *claim.remarks))
 
 
 def claim_of(reading: SlotReading, names: tuple[SeriesName, ...]) -> Claim | None:

@@ -108,7 +108,7 @@ def untold(ref: SeriesRef) -> str:
     """Return why no past forecast of a series can be made again: its values are revised, and nobody says when; "" where one can."""
     if ref.source in (*_TELLS, *_KNOWN_AT_ONCE):
         return ""
-    return f"{ref.reference} does not tell when each of its values became known, so past forecasts cannot be made again"
+    return f"no earlier versions of the values of {ref.reference} can be read, so past forecasts cannot be repeated"
 
 
 def states_of(ref: SeriesRef, data: Any) -> SeriesStates | None:
