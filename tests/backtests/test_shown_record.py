@@ -65,7 +65,7 @@ def test_every_screen_shows_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     state = load_state(store, RUN)
     if not detached.has_record(state):  # the small run may be of another model
         monkeypatch.setattr("workbench.views.run_view.has_record", lambda state: True)
-        monkeypatch.setattr("workbench.cli.run.runs.has_record", lambda state: True)
+        monkeypatch.setattr("workbench.cli.run.runs.no_record", lambda state: "")
     shown = run_cli(tmp_path, "show", RUN, "--record")
     document = json.loads(run_cli(tmp_path, "show", RUN, "--json").stdout)["record"]
     assert document["record"]["n"] == 8 and "rows" not in document
@@ -95,6 +95,7 @@ def test_a_page_that_stands_shows_the_record_once_it_is_measured(
     monkeypatch.setattr("tests.fakes.small_run.STATEMENT", CLAIM)
     for room in ("workbench.views.run_view", "workbench.widgets.run_page"):
         monkeypatch.setattr(f"{room}.has_record", lambda state: True)
+    monkeypatch.setattr("workbench.widgets.run_page.no_record", lambda state: "")
     make_small_run(home)
     page = dashboard(load_run(home, RUN))
     page.look()
@@ -127,10 +128,9 @@ def test_an_answer_does_not_wait_for_its_record(
         ended = drive.Ended(RUN, record=7, patience=time.monotonic() + 600)
         drive.finish(store, ended, plan_only=False, as_json=False)
         later = capsys.readouterr().out
-        assert "it follows below" in printed[0].splitlines()[0] and "2 model calls" in printed[0]
-        assert later.startswith("how far to trust it: ")
+        assert "ecord" not in printed[0] and "2 model calls" in printed[0]  # nothing is promised yet
         assert ("take the base rate" in later and "record: the base rate (" in later) == in_time
-        assert (f"`workbench show {RUN}` has it then" in later) != in_time
+        assert (f"`workbench show {RUN} --record` measures it" in later) != in_time
         if not in_time:
             return
         # with the record at hand nothing is waited for, and the first line has it; JSON has waited
@@ -142,7 +142,7 @@ def test_an_answer_does_not_wait_for_its_record(
 
 def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_small_run(tmp_path / "home")
-    monkeypatch.setattr("workbench.cli.run.runs.has_record", lambda state: False)
+    monkeypatch.setattr(detached, "has_record", lambda state: False)
     refused = run_cli(tmp_path, "show", RUN, "--record")
     assert refused.returncode == 2 and "only the key-free analyst's forecasts" in refused.stderr
     # nor is a process started beside it, as none is where the environment says so
@@ -151,9 +151,40 @@ def test_only_what_can_be_made_again_has_a_record(tmp_path: Path, monkeypatch: p
         assert detached.record_beside(store, RUN) is None
 
 
+def test_a_source_without_earlier_versions_promises_no_record_anywhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.fakes.small_run.STATEMENT", "own:orders above 140 on 2018-12-31")
+    monkeypatch.setattr(detached, "has_record", lambda state: True)
+    for room in ("workbench.views.wording", "workbench.views.run_view"):
+        monkeypatch.setattr(f"{room}.has_record", lambda state: True)
+    make_small_run(tmp_path / "home")
+    shown = run_cli(tmp_path, "show", RUN).stdout
+    assert "no track record: no earlier versions of the values of own:orders" in shown.replace("\n", " ")
+    assert "--record" not in shown
+    assert "no earlier versions" in run_cli(tmp_path, "show", RUN, "--record").stderr
+    monkeypatch.delenv("WORKBENCH_RECORD", raising=False)
+    with closing(Store(tmp_path / "home")) as store:
+        assert detached.record_beside(store, RUN) is None
+    (tmp_path / "orders.csv").write_text("month,orders\n2018-01,10\n2018-02,11\n2018-03,12\n")
+    added = run_cli(
+        tmp_path,
+        "source",
+        "add",
+        "orders",
+        str(tmp_path / "orders.csv"),
+        "--date",
+        "month",
+        "--lag",
+        "10d",
+        "--yes",
+    )
+    assert added.returncode == 0 and "no track record with its claims" in added.stderr
+
+
 def test_the_tree_goes_before_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_small_run(tmp_path / "home")
-    monkeypatch.setattr(detached, "has_record", lambda state: True)
+    monkeypatch.setattr(detached, "no_record", lambda state: "")
     monkeypatch.delenv("WORKBENCH_RECORD", raising=False)
     said = tmp_path / "said"
     # It looks when a while has passed, since its place is given to it after it was started.
