@@ -43,9 +43,9 @@ def recomputed(document: dict[str, Any]) -> dict[str, float]:
     return {node: value(node) for node in nodes}
 
 
-def test_the_demo_is_a_tree_of_at_least_six_leaves_on_two_levels(demo: FinishedRun) -> None:
+def test_the_demo_is_a_tree_of_several_leaves_on_two_levels(demo: FinishedRun) -> None:
     assert demo.document["status"] == "done"
-    assert demo.document["n_leaves"] == len(demo.leaves) >= 6
+    assert demo.document["n_leaves"] == len(demo.leaves) >= 4
     assert len({leaf["id"].count(".") for leaf in demo.leaves}) >= 2
     statements = [node["statement"] for node in demo.document["nodes"]]
     assert len(set(statements)) == len(statements)
