@@ -11,6 +11,8 @@ from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
+import httpx
+
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
@@ -25,7 +27,6 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.errors import WorkbenchError
 from workbench.models.model_options import ONE_TRY
-from workbench.models.providers import litellm_client
 from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.reports.note_page import write_report
 from workbench.store import Store
@@ -108,7 +109,7 @@ async def run(
         with (
             PersonaServer(name, script) as server,
             proofs_count_as_verified(),
-            patch.object(litellm_client, "wire", silent_wire),
+            patch.object(httpx.AsyncHTTPTransport, "handle_async_request", silent_wire),
         ):
             engine = Engine(
                 store,

@@ -15,7 +15,6 @@ import httpx
 
 from tests.fakes.model_policy import Asked, Policy, cells, fenced, text_of, understand
 from tests.fakes.openai_server import OpenAIServer, RawAnswer
-from workbench.models.providers.streaming import exchange
 
 P = 0.62
 PLAN = {
@@ -351,26 +350,16 @@ def _ctx2(turn: Turn, good: str) -> Wire | str:
 SILENCE = Wire(raw=RawAnswer(headers={"x-silent": "yes"}))
 
 
-class _SilentWire(httpx.AsyncBaseTransport):
-    """A transport whose clock is ahead: an answer that is marked as never coming is a timeout."""
-
-    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
-        self._inner = inner
-
-    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        response = await self._inner.handle_async_request(request)
-        if "x-silent" in response.headers:
-            await response.aclose()
-            raise httpx.ReadTimeout("silent", request=request)
-        return response
-
-    async def aclose(self) -> None:
-        await self._inner.aclose()
+_handle = httpx.AsyncHTTPTransport.handle_async_request
 
 
-def silent_wire() -> httpx.AsyncBaseTransport:
-    """In place of `workbench.models.providers.streaming.exchange.wire`."""
-    return _SilentWire(exchange.wire())
+async def silent_wire(transport: httpx.AsyncHTTPTransport, request: httpx.Request) -> httpx.Response:
+    """In place of httpx's own, with a clock that is ahead: an answer that is marked as never coming is a timeout."""
+    response = await _handle(transport, request)
+    if "x-silent" in response.headers:
+        await response.aclose()
+        raise httpx.ReadTimeout("silent", request=request)
+    return response
 
 
 BLOCK = '{"p_true": 0.62, "key_factor": "the base rate"}'

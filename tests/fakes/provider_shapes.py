@@ -113,7 +113,7 @@ OPENAI_CHAT = (chat(), chat(None, "tool_calls", tool_calls=[CALL]), chat("hal", 
 FAMILIES = {
     "openai-chat": Family("openai/gpt-4o", "/v1", "/v1/chat/completions", *OPENAI_CHAT),
     "openai-responses": Family(
-        "openai/gpt-5-pro", "/v1", "/v1/responses",
+        "openai/responses/gpt-4.1", "/v1", "/v1/responses",
         responses({"type": "reasoning", "id": "r", "summary": []}, SAID),
         responses({"type": "function_call", "id": "f", "call_id": "c9", "name": "look_up", "arguments": '{"q": "y"}', "status": "completed"}),
         responses(SAID, status="incomplete", incomplete_details={"reason": "max_output_tokens"}),

@@ -117,15 +117,32 @@ def responses_stream(whole: Piece, sizes: list[int]) -> Iterator[Piece]:
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
     for index, item in enumerate(whole["output"]):
+        begun_item = {
+            name: type(item[name])() for name in ("arguments", "content", "summary") if name in item
+        }
         yield {
             "type": "response.output_item.added",
             "output_index": index,
-            "item": {**item, "status": "in_progress"},
+            "item": {**item, **begun_item, "status": "in_progress"},
         }
         text = item.get("arguments") or "".join(part["text"] for part in item.get("content") or ())
         kind = "function_call_arguments" if item["type"] == "function_call" else "output_text"
         for part in pieces(text, sizes):
-            yield {"type": f"response.{kind}.delta", "output_index": index, "delta": part}
+            yield {
+                "type": f"response.{kind}.delta",
+                "item_id": item["id"],
+                "output_index": index,
+                "delta": part,
+            }
+        for number, summary in enumerate(item.get("summary") or ()):
+            for part in pieces(summary["text"], sizes):
+                yield {
+                    "type": "response.reasoning_summary_text.delta",
+                    "item_id": item["id"],
+                    "output_index": index,
+                    "summary_index": number,
+                    "delta": part,
+                }
         yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": f"response.{whole['status']}", "response": whole}
 

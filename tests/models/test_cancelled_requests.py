@@ -78,4 +78,4 @@ async def test_without_the_record_of_what_was_prepared_it_would(
 ) -> None:
     monkeypatch.setattr(pending._Prepared, "end", lambda self: None)
     left = await cancelled(preparation, "openai/x", before_the_end=before_the_end)
-    assert left == ["coroutine 'OpenAIChatCompletion.acompletion' was never awaited"]
+    assert left == ["coroutine 'OpenAIChatCompletion.async_streaming' was never awaited"]

@@ -12,8 +12,8 @@ from tests.models.test_streaming import ASK, events, head, server
 from workbench.models.base import ModelReply
 from workbench.models.errors import ModelUnavailable
 from workbench.models.model_options import RetrySettings
+from workbench.models.providers import reply_bounds, wire
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.models.providers.streaming import exchange, reply_bounds
 
 #: The client of a server of one's own, and the two that LiteLLM makes.
 MODELS = ["openai/x", "anthropic/claude-3-5-haiku-20241022", "gemini/gemini-1.5-flash"]
@@ -127,7 +127,7 @@ async def test_a_reply_that_was_whole_is_kept_whatever_its_server_does_after(
     after: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is paid for: asked again, it would be paid for twice."""
-    monkeypatch.setattr(exchange, "_AFTER_THE_END", 0.5)
+    monkeypatch.setattr(wire, "AFTER_THE_END", 0.5)
 
     async def goes_on(body: dict[str, Any], writer: asyncio.StreamWriter) -> None:
         chunks = b"".join(events("paid for")[:-1])

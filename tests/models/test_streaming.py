@@ -7,14 +7,11 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workbench.models.base import Message, ModelReply, ModelRequest
 from workbench.models.errors import ModelUnavailable
 from workbench.models.model_options import RetrySettings
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.models.providers.streaming.stream_formats import ChatAssembly
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
 Handler = Callable[[dict[str, Any], asyncio.StreamWriter], Awaitable[None]]
@@ -210,42 +207,3 @@ async def test_a_server_that_is_not_there_billed_nothing() -> None:
     with pytest.raises(ModelUnavailable) as stopped:
         await complete("http://127.0.0.1:9/v1")
     assert not stopped.value.billed and not stopped.value.heard
-
-
-@given(
-    text=st.text(max_size=60),
-    sizes=st.lists(st.integers(1, 7), min_size=1, max_size=30),
-    calls=st.lists(st.tuples(st.text(max_size=5), st.text(max_size=20)), max_size=3),
-)
-def test_any_cut_into_pieces_gives_the_same_message(
-    text: str, sizes: list[int], calls: list[tuple[str, str]]
-) -> None:
-    reply = ChatAssembly()
-    for part in _parts(text, sizes):
-        reply.add_line("data: " + json.dumps({"choices": [{"index": 0, "delta": {"content": part}}]}))
-    for index, (name, arguments) in enumerate(calls):
-        for place, part in enumerate(_parts(arguments, sizes) or [""]):
-            function = {"arguments": part, **({"name": name} if place == 0 else {})}
-            call = {"index": index, "function": function, **({"id": f"c{index}"} if place == 0 else {})}
-            reply.add_line(
-                "data: " + json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})
-            )
-    assert not reply.complete
-    reply.add_line('data: {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]}')
-    assert reply.complete
-    (choice,) = reply.body()["choices"]
-    assert (choice["message"]["content"] or "") == text and choice["finish_reason"] == "stop"
-    made = [
-        (call["id"], call["function"]["name"], call["function"]["arguments"])
-        for call in choice["message"].get("tool_calls", [])
-    ]
-    assert made == [(f"c{n}", name, arguments) for n, (name, arguments) in enumerate(calls)]
-
-
-def _parts(text: str, sizes: list[int]) -> list[str]:
-    parts, place, turn = [], 0, 0
-    while place < len(text):
-        size = sizes[turn % len(sizes)]
-        parts.append(text[place : place + size])
-        place, turn = place + size, turn + 1
-    return parts

@@ -15,6 +15,8 @@ NAMED, REQUIRED, NONE = "tool_choice by name", "tool_choice required", "tool_cho
 _CHOICE = re.compile(r"tool[_ ]?choice|tool[_ ]?config|forced tool|forces tool use", re.IGNORECASE)
 #: Parts of a request that can be left out or said in another way, with the words by which providers refuse them.
 _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("stream_options", re.compile(r"stream_options", re.IGNORECASE)),
+    ("stream", re.compile(r"\bstream(?:ing|ed)?\b", re.IGNORECASE)),
     (
         "response_format",
         re.compile(
@@ -46,7 +48,7 @@ _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _REFUSES = re.compile(
     r"support|unknown|unrecognized|unexpected|invalid|not allowed|not permitted|not available|unavailable|requires|extra|"
-    r"only|must be|may not|cannot|can't|disabled",
+    r"does not stream|only|must be|may not|cannot|can't|disabled",
     re.IGNORECASE,
 )
 # What a server that checks bodies by pydantic hands back of the request: it names every field, and complains of none.
@@ -60,9 +62,11 @@ _WINDOW = (
 )
 _OVERFLOW = re.compile(
     r"context[ _](?:length|window|size)|context_length_exceeded|prompt is too long|too many (?:input )?tokens|"
-    r"input (?:is too long|token count|length)|reduce the length|longer than the model",
+    r"input (?:is too long|token count|length)|token limit reached|exceeds the maximum size|reduce the length|longer than the model",
     re.IGNORECASE,
 )
+# A limit of tokens a minute that is smaller than this one request, which waiting does not mend.
+_TOO_LARGE = re.compile(r"request too large\b.*?\blimit:? (\d{3,8})", re.IGNORECASE)
 _FILTERED = re.compile(
     r"content[ _](?:filter|policy|management)|safety (?:system|settings|policy)|was (?:filtered|flagged)|"
     r"responsible ai|prohibited_content|usage polic",
@@ -130,6 +134,11 @@ def is_overflow(words: str) -> bool:
     return _OVERFLOW.search(words) is not None
 
 
+def is_too_large(words: str) -> bool:
+    """Whether a request is larger than what the provider takes of this account in a minute."""
+    return _TOO_LARGE.search(words) is not None
+
+
 def is_filtered(words: str) -> bool:
     """Whether a provider's words say that its content filter stopped the request or the reply."""
     return _FILTERED.search(words) is not None
@@ -143,7 +152,7 @@ def window_in(words: str) -> int | None:
     >>> window_in("prompt is too long: 210000 tokens > 200000 maximum")
     200000
     """
-    for pattern in _WINDOW:
+    for pattern in (_TOO_LARGE, *_WINDOW):
         if match := pattern.search(words):
             return int(match[1])
     return None

@@ -8,7 +8,9 @@ _ACCOUNT = re.compile(
     r"insufficient[ _](quota|credits?|balance|funds)|exceeded (your|the) (current|monthly) (quota|usage|spend)|credit balance is too low"
     r"|(out of|no|used all( available)?|(doesn'?t|does not) have any|run out of|not enough) credits|credit limit|billing[ _](hard[ _]limit|not active)"
     r"|billing (is|has been) (disabled|not enabled)|account (is |has been )?(not active|suspended|deactivated|disabled|terminated|overdue|in arrears)"
-    r"|(monthly|spending|usage) limit|payment required|top up|arrearage",
+    r"|(monthly|spending|usage) limit|payment required|top up|arrearage"
+    # nothing is served to this account here
+    r"|model identifier is invalid|model_not_found|location is not supported|api key not valid",
     re.IGNORECASE,
 )
 #: A limit that passes by itself within the day is no state of the account.
@@ -30,7 +32,8 @@ def is_account_refusal(status: int | None, words: str) -> bool:
         return True
     if status == 404 and re.search(r"model|deployment|engine", words, re.IGNORECASE):
         return True
-    return bool(_ACCOUNT.search(words)) and not (status == 429 and _PASSES.search(words))
+    none_at_all = re.search(r"limit: 0\b", words) is not None and not re.search(r"limit: [1-9]", words)
+    return bool(_ACCOUNT.search(words)) and (none_at_all or not (status == 429 and _PASSES.search(words)))
 
 
 def status_of_error_body(error: object) -> int:

@@ -16,8 +16,8 @@ from typing import Any
 
 import httpx
 
-from workbench.models.providers.streaming.exchange import stream_through
-from workbench.models.providers.streaming.reply_bounds import CODINGS, bound_reply
+from workbench.models.providers.reply_bounds import CODINGS, bound_reply
+from workbench.models.providers.wire import observe
 
 
 def guard_replies(client: Any) -> None:
@@ -49,6 +49,25 @@ def prepare_every_client() -> None:
     # would serve the second only, and one event loop only.
     _prepare_made_by(AsyncHTTPHandler, "create_client")
     _prepare_made_by(BaseOpenAILLM, "_get_async_http_client")
+    _give_streams_their_loop(AsyncHTTPHandler)
+
+
+def _give_streams_their_loop(handler: Any) -> None:
+    """Replace the one client through which LiteLLM streams, whatever loop runs, by that of the running loop."""
+    import litellm
+    from litellm.llms.custom_httpx.http_handler import get_async_httpx_client
+
+    class OfTheLoop(handler):  # type: ignore[misc]
+        def __init__(self) -> None:
+            """Open nothing."""
+
+        async def post(self, *args: Any, **options: Any) -> Any:
+            return await get_async_httpx_client(llm_provider="streams").post(*args, **options)
+
+        def __del__(self) -> None:
+            """Close nothing."""
+
+    litellm.module_level_aclient = OfTheLoop()
 
 
 def _prepare_made_by(owner: Any, name: str) -> None:
@@ -61,7 +80,7 @@ def _prepare_made_by(owner: Any, name: str) -> None:
         client = make(*args, **kwargs)
         if client is not None:
             guard_replies(client)
-            stream_through(client)
+            observe(client)
         return client
 
     setattr(owner, name, staticmethod(prepared) if static else prepared)
@@ -127,13 +146,12 @@ def note_prepared_requests() -> None:
     litellm.main.completion = noting
 
 
-#: Per loop the generator that waits for its end, and the clients that we opened ourselves.
+#: Per loop the generator that waits for its end.
 _waiting: weakref.WeakKeyDictionary[Any, AsyncGenerator[None, None]] = weakref.WeakKeyDictionary()
-_ours: weakref.WeakKeyDictionary[Any, list[Any]] = weakref.WeakKeyDictionary()
 
 
 async def close_with_the_loop(litellm: Any) -> None:
-    """Have the running loop close at its end what LiteLLM and ``note_client`` opened on it; a second call does nothing."""
+    """Have the running loop close at its end what LiteLLM opened on it; a second call does nothing."""
     loop = asyncio.get_running_loop()
     if loop not in _waiting:
         # A loop that ends closes the generators begun on it and lets them await: so whoever runs the loop (asyncio.run, a
@@ -142,14 +160,9 @@ async def close_with_the_loop(litellm: Any) -> None:
         await anext(_waiting[loop])
 
 
-def note_client(client: Any) -> None:
-    """Have a client (with an ``async`` method ``close``) closed together with LiteLLM's of the running loop."""
-    _ours.setdefault(asyncio.get_running_loop(), []).append(client)
-
-
 async def close_connections(litellm: Any) -> None:
     """Close the clients of the running loop; a later request opens a connection anew."""
-    clients = _ours.pop(asyncio.get_running_loop(), [])
+    clients = []
     table = litellm.in_memory_llm_clients_cache
     # LiteLLM ends a client's key with the loop's identity.
     mine = f"-{id(asyncio.get_running_loop())}"

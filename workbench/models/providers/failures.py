@@ -1,33 +1,112 @@
-"""What an exception of LiteLLM says about the next try: how long to wait, whether the request may have been billed."""
+"""What a failed request says: its status, its words, how long to wait, whether it may have been billed.
 
+The wire is asked first. LiteLLM's exceptions have statuses and responses of its own making.
+"""
+
+import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import httpx
 
-from proxies.fetch.pacing import retry_after
+from proxies.fetch.pacing import reset_seconds, retry_after
 from workbench.models.errors import ModelUnavailable
+from workbench.models.providers.account_errors import status_of_error_body
+from workbench.models.providers.wire import Exchange
+
+_DELAY = re.compile(
+    r"retryDelay\W+([\d.]+s)|(?:retry|try again) in (?:about )?((?:[\d.]+(?:ms|h|m|s))+)", re.IGNORECASE
+)
+_BAD_REQUEST = ("invalid_request_error", "invalid_argument", "")
+_TOOL_USE_FAILED = re.compile(r"tool_use_failed|did not call a tool", re.IGNORECASE)
 
 
-def unavailable(message: str, problem: Exception) -> ModelUnavailable:
-    """Return the error for a transient failure, with what a run's circuit breaker and budget need to know of it."""
+def status_of(problem: Exception, exchange: Exchange) -> int | None:
+    """Return the status of a failure: of the answer, of the error that stood in the reply's place, else LiteLLM's."""
+    if exchange.status is not None and exchange.status >= 400:
+        return exchange.status
+    if exchange.error is not None:
+        return status_of_error_body(exchange.error)
     status = getattr(problem, "status_code", None)
-    name = type(problem).__name__
-    # LiteLLM gives every exception a status and a response of its own making; only headers prove that a server spoke.
-    heard = bool(headers_of(problem)) or name in (
-        "RateLimitError",
-        "BadGatewayError",
-        "ServiceUnavailableError",
+    return status if isinstance(status, int) else None
+
+
+def body_of(problem: Exception, exchange: Exchange) -> str:
+    """Return the provider's whole error as a text; LiteLLM's words where the provider said nothing."""
+    if not exchange.error:
+        return re.sub(r"^(litellm\.\w+: )+", "", str(problem))
+    return (
+        exchange.error if isinstance(exchange.error, str) else json.dumps(exchange.error, ensure_ascii=False)
     )
-    timed_out = name == "Timeout" or status == 408
-    # A connection that broke may have carried the request; one that was never made has not.
-    broke = name in ("APIConnectionError", "InternalServerError", "APIError") and not heard
+
+
+def words_of(body: str, error: object) -> str:
+    """Return the sentence of an error, with its code and the field that it names; the whole body where it has no sentence.
+
+    >>> words_of("", {"message": "Bad value", "type": "invalid_request_error", "param": "temperature", "code": None})
+    'Bad value (temperature)'
+    """
+    fields = error if isinstance(error, dict) else {}
+    sentence = fields.get("message")
+    if not isinstance(sentence, str) or not sentence or "metadata" in fields:
+        return body
+    # The types of bad requests say nothing, in words that count below as a refusal of some part.
+    named = [fields.get(name) for name in ("type", "status", "code", "param")]
+    named += fields["loc"] if isinstance(fields.get("loc"), list) else []
+    hints = [hint for hint in named if isinstance(hint, str) and hint.lower() not in _BAD_REQUEST]
+    return f"{sentence} ({', '.join(dict.fromkeys(hints))})" if hints else sentence
+
+
+def failed_generation(body: str) -> str | None:
+    """Return what a model wrote that its provider could not read as a tool call; None if that is not what went wrong.
+
+    >>> failed_generation('{"error": {"code": "tool_use_failed", "failed_generation": "<function=look>"}}')
+    '<function=look>'
+    """
+    if not _TOOL_USE_FAILED.search(body):
+        return None
+    return _field(body, "failed_generation") or ""
+
+
+def _field(value: Any, name: str) -> str | None:
+    """A field anywhere in an error; OpenRouter hands on another provider's as a text."""
+    if isinstance(value, str) and value.lstrip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except (ValueError, RecursionError):
+            return None
+    if not isinstance(value, dict):
+        return None
+    found = (_field(inner, name) for inner in value.values())
+    own = value.get(name)
+    return own if isinstance(own, str) else next(filter(None, found), None)
+
+
+def asked_pause(body: str, headers: Mapping[str, str]) -> float | None:
+    """Return the seconds that the provider asked to wait, in headers, fields or words; None if it did not.
+
+    >>> asked_pause("Quota exceeded. Please retry in 20.04s.", {}), asked_pause('"retryDelay": "7s"', {})
+    (20.04, 7.0)
+    """
+    if (seconds := retry_after(headers)) is not None:
+        return seconds
+    match = _DELAY.search(body)
+    return reset_seconds((match[1] or match[2]).rstrip(".")) if match else None
+
+
+def unavailable(message: str, problem: Exception, exchange: Exchange, body: str) -> ModelUnavailable:
+    """Return the error for a transient failure, with what a run's circuit breaker and budget need to know of it."""
+    status = status_of(problem, exchange)
+    timed_out = status == 408
+    answered = exchange.error is not None or (exchange.status or 0) >= 400
     return ModelUnavailable(
         message,
-        retry_after=asked_pause(problem),
-        rate_limited=status == 429 or name == "RateLimitError",
-        billed=timed_out or (broke and not _never_connected(problem)),
-        heard=heard or timed_out,
+        retry_after=asked_pause(body, exchange.headers),
+        rate_limited=status == 429,
+        # A line that broke, or was silent, may have carried the request; one that was never made has not.
+        billed=not answered and not _never_connected(problem),
+        heard=exchange.status is not None or timed_out,
     )
 
 
@@ -41,23 +120,3 @@ def _never_connected(problem: Exception) -> bool:
         seen.add(id(cause))
         cause = cause.__cause__ or cause.__context__
     return False
-
-
-def asked_pause(problem: Exception) -> float | None:
-    """Return the seconds that the provider asked us to wait, None if it did not."""
-    return retry_after(headers_of(problem))
-
-
-def headers_of(holder: Any) -> Mapping[str, str]:
-    """Return the headers behind an exception or a response of LiteLLM, names in lower case; empty if it kept none."""
-    kept_headers: Any = getattr(holder, "litellm_response_headers", None)
-    if not kept_headers:
-        kept_headers = getattr(getattr(holder, "response", None), "headers", None)
-    if not kept_headers:
-        hidden = getattr(holder, "_hidden_params", None)
-        kept_headers = hidden.get("additional_headers") if isinstance(hidden, dict) else None
-    # LiteLLM puts its own prefix before a provider's headers.
-    return {
-        str(name).lower().removeprefix("llm_provider-"): str(value)
-        for name, value in dict(kept_headers or {}).items()
-    }

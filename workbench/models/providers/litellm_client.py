@@ -11,21 +11,21 @@ import random
 import re
 import time
 import warnings
-import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from proxies.fetch.pacing import backoff
 from proxies.secret_registry import MASK, SECRETS
 from workbench.errors import Option
-from workbench.models.base import ModelReply, ModelRequest
+from workbench.models.base import Finish, ModelReply, ModelRequest
 from workbench.models.errors import (
     AccountRefused,
     ContextOverflow,
     MissingProviderKey,
     ModelError,
     ModelRefused,
+    ModelUnavailable,
     UnknownModel,
 )
 from workbench.models.model_options import ReplyForm, RetrySettings
@@ -35,20 +35,24 @@ from workbench.models.providers.abilities import (
     REQUIRED,
     is_filtered,
     is_overflow,
+    is_too_large,
     listed_abilities,
     window_in,
 )
 from workbench.models.providers.account_errors import is_account_refusal
-from workbench.models.providers.answer_repair import MendingClient
 from workbench.models.providers.connections import (
     close_with_the_loop,
-    guard_replies,
-    note_client,
     note_prepared_requests,
     nothing_left_behind,
     prepare_every_client,
 )
-from workbench.models.providers.failures import asked_pause, headers_of, unavailable
+from workbench.models.providers.failures import (
+    body_of,
+    failed_generation,
+    status_of,
+    unavailable,
+    words_of,
+)
 from workbench.models.providers.litellm_messages import (
     cache_key,
     mark_for_cache,
@@ -59,16 +63,18 @@ from workbench.models.providers.litellm_messages import (
 )
 from workbench.models.providers.litellm_provider import register
 from workbench.models.providers.litellm_reply import (
+    FAILED_ENDS,
     MALFORMED,
     finish_of,
-    refusal_of,
+    refusal_in,
+    says_something,
     text_of,
     thoughts_of,
     tool_calls_of,
     usage_of,
     well_formed,
 )
-from workbench.models.providers.streaming.exchange import Patience, StreamMemory, patience_of, wire
+from workbench.models.providers.wire import Exchange, PlainReply, observed
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
 
@@ -78,6 +84,10 @@ _CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
 #: Where LiteLLM leaves the named form of ``tool_choice`` out without a word (Mistral has none, Ollama no choice at all).
 _UNNAMED = ("mistral", "codestral", "ollama", "ollama_chat")
 _PLACEHOLDER = "none-needed"
+#: Statuses under which a provider says what it does not take of a request.
+_ABOUT_THE_REQUEST = (400, 403, 404, 405, 415, 422, 501)
+#: Characters of a provider's words that are shown.
+_SHOWN = 600
 _SECRETS = re.compile(
     r"(sk-[A-Za-z0-9_\-]{6,}|Bearer\s+[A-Za-z0-9._\-]{6,}|(?<=key=)[A-Za-z0-9_\-]{6,}|AIza[A-Za-z0-9_\-]{10,})"
 )
@@ -97,6 +107,8 @@ def load_litellm() -> Any:
     # of a reply whose fields have other types than its own model says: we read it ourselves
     warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
     litellm.telemetry = False
+    # else it fetches a tokenizer for open models, to count what a stream did not
+    litellm.disable_hf_tokenizer_download = True
     # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
     litellm.disable_aiohttp_transport = True
     prepare_every_client()
@@ -152,13 +164,15 @@ class LiteLLMModel:
         self._body = dict(body or {})
         self._litellm = load_litellm()
         self._provider = self._known_provider()
+        # A provider that a host program has registered need not stream.
+        registered = {entry["provider"] for entry in self._litellm.custom_provider_map}
+        self._can_stream = self._provider not in registered
         self.abilities = listed_abilities(self._litellm, name, own_address=api_base is not None)
         self.abilities.names_tools = self._provider not in _UNNAMED
         if reply_form != "auto":
             self.abilities.schema = reply_form == "schema"
-        # By event loop: a connection belongs to the loop that opened it.
-        self._clients: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-        self._streams = StreamMemory()
+        # A server that replied plainly to a request for a stream says no word before its last.
+        self._replies_plainly = False
         self._report: Callable[[Mapping[str, str]], None] = lambda headers: None
 
     def report_limits(self, listener: Callable[[Mapping[str, str]], None]) -> None:
@@ -197,53 +211,119 @@ class LiteLLMModel:
             No key is set and the provider wants one.
         """
         await close_with_the_loop(self._litellm)
-        arguments, notes = self._arguments(request)
         began = time.monotonic()
         attempt = 0
+        learned: set[str] = set()
         while True:
             attempt += 1
+            arguments, notes = self._arguments(request)
+            exchange = self._exchange(request)
             try:
-                with nothing_left_behind(), patience_of(self._patience(request)):
-                    response = await self._litellm.acompletion(**arguments)
-                self._report(headers_of(response))
-                # An empty answer is raised as LiteLLM's own error, so that it goes the way of a failing server: tried
-                # again, then given up.
-                if not response.choices:
-                    raise self._litellm.exceptions.APIError(
-                        status_code=502,
-                        message="the answer holds no reply",
-                        llm_provider=self._provider,
-                        model=self._name,
-                    )
+                response = await self._asked(arguments, exchange)
                 break
-            except self._litellm.exceptions.APIError as problem:
-                await self._wait_or_raise(problem, attempt)
-            except self._transient() as problem:
-                await self._wait_or_raise(problem, attempt)
-            except self._final() as problem:
-                words = self._clean(problem)
-                if is_filtered(words) and not is_overflow(words):
+            except Exception as problem:
+                if not self._is_foreign(problem):
+                    raise
+                body = redact(" ".join(well_formed(body_of(problem, exchange)).split()))
+                words = redact(" ".join(well_formed(words_of(body, exchange.error)).split()))
+                status = status_of(problem, exchange)
+                seconds = time.monotonic() - began
+                if (written := failed_generation(body)) is not None:
+                    # A slip of the model, which its agent sends back like any reply that cannot be read.
+                    notes.append(f"the provider could not read the model's tool call: {words[:_SHOWN]}")
+                    return self._declined(written, "complete" if written.strip() else "empty", notes, seconds)
+                if status in _ABOUT_THE_REQUEST and is_filtered(words) and not is_overflow(words):
                     # A reply, not an error: agents say it another way, and a resumed run must come the same way.
-                    return self._filtered(words, notes, time.monotonic() - began)
+                    notes.append(f"filtered: {words[:_SHOWN]}")
+                    return self._declined("", "filtered", notes, seconds, cost=0.0)
                 # What a model does not take is left out from now on: a lesson is learned once and is no failed attempt.
-                # LiteLLM's words leave out the parameter that OpenAI names beside its own.
-                field = getattr(problem, "param", None)
-                if isinstance(field, str) and field.isidentifier():
-                    words = f"{words} ({field})"
-                if self.abilities.learn(words, _parts(arguments, request)) is None:
-                    raise self._final_error(problem) from None
-                attempt -= 1
-                arguments, notes = self._arguments(request)
+                sent = _parts(arguments, request) if status in _ABOUT_THE_REQUEST else set()
+                lesson = self.abilities.learn(words, sent)
+                if lesson is not None:
+                    learned.add(lesson)
+                    attempt -= 1
+                    continue
+                failure = self._failure(problem, exchange, words, body, attempt)
+                if not isinstance(failure, ModelUnavailable) or attempt >= self._retries.attempts:
+                    # A refusal for another reason may quote the whole request; only what helped is remembered.
+                    self.abilities.refused -= learned & {"stream", "stream_options"}
+                    raise failure from None
+                await self._sleep(self._pause(failure, attempt))
+        self._report(exchange.headers)
         if attempt > 1:
             notes.append(f"answered at attempt {attempt}")
-        return self._reply(response, notes, time.monotonic() - began)
+        return self._reply(response, exchange, notes, time.monotonic() - began)
 
-    def _patience(self, request: ModelRequest) -> Patience:
-        return Patience(
+    def _exchange(self, request: ModelRequest) -> Exchange:
+        # A hosted model that reasons makes no sound before its first word; on Anthropic's line there are signs of life.
+        reasons = self.abilities.reasons or self._effort(request) is not None
+        waits = reasons and self._api_base is None and self._provider != "anthropic"
+        total = self._retries.total
+        return Exchange(
             silence=self._retries.timeout,
-            total=self._retries.total,
-            reasons=self._api_base is None and (self.abilities.reasons or self._effort(request) is not None),
-            memory=self._streams,
+            first=total if waits or self._replies_plainly else self._retries.timeout,
+        )
+
+    async def _asked(self, arguments: dict[str, Any], exchange: Exchange) -> Any:
+        """Return LiteLLM's whole response, streamed on its way where the provider streams."""
+        total = self._retries.total
+        try:
+            async with asyncio.timeout(total):
+                with nothing_left_behind(), observed(exchange):
+                    response = await self._whole(arguments, exchange)
+        except TimeoutError:
+            raise self._error(408, f"no whole reply in {total:.0f} s") from None
+        # LiteLLM gives no error for these, and each is the server's: tried again, then given up.
+        if exchange.error is not None:
+            raise self._error(502, "an error stands in the reply's place")
+        if response is None or not response.choices:
+            raise self._error(502, "the answer holds no reply")
+        if failed := FAILED_ENDS.intersection(exchange.ends):
+            exchange.error = {"message": f"the reply ended with {min(failed)}", "code": 502}
+            raise self._error(502, "the reply failed")
+        return response
+
+    async def _whole(self, arguments: dict[str, Any], exchange: Exchange) -> Any:
+        if not arguments.get("stream"):
+            return await self._litellm.acompletion(**arguments)
+        chunks = []
+        try:
+            stream = await self._litellm.acompletion(**arguments)
+            try:
+                async for chunk in stream:
+                    exchange.begun = exchange.begun or says_something(chunk)
+                    chunks.append(chunk)
+            finally:
+                await stream.aclose()
+        except Exception:
+            # What was read on the line counts, whatever LiteLLM makes of it: a code in letters is a ValueError there.
+            if exchange.plain is None and exchange.error is None:
+                raise
+        if exchange.error is not None:
+            return None
+        if exchange.plain is not None:
+            self._replies_plainly = True
+            plain = {
+                name: value for name, value in arguments.items() if name not in ("stream", "stream_options")
+            }
+            return await self._litellm.acompletion(**plain)
+        if not (exchange.whole or getattr(stream, "received_finish_reason", None)):
+            raise self._error(503, "the reply broke off")
+        return self._litellm.stream_chunk_builder(chunks)
+
+    def _error(self, status: int, words: str) -> Exception:
+        error: Exception = self._litellm.exceptions.APIError(
+            status_code=status, message=words, llm_provider=self._provider, model=self._name
+        )
+        return error
+
+    def _is_foreign(self, problem: Exception) -> bool:
+        """Whether an exception comes of the provider or its libraries, and is no bug of ours."""
+        home = type(problem).__module__.partition(".")[0]
+        return (
+            type(problem) is Exception
+            or home in ("litellm", "openai", "httpx")
+            or isinstance(problem, PlainReply)
         )
 
     # --- the request -----------------------------------------------------------------------------------------
@@ -256,7 +336,10 @@ class LiteLLMModel:
 
     def _arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
         abilities = self.abilities
-        notes = [f"{part} left out: {self._name} does not take it" for part in sorted(abilities.refused)]
+        notes = [
+            f"{part} left out: {self._name} does not take it"
+            for part in sorted(abilities.refused - {"stream", "stream_options"})
+        ]
         arguments: dict[str, Any] = {
             "model": self._name,
             "messages": wire_messages(request, abilities),
@@ -266,6 +349,12 @@ class LiteLLMModel:
             "num_retries": 0,
         }
         wanted: dict[str, Any] = {}
+        # LiteLLM makes one call of the several that Ollama streams.
+        loses_calls = bool(request.tools) and self._provider in ("ollama", "ollama_chat")
+        if self._can_stream and "stream" not in abilities.refused and not loses_calls:
+            arguments["stream"] = True
+            if "stream_options" not in abilities.refused:
+                arguments["stream_options"] = {"include_usage": True}
         if request.temperature is not None:
             wanted["temperature"] = request.temperature
         if request.max_tokens is not None:
@@ -312,8 +401,6 @@ class LiteLLMModel:
             key = os.environ.get("OPENAI_API_KEY") or _PLACEHOLDER
         if key is not None:
             arguments["api_key"] = key
-        if self._provider == "openai" and self._api_base is not None and key is not None:
-            arguments["client"] = self._client(key)
         return arguments, notes
 
     @property
@@ -328,22 +415,6 @@ class LiteLLMModel:
         )
         return self._is_claude and known and "cache_control" not in self.abilities.refused
 
-    def _client(self, key: str) -> Any:
-        """The OpenAI client for a server of one's own: it mends odd answers before LiteLLM sees them."""
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
-            import openai
-
-            http_client = MendingClient(timeout=None, transport=wire())
-            guard_replies(http_client)
-            client = openai.AsyncOpenAI(
-                api_key=key, base_url=self._api_base, max_retries=0, http_client=http_client
-            )
-            self._clients[loop] = client
-            note_client(client)
-        return client
-
     def _supported(self) -> set[str] | None:
         model = self._name.partition("/")[2]
         names = self._litellm.get_supported_openai_params(model=model, custom_llm_provider=self._provider)
@@ -351,108 +422,77 @@ class LiteLLMModel:
 
     # --- failures --------------------------------------------------------------------------------------------
 
-    def _transient(self) -> tuple[type[Exception], ...]:
-        kinds = self._litellm.exceptions
-        return (
-            kinds.RateLimitError,
-            kinds.Timeout,
-            kinds.APIConnectionError,
-            kinds.InternalServerError,
-            kinds.ServiceUnavailableError,
-            kinds.BadGatewayError,
-        )
-
-    def _final(self) -> tuple[type[Exception], ...]:
-        kinds = self._litellm.exceptions
-        return (
-            kinds.AuthenticationError,
-            kinds.PermissionDeniedError,
-            kinds.NotFoundError,
-            kinds.BadRequestError,
-            kinds.UnprocessableEntityError,
-            kinds.APIResponseValidationError,
-        )
-
-    async def _wait_or_raise(self, problem: Exception, attempt: int) -> None:
-        text = self._clean(problem)
-        status = getattr(problem, "status_code", None)
+    def _failure(
+        self, problem: Exception, exchange: Exchange, words: str, body: str, attempt: int
+    ) -> ModelError | MissingProviderKey:
+        """Return the error that stands for a failure; a `ModelUnavailable` may be tried again."""
+        status = status_of(problem, exchange)
+        shown = words[:_SHOWN]
         # LiteLLM dresses a missing key as a server error for some providers, and an empty purse as a rate limit
-        if _asks_for_key(text) and not self._has_key():
-            raise self._final_error(problem) from None
-        if is_account_refusal(status, text):
-            raise AccountRefused(f"{self._name} refuses: {text}") from None
-        # Of the 4xx only these four may pass by themselves: timeout, conflict, too early, rate limit.
-        if isinstance(status, int) and 400 <= status < 500 and status not in (408, 409, 425, 429):
-            raise ModelRefused(f"{self._name} refuses: {text}") from None
-        if attempt >= self._retries.attempts:
-            raise unavailable(f"{self._name} did not answer in {attempt} attempts: {text}", problem) from None
-        await self._sleep(self._pause(problem, attempt))
-
-    def _pause(self, problem: Exception, attempt: int) -> float:
-        drawn = backoff(
-            attempt, first=self._retries.first_wait, longest=self._retries.longest_wait, jitter=self._jitter
-        )
-        return min(max(drawn, asked_pause(problem) or 0.0), self._retries.longest_wait)
-
-    def _final_error(self, problem: Exception) -> ModelError | MissingProviderKey:
-        text = self._clean(problem)
-        kinds = self._litellm.exceptions
-        unlocked = isinstance(problem, kinds.AuthenticationError) or _asks_for_key(text)
-        if unlocked and not self._has_key():
+        if (status == 401 or _asks_for_key(words)) and not self._has_key():
             return MissingProviderKey(
                 f"{self._name} wants a key: set the provider's variable (for {self._provider}, "
                 f"{self._provider.upper()}_API_KEY) or use offline/analyst, which needs none"
             )
-        if isinstance(problem, kinds.AuthenticationError):
-            return AccountRefused(f"{self._name} refuses the key that is set: {text}")
-        if isinstance(problem, kinds.ContextWindowExceededError) or is_overflow(text):
-            window = window_in(text)
+        if status == 401:
+            return AccountRefused(f"{self._name} refuses the key that is set: {shown}")
+        if is_too_large(words) or (status in (*_ABOUT_THE_REQUEST, 413, 500) and is_overflow(words)):
+            window = window_in(words)
             if window is not None:
                 self.abilities.context = window
             return ContextOverflow(
-                f"the request does not fit into the context of {self._name}: {text}", window
+                f"the request does not fit into the context of {self._name}: {shown}", window
             )
-        if isinstance(problem, kinds.NotFoundError):
-            return AccountRefused(f"the provider knows no model {self._name}: {text}")
-        if is_account_refusal(getattr(problem, "status_code", None), text):
-            return AccountRefused(f"{self._name} refuses: {text}")
-        return ModelRefused(f"{self._name} refuses the request: {text}")
+        if is_account_refusal(status, words):
+            return AccountRefused(f"{self._name} refuses: {shown}")
+        if status == 404:
+            return AccountRefused(f"the provider knows no model {self._name}: {shown}")
+        # Of the 4xx only these four may pass by themselves: timeout, conflict, too early, rate limit.
+        if status is not None and 400 <= status < 500 and status not in (408, 409, 425, 429):
+            return ModelRefused(f"{self._name} refuses the request: {shown}")
+        return unavailable(
+            f"{self._name} did not answer in {attempt} attempts: {shown}", problem, exchange, body
+        )
+
+    def _pause(self, failure: ModelUnavailable, attempt: int) -> float:
+        drawn = backoff(
+            attempt, first=self._retries.first_wait, longest=self._retries.longest_wait, jitter=self._jitter
+        )
+        return min(max(drawn, failure.retry_after or 0.0), self._retries.longest_wait)
 
     def _has_key(self) -> bool:
         if self._api_key is not None:
             return True
         return bool(os.environ.get(f"{self._provider.upper()}_API_KEY"))
 
-    def _clean(self, problem: Exception) -> str:
-        """The provider's words in one line, without anything that looks like a key."""
-        text = " ".join(well_formed(str(problem)).split())
-        text = re.sub(r"^litellm\.\w+: ", "", text)
-        return redact(text)[:600]
-
     # --- the reply -------------------------------------------------------------------------------------------
 
-    def _filtered(self, words: str, notes: list[str], seconds: float) -> ModelReply:
+    def _declined(
+        self, text: str, finish: Finish, notes: Sequence[str], seconds: float, *, cost: float | None = None
+    ) -> ModelReply:
+        """The reply that a provider's error stands for."""
         return ModelReply(
-            text="",
+            text=SECRETS.clean(well_formed(text)),
             model=self._name,
-            cost_usd=0.0,
+            cost_usd=cost,
             seconds=seconds,
-            notes=(*notes, f"filtered: {words}"),
-            finish="filtered",
+            notes=tuple(notes),
+            finish=finish,
             context_window=self.abilities.context,
         )
 
-    def _reply(self, response: Any, notes: list[str], seconds: float) -> ModelReply:
+    def _reply(self, response: Any, exchange: Exchange, notes: list[str], seconds: float) -> ModelReply:
         choice = response.choices[0]
         # a server may write down what it was sent in a reply too; nothing of that may reach the ledger
         text = SECRETS.clean(text_of(choice.message))
         calls, text = tool_calls_of(choice.message, text)
         calls = tuple(replace(call, arguments=SECRETS.clean_values(call.arguments)) for call in calls)
-        finish = finish_of(choice, text, calls)
+        refusal = exchange.refusal or refusal_in(choice.message)
+        finish = finish_of(choice, text, calls, ends=exchange.ends, refused=bool(refusal.strip()))
         if finish == "truncated":
             notes.append("the reply was cut off at the length limit")
         if finish == "refused":
-            notes.append(SECRETS.clean(f"refused: {refusal_of(choice.message)}"))
+            notes.append(SECRETS.clean(f"refused: {' '.join(well_formed(refusal).split())[:300]}"))
         thoughts = SECRETS.clean(thoughts_of(choice.message))
         if finish == "empty" and thoughts.strip():
             # Some servers' parsers take the whole reply for thought.
@@ -460,10 +500,10 @@ class LiteLLMModel:
             notes.append("the reply stood among the thoughts")
         return ModelReply(
             text=text,
-            model=well_formed(str(getattr(response, "model", None) or self._name)),
+            model=well_formed(exchange.model or str(getattr(response, "model", None) or self._name)),
             tool_calls=calls,
-            usage=usage_of(response),
-            cost_usd=self._cost(response),
+            usage=usage_of(response, exchange.usage),
+            cost_usd=self._cost(response, exchange.usage),
             seconds=seconds,
             notes=tuple(notes),
             finish=finish,
@@ -471,20 +511,20 @@ class LiteLLMModel:
             thoughts=thoughts,
         )
 
-    def _cost(self, response: Any) -> float | None:
+    def _cost(self, response: Any, stated: Mapping[str, Any]) -> float | None:
         """Price of a reply in US dollars; None if LiteLLM has no price (it would report 0.0), or no tokens were counted."""
-        if price_per_token(self._name) is None or usage_of(response).input_tokens is None:
+        cost = stated.get("cost")
+        if self._provider == "openrouter" and isinstance(cost, int | float) and cost >= 0:
+            return float(cost)
+        if price_per_token(self._name) is None or usage_of(response, stated).input_tokens is None:
             return None
         try:
             cost = self._litellm.completion_cost(completion_response=response, model=self._name)
         except Exception as problem:  # LiteLLM raises bare Exception here for whatever it cannot price
-            if not self._litellm_raised(problem):
+            if not self._is_foreign(problem):
                 raise
             return None
         return max(0.0, float(cost))
-
-    def _litellm_raised(self, problem: Exception) -> bool:
-        return type(problem) is Exception or type(problem).__module__.startswith("litellm")
 
 
 def price_per_token(name: str) -> tuple[float, float] | None:
@@ -526,7 +566,7 @@ def _is_only_request(request: ModelRequest) -> bool:
 def _parts(arguments: dict[str, Any], request: ModelRequest) -> set[str]:
     """What a request sent that a model may not take."""
     parts = set(arguments) & {
-        "tools", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
+        "stream", "stream_options", "tools", "response_format", "temperature", "reasoning_effort", "max_tokens", "prompt_cache_key",
     }  # fmt: skip
     match arguments.get("tool_choice"):
         case "none":

@@ -2,10 +2,13 @@
 
 import json
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 from workbench.models.base import Finish, ToolCall, Usage
+from workbench.models.providers.mended_replies import whole_counts
 
 MALFORMED = "malformed_arguments"
 
@@ -54,40 +57,58 @@ def tool_calls_of(message: Any, text: str) -> tuple[tuple[ToolCall, ...], str]:
     return (), text
 
 
-def finish_of(choice: Any, text: str, calls: tuple[ToolCall, ...]) -> Finish:
-    """Return how a reply ended."""
+#: Ends that LiteLLM turns into "stop", as their providers write them: the server failed, the text was cut, or taken away.
+FAILED_ENDS = frozenset({"error", "ERROR", "insufficient_system_resource", "network_error"})
+_CUT = ("model_context_window_exceeded",)
+_TAKEN_AWAY = ("MODEL_ARMOR",)
+
+
+def finish_of(
+    choice: Any, text: str, calls: tuple[ToolCall, ...], *, ends: Sequence[str], refused: bool
+) -> Finish:
+    """Return how a reply ended; ``ends`` are the provider's own words for it."""
     reason = getattr(choice, "finish_reason", None)
-    if reason == "length":
+    if reason == "length" or any(end in _CUT for end in ends):
         return "truncated"
+    filtered = reason == "content_filter" or any(end in _TAKEN_AWAY for end in ends)
     if calls or text.strip():
         # A filter that cut a reply in the middle leaves its beginning, which is no answer.
-        return "filtered" if reason == "content_filter" else "complete"
-    if _refusal(choice.message):
+        return "filtered" if filtered else "complete"
+    if refused:
         return "refused"
-    return "filtered" if reason == "content_filter" else "empty"
+    return "filtered" if filtered else "empty"
 
 
-def _refusal(message: Any) -> str | None:
+def refusal_in(message: Any) -> str:
+    """Return the words with which a model declined; empty if it said nothing."""
     fields = getattr(message, "provider_specific_fields", None) or {}
     refusal = getattr(message, "refusal", None) or fields.get("refusal")
-    return refusal if isinstance(refusal, str) and refusal.strip() else None
+    return refusal if isinstance(refusal, str) else ""
 
 
-def refusal_of(message: Any) -> str:
-    """Return the words with which a model declined, on one line; empty if it said nothing."""
-    return " ".join(well_formed(_refusal(message) or "").split())[:300]
+def says_something(chunk: Any) -> bool:
+    """Whether a piece of a streamed reply holds a word, a thought or a call."""
+    deltas = [choice.delta for choice in chunk.choices]
+    names = ("content", "reasoning_content", "tool_calls")
+    return any(getattr(delta, name, None) for delta in deltas for name in names)
 
 
 def thoughts_of(message: Any) -> str:
     """Return the thoughts that a provider sends beside the reply."""
-    thoughts = getattr(message, "reasoning_content", None)
+    thoughts = getattr(message, "reasoning_content", None) or getattr(message, "reasoning", None)
     return well_formed(thoughts) if isinstance(thoughts, str) else ""
 
 
-def usage_of(response: Any) -> Usage:
-    """Return the tokens of a response; None where the server counted none, or counted what cannot be."""
+def usage_of(response: Any, stated: Mapping[str, Any]) -> Usage:
+    """Return the tokens of a response; None where the server ``stated`` none, or counted what cannot be."""
+    if not stated:
+        return Usage()  # LiteLLM would count them itself
     usage = getattr(response, "usage", None)
     details = getattr(usage, "prompt_tokens_details", None)
+    if (
+        "prompt_tokens" in stated
+    ):  # as OpenAI writes them, wherever in a stream: LiteLLM overlooks Groq's own place
+        usage = SimpleNamespace(**whole_counts(dict(stated)))
     sent, written = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     # LiteLLM writes zeros where the server sends no usage; no request has no tokens.
     if not sent:

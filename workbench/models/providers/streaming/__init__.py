@@ -1,1 +1,0 @@
-"""Streamed replies of providers, put together on the wire: when to give up, and how each family streams."""
