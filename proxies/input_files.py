@@ -11,11 +11,13 @@ import io
 import itertools
 import json
 import os
+import re
 import stat
 import tomllib
 import zlib
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -123,15 +125,18 @@ def parse_csv(text: str, what: str, sign: str = ",") -> list[list[str]]:
         raise InputRefused(f"{what} is no CSV that can be read: row {reader.line_num}, {error}") from None
 
 
-def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]]:
-    """Rows of a CSV text by the names of its header, empty lines left out.
+def parse_csv_rows(text: str, what: str, sign: str = "") -> list[dict[str, str]]:
+    """Rows of a CSV text by the names of its header, empty lines left out; the sign between cells is found out if not said.
 
     Raises
     ------
     InputRefused
         Also for a row of another number of cells, or a header that names a column twice.
     """
-    header, *rows = [row for row in parse_csv(text, what, sign) if row] or [[]]
+    form = csv_form(text[:MOST_TEXT_BYTES])
+    form = replace(form, separator=sign) if sign else form
+    _check_count(text, what, f"{form.separator}\n\r")
+    header, *rows = list(csv_rows(io.StringIO(text, newline=""), what, form)) or [[]]
     twice = next((name for name, count in Counter(header).items() if count > 1), None)
     if twice is not None:
         raise InputRefused(f"{what} has the column {twice!r:.60} twice")
@@ -141,31 +146,104 @@ def parse_csv_rows(text: str, what: str, sign: str = ",") -> list[dict[str, str]
     return [dict(zip(header, row, strict=True)) for row in rows]
 
 
-def check_width(file: TextIO, what: str, sign: str = ",", *, spaces: bool = False) -> None:
-    """Refuse a CSV that is too wide before pandas reads it; ``spaces`` says that those behind a sign do not count.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CsvForm:
+    """How a CSV is written: the sign between its cells, lines before its header, and how lines begin that are no rows."""
+
+    separator: str = ","
+    skip: int = 0
+    comment: str = ""
+
+
+def csv_encoding(head: bytes) -> str:
+    """Return how a text is encoded, by its byte order mark; UTF-8 without one."""
+    return "utf-16" if head.startswith((b"\xff\xfe", b"\xfe\xff")) else "utf-8-sig"
+
+
+def csv_form(sample: str, *, skip: int = 0, comment: str = "") -> CsvForm:
+    r"""Return how a CSV is written, from its beginning: a line ``sep=;``, or the sign that parts most names of the header.
+
+    >>> csv_form("day;price\\n2018-01-02;1.234,5\\n").separator
+    ';'
+    """
+    lines = sample.removeprefix("\ufeff").splitlines()[skip:]
+    stated = re.fullmatch(r'"?sep=(.)"?', lines[0].strip(" ")) if lines else None
+    if stated:
+        return CsvForm(separator=stated[1], skip=skip + 1, comment=comment)
+    header = next((line for line in lines if line.strip() and not (comment and line.startswith(comment))), "")
+    counts = {sign: len(next(csv.reader([header], delimiter=sign), [])) for sign in ",;\t|"}
+    return CsvForm(separator=max(counts, key=lambda sign: counts[sign]), skip=skip, comment=comment)
+
+
+def csv_rows(file: TextIO, what: str, form: CsvForm, *, spaces: bool = False) -> Iterator[list[str]]:
+    """Yield the header of a CSV and its rows, blank lines left out: the one reader of tables that somebody wrote.
+
+    Cells beyond the header are left out where they are empty. ``spaces`` says that those behind a separator do not count.
 
     Raises
     ------
     InputRefused
-        More than `MOST_COLUMNS` columns, or a first line with more than `MOST_TEXT_BYTES`.
+        Names the row: it holds more than the header names, or a quote that nothing ends. More than `MOST_COLUMNS` columns, or a
+        first line with more than `MOST_TEXT_BYTES`.
     """
 
     def lines() -> Iterator[str]:
-        while line := file.readline(MOST_TEXT_BYTES):
-            if len(line) == MOST_TEXT_BYTES:
+        # the bound is for the lines that say how wide a table is; a row may hold a long report
+        for place in itertools.count():
+            line = file.readline(MOST_TEXT_BYTES if number == 0 else -1)
+            if len(line) == MOST_TEXT_BYTES and number == 0:
                 raise InputRefused(f"{what} begins with a line of more than {_size(MOST_TEXT_BYTES)}")
-            yield line
+            if not line:
+                return
+            line = line.removeprefix("\ufeff") if place == 0 else line
+            if place >= form.skip and not (form.comment and line.startswith(form.comment)):
+                yield line
 
+    # for the whole process, and the module's own limit would refuse a long report
     csv.field_size_limit(2**31 - 1)
-    rows = csv.reader(lines(), delimiter=sign, skipinitialspace=spaces)
+    width, number = 0, 0
+    rows = csv.reader(lines(), delimiter=form.separator, skipinitialspace=spaces, strict=True)
     try:
-        # the two lines that pandas counts columns by: the first that are not blank; it refuses a longer one below them
-        written = (row for row in rows if len(row) > 1 or "".join(row).strip())
-        width = max(map(len, itertools.islice(written, 2)), default=0)
+        for row in rows:
+            if len(row) < 2 and not "".join(row).strip():
+                continue
+            if not width:
+                width = len(row)
+                if width > MOST_COLUMNS:
+                    raise InputRefused(f"{what} has {width:,} columns, at most {MOST_COLUMNS:,} are read")
+                yield row
+                continue
+            number += 1
+            while len(row) > width and not row[-1].strip():
+                row.pop()
+            if len(row) > width:
+                decimals = " (numbers with a comma stand in quotes)" if form.separator == "," else ""
+                raise InputRefused(
+                    f"row {number} of {what} has {len(row)} cells, the header {width}: name every column{decimals}"
+                )
+            yield row
     except csv.Error as error:
-        raise InputRefused(f"{what} is no CSV that can be read: row {rows.line_num}, {error}") from None
-    if width > MOST_COLUMNS:
-        raise InputRefused(f"{what} has {width:,} columns, at most {MOST_COLUMNS:,} are read")
+        raise InputRefused(
+            f"{what} is no CSV that can be read: row {number + 1} (line {rows.line_num + form.skip}), {error}"
+        ) from None
+
+
+def csv_columns(
+    file: TextIO, what: str, form: CsvForm, *, spaces: bool = False
+) -> tuple[list[str], list[list[str]]]:
+    """The header of a CSV and its columns, short rows filled with empty cells. Raises `InputRefused`, as `csv_rows` does."""
+    rows = csv_rows(file, what, form, spaces=spaces)
+    header = next(rows, None)
+    if header is None:
+        raise InputRefused(f"{what} is empty: a header and at least one row are needed")
+    columns: list[list[str]] = [[] for _ in header]
+    # equal cells are one text: of ten million rows the columns that repeat take a tenth
+    shared: list[dict[str, str]] = [{} for _ in header]
+    while batch := list(itertools.islice(rows, 20_000)):
+        for place, cells in enumerate(itertools.zip_longest(*batch, header, fillvalue="")):
+            known = shared[place] if len(shared[place]) < 10_000 else {}
+            columns[place].extend([known.setdefault(cell, cell) for cell in cells[:-1]])
+    return [name.strip() or f"Unnamed: {place}" for place, name in enumerate(header)], columns
 
 
 def _whole_number(digits: str) -> int:

@@ -2,6 +2,7 @@
 
 WorkbenchError
 ├── UsageError      the caller's mistake; the message says how to mend it   exit 2
+│   ├── TwoReadings   a table of the caller's own can be read in two ways; an option says which
 │   ├── BadSetting    a setting of an agent, or of its search, is out of its range
 │   └── ClaimRefused  the claim is not one that a rule can decide; one sentence says why and what can be asked
 ├── BudgetStop      a budget or Ctrl-C stopped the run; it can be resumed   exit 3
@@ -13,6 +14,8 @@ sandbox and of the model are never the same type.
 What mends an error is data in it (``proxies.remedies``), for all three trees: each face words it in its own terms.
 """
 
+from collections.abc import Mapping
+
 from proxies.remedies import Command, Option, Remedied, Terms, command, option_text, sentence, shell_terms
 
 __all__ = [
@@ -23,6 +26,7 @@ __all__ = [
     "Option",
     "ProviderError",
     "Terms",
+    "TwoReadings",
     "UsageError",
     "WorkbenchError",
     "command",
@@ -42,6 +46,20 @@ class UsageError(WorkbenchError):
     """The caller asked for something that cannot be done as asked."""
 
     exit_code = 2
+
+
+class TwoReadings(UsageError):
+    """A table that can be read in two ways: an option says which, and at a terminal a person is asked.
+
+    Attributes
+    ----------
+    option : field of the request that decides
+    choices : by value of the option, what it means
+    """
+
+    def __init__(self, *parts: "str | Option | Command", option: str, choices: "Mapping[str, str]") -> None:
+        super().__init__(*parts)
+        self.option, self.choices = option, choices
 
 
 class BadSetting(UsageError):

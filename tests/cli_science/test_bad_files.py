@@ -124,7 +124,7 @@ def test_a_file_that_is_not_there_or_not_a_table(files: tuple[Path, Path], tmp_p
     assert "cannot be read" in refused("score", "--events", files[0], "--forecasts", broken)
     broken.write_bytes(b"PAR1 not parquet at all")
     assert "is no parquet that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
-    broken.write_bytes(b"\xff\xfe\x00\x01method")
+    broken.write_bytes(b"\xff\xfa\x00\x01method")
     assert "is no CSV that can be read" in refused("score", "--events", files[0], "--forecasts", broken)
 
 

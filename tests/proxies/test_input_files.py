@@ -13,8 +13,11 @@ from proxies.input_files import (
     MOST_COLUMNS,
     MOST_DIGITS,
     MOST_LEVELS,
+    CsvForm,
     InputRefused,
-    check_width,
+    csv_columns,
+    csv_form,
+    csv_rows,
     parse_csv,
     parse_csv_rows,
     parse_json,
@@ -135,17 +138,40 @@ def test_only_a_regular_file_of_bounded_size_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("before", ["", "\n \n", '"a\nb",'])
-def test_a_table_that_is_too_wide_is_refused_before_pandas_names_its_columns(before: str) -> None:
-    check_width(io.StringIO(before + "a," * (MOST_COLUMNS - 2) + "a\n1\n" + "1," * 9_000), "x.csv")
-    for wide in ("a," * MOST_COLUMNS + "a\n", "a,b\n\n" + "1," * (MOST_COLUMNS + 1)):
-        with pytest.raises(InputRefused, match=r"x.csv has 2,00[12] columns, at most 2,000 are read"):
-            check_width(io.StringIO(before + wide), "x.csv")
+def test_a_table_that_is_too_wide_is_refused_by_its_header(before: str) -> None:
+    def header(text: str) -> list[str]:
+        return next(csv_rows(io.StringIO(before + text), "x.csv", CsvForm()))
+
+    assert len(header("a," * (MOST_COLUMNS - 2) + "a\n1\n")) >= MOST_COLUMNS - 1
+    with pytest.raises(InputRefused, match=r"x.csv has 2,00[12] columns, at most 2,000 are read"):
+        header("a," * MOST_COLUMNS + "a\n")
     with pytest.raises(InputRefused, match="a line of more than 1 MB"):
-        check_width(io.StringIO(before + "a" * 1_000_001), "x.csv")
+        header("a" * 1_000_001)
 
 
-def test_a_name_behind_a_space_may_go_over_two_lines_where_the_reader_takes_it_so() -> None:
-    wide = 'a, "b\n",' + "c," * MOST_COLUMNS
-    check_width(io.StringIO(wide), "x.csv")
-    with pytest.raises(InputRefused):
-        check_width(io.StringIO(wide), "x.csv", spaces=True)
+#: What a row may be beside its header, and what it is read as; None: refused by the row's number.
+ROWS: dict[str, tuple[str, list[list[str]] | None]] = {
+    "as wide": ("a,b\n1,2\n", [["1", "2"]]),
+    "longer": ("a,b\n1,2\n3,4,5\n", None),
+    "an unquoted comma": ("a,b\n1,5,x\n", None),
+    "longer by empty cells": ("a,b\n1,2,,\n", [["1", "2"]]),
+    "shorter": ("a,b,c\n1\n2,3\n", [["1", "", ""], ["2", "3", ""]]),
+    "a quote without end": ('a,b\n1,"2\n3,4\n', None),
+    "an inch within": ('a,b\n1,5" pipe\n', [["1", '5" pipe']]),
+    "two lines in quotes": ('a,b\n1,"2\n3"\n', [["1", "2\n3"]]),
+    "semicolons": ("a;b\n1,5;x,y\n", [["1,5", "x,y"]]),
+    "said": ("sep=|\na|b;c\n1|2\n", [["1", "2"]]),
+    "in quotes said": ('"sep=;"\na;b,c,d\n1;2\n', [["1", "2"]]),
+    "blank lines": ("\n a,b\n\n1,2\n  \n", [["1", "2"]]),
+}
+
+
+@pytest.mark.parametrize("case", ROWS)
+def test_a_row_is_as_wide_as_its_header_or_refused(case: str) -> None:
+    text, rows = ROWS[case]
+    read = lambda: csv_columns(io.StringIO(text, newline=""), "x.csv", csv_form(text))  # noqa: E731
+    if rows is None:
+        with pytest.raises(InputRefused, match=r"row \d"):
+            read()
+    else:
+        assert [list(row) for row in zip(*read()[1], strict=True)] == rows

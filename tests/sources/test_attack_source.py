@@ -121,7 +121,7 @@ async def test_a_window_of_many_rows_is_read_without_reading_all(tmp_path: Path)
         f"SELECT count(DISTINCT row_group_id) FROM parquet_metadata('{path}')"
     ).fetchall()
     assert groups >= 3
-    assert manifest.grain == "instant" and manifest.added_at <= datetime.now(UTC)
+    assert manifest.grain == "1h" and manifest.added_at <= datetime.now(UTC)
 
 
 #: How rows are dated, and what the same file says once it was written anew without a day that tells.

@@ -5,7 +5,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import wraps
@@ -195,6 +195,19 @@ def confirm(question: str, *, yes: bool) -> None:
     """Ask a person at a terminal and leave with exit 3 at a no; ``--yes`` and a script, which would wait for ever, go on."""
     if not yes and sys.stdin.isatty() and sys.stderr.isatty():
         typer.confirm(question, abort=True, err=True)
+
+
+def choose(question: str, choices: Mapping[str, str]) -> str | None:
+    """Ask a person at a terminal which of some choices holds; None without a terminal."""
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return None
+    say(question)
+    for number, (choice, meaning) in enumerate(choices.items(), 1):
+        say(f"{number}  {choice}: {meaning}")
+    picked = 0
+    while not 1 <= picked <= len(choices):
+        picked = typer.prompt("which", type=int, err=True)
+    return list(choices)[picked - 1]
 
 
 def command_name() -> str:

@@ -8,7 +8,18 @@ from typing import Annotated, Any
 
 import typer
 
-from workbench.cli.common import JSON_OPTION, WANTING, command, confirm, echo, emit_json, open_store, say
+from workbench.cli.common import (
+    JSON_OPTION,
+    WANTING,
+    choose,
+    command,
+    confirm,
+    echo,
+    emit_json,
+    open_store,
+    say,
+)
+from workbench.errors import TwoReadings
 from workbench.sources.document_files import open_documents
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import list_sources, remove_source, source_named, store_source
@@ -70,8 +81,25 @@ def add(
         str, typer.Option(help="Zone of times without one; New York by itself.", hidden=True)
     ] = "",
     date_format: Annotated[
-        str, typer.Option(help="How dates are written, such as %d/%m/%Y.", hidden=True)
+        list[str] | None,
+        typer.Option(
+            help="How dates are written, such as %d/%m/%Y; COLUMN=%d/%m/%Y for one column.", hidden=True
+        ),
+    ] = None,
+    grain: Annotated[
+        str,
+        typer.Option(
+            help="What a date stands for: year, half-year, quarter, month, week, day, instant, 1h.",
+            hidden=True,
+        ),
     ] = "",
+    last_year: Annotated[
+        str, typer.Option(help="The last year that two digits may mean, such as 2026.", hidden=True)
+    ] = "",
+    decimal: Annotated[str, typer.Option(help="The sign before decimals, . or ,.", hidden=True)] = "",
+    thousands: Annotated[str, typer.Option(help="The sign between thousands.", hidden=True)] = "",
+    skip: Annotated[int, typer.Option(help="Lines before the header.", hidden=True)] = 0,
+    comment: Annotated[str, typer.Option(help="How lines begin that are no rows.", hidden=True)] = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
@@ -82,12 +110,27 @@ def add(
         return
     said = {
         "date": date, "value": value, "known": known, "vintage": vintage, "lag": lag, "releases": releases, "static": static,
-        "unit": unit, "share": share, "by": by, "residual": residual, "zone": zone, "date_format": date_format,
+        "unit": unit, "share": share, "by": by, "residual": residual, "zone": zone, "date_format": _forms(date_format or []), "grain": grain, "last_year": last_year,
+        "decimal": decimal, "thousands": thousands, "skip": skip, "comment": comment,
     }  # fmt: skip
-    new = asyncio.run(
-        open_source(store.home, name, where, said, environ=os.environ, sheet=sheet, query=query)
-    )
+    while True:
+        try:
+            new = asyncio.run(
+                open_source(store.home, name, where, said, environ=os.environ, sheet=sheet, query=query)
+            )
+            break
+        except TwoReadings as unclear:
+            answer = None if yes else choose(str(unclear), unclear.choices)
+            if answer is None:
+                raise
+            said[unclear.option] = answer
     _store_confirmed(new, yes=yes, as_json=as_json)
+
+
+def _forms(written: list[str]) -> dict[str, str]:
+    """Return forms of dates by the column they are for, "" for all."""
+    pairs = [form.rpartition("=") for form in written]
+    return {column: form for column, _, form in pairs}
 
 
 def _add_service(service: Service, *, yes: bool, as_json: bool) -> None:

@@ -6,6 +6,7 @@ like numbers.
 """
 
 import io
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from proxies.input_files import InputRefused, check_width, read_bytes
+from proxies.input_files import InputRefused, csv_columns, csv_encoding, csv_form, read_bytes
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import TableError
 
@@ -32,28 +33,18 @@ def read_cells(path: Path) -> pd.DataFrame:
     if data[:4] == b"PAR1":
         return _parquet(path, data)
     try:
-        check_width(io.TextIOWrapper(io.BytesIO(data), "utf-8-sig", "replace", newline=""), str(path))
+        text = io.StringIO(data.decode(csv_encoding(data)), newline="")
+        form = csv_form(text.read(1 << 16))
+        text.seek(0)
+        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
+        header, columns = csv_columns(text, str(path), form)
     except InputRefused as error:
         raise TableError(path, str(error).removeprefix(f"{path} ")) from None
-    try:
-        # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
-        # index_col=False, or pandas takes the first column as an index if the rows have one cell more than the header;
-        # utf-8-sig drops the byte order mark that spreadsheets write, which would become part of the first column name.
-        frame = pd.read_csv(
-            io.BytesIO(data), dtype=str, na_filter=False, index_col=False, encoding="utf-8-sig"
-        )
-    except pd.errors.EmptyDataError as error:
-        raise TableError(path, "is empty: a header and at least one row are needed") from error
-    except (
-        pd.errors.ParserError,
-        pd.errors.ParserWarning,
-        UnicodeDecodeError,
-        EOFError,
-        OSError,
-        ValueError,
-    ) as error:
+    except UnicodeDecodeError as error:
         raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
-    return frame
+    if twice := next((name for name, count in Counter(header).items() if count > 1), None):
+        raise TableError(path, "the column is there twice: rename one", column=twice)
+    return pd.DataFrame(dict(zip(header, columns, strict=True)), dtype=str)
 
 
 def _parquet(path: Path, data: bytes) -> pd.DataFrame:

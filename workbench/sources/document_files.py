@@ -26,9 +26,8 @@ from proxies.vendors.own.own_manifest import (
 from sandbox import Sandbox
 from workbench.errors import Option, UsageError
 from workbench.sources.document_parsers import PACKAGES, PAGE, PARSERS
-from workbench.sources.known_times import known_after
 from workbench.sources.new_source import NewSource, zone_of_name
-from workbench.sources.row_dates import DatedColumn
+from workbench.sources.row_dates import DatedColumn, known_after
 from workbench.sources.sealed_reader import MOST_BYTES, read_sealed
 from workbench.sources.table_files import read_table
 

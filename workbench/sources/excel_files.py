@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from workbench.errors import UsageError
+from workbench.errors import Option, UsageError
 from workbench.sources.sealed_reader import read_sealed
-from workbench.sources.table_files import check_size
+from workbench.sources.table_files import CellReading, check_size, written_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -39,8 +39,8 @@ if not wanted or wanted in names:
 """
 
 
-async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
-    """Return a sheet of an Excel file, whose first row names the columns.
+async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFrame:
+    """Return a sheet of an Excel file, whose first row that is not left out names the columns.
 
     Raises
     ------
@@ -49,8 +49,6 @@ async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
     IsolationUnavailable
         Nothing can be sealed on this machine.
     """
-    import pandas as pd
-
     check_size(path)
     answer = await read_sealed(
         path.read_bytes(), path.name, _PARSE.format(sheet=sheet, most=MOST_ROWS), packages=("openpyxl",)
@@ -63,16 +61,26 @@ async def read_excel(path: Path, sheet: str = "") -> pd.DataFrame:
     rows = answer["rows"]
     if len(rows) > MOST_ROWS:
         raise UsageError(f"{path.name} has more than {MOST_ROWS:,} rows: write it as CSV or Parquet")
+    rows = [
+        row
+        for row in rows[reading.skip :]
+        if not (reading.comment and str(row[0] or "").startswith(reading.comment))
+    ]
     if len(rows) < 2:
         raise UsageError(f"{path.name} holds no row under its header")
     width = max(len(row) for row in rows)
-    cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
-    named = [place for place, name in enumerate(cells[0]) if name is not None]
-    frame = pd.DataFrame(
-        [[row[place] for place in named] for row in cells[1:]],
-        columns=[str(cells[0][place]) for place in named],
-    )
-    return frame.infer_objects()
+    header, *cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
+    names = [f"Unnamed: {place}" if name is None else str(name) for place, name in enumerate(header)]
+    for place, _name in enumerate(names):
+        if header[place] is None and (
+            row := next((n for n, row in enumerate(cells, 1) if row[place] is not None), 0)
+        ):
+            raise UsageError(
+                f"{path.name}: row {row} holds {str(cells[row - 1][place])[:40]!r} in column {place + 1}, which has no name: "
+                "name it, or leave lines before the header out with ",
+                Option("skip", "3"),
+            )
+    return written_table(names, [list(column) for column in zip(*cells, strict=True)])
 
 
 def _sheet_cell(cell: object) -> object:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,16 +22,20 @@ from proxies.vendors.own.own_manifest import (
     OwnManifest,
     OwnPolicy,
     Share,
+    days_alone,
 )
 from workbench.errors import Option, UsageError, sentence
 from workbench.forecasts.source_rows import LARGEST
 from workbench.sources.known_times import known_times, lag_of
-from workbench.sources.row_dates import DatedColumn, frequency_of, read_dates
-from workbench.sources.table_files import check_columns
+from workbench.sources.row_dates import DatedColumn, DateReading, frequency_of, read_dates, with_grain
+from workbench.sources.table_files import MISSING, CellReading, check_columns, typed_columns
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_EXCEL_ERRORS = ("#N/A", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!", "#NULL!")
+#: What a person says of how a file is read; kept with a version, for the next one.
+_READING = ("zone", "date_format", "grain", "last_year", "decimal", "thousands", "skip", "comment")
 _RESIDUALS = ("none", "low", "medium", "high")
 
 
@@ -47,6 +51,11 @@ class SourceRequest:
     lag : how long after its day or period a row became known (``3d``)
     releases : file of release days
     by : column that tells rows of one date apart
+    zone : where times without a zone are read; New York by itself
+    date_format : as for strftime, or such a form by column
+    grain : what a row's date stands for (`proxies.vendors.own.own_manifest.GRAIN`), where the dates alone do not tell
+    last_year : of years written with two digits
+    decimal, thousands, skip, comment : how a file is read (`CellReading`)
     """
 
     name: str
@@ -61,8 +70,27 @@ class SourceRequest:
     unit: str = ""
     share: Share = "models"
     residual: Literal["none", "low", "medium", "high"] = "high"
-    zone: str = "America/New_York"
-    date_format: str = ""
+    zone: str = ""
+    date_format: str | Mapping[str, str] = ""
+    grain: str = ""
+    last_year: str = ""
+    decimal: str = ""
+    thousands: str = ""
+    skip: int = 0
+    comment: str = ""
+
+    @property
+    def dates(self) -> DateReading:
+        """How its dates are read."""
+        forms = {"": self.date_format} if isinstance(self.date_format, str) else self.date_format
+        return DateReading(zone=self.zone, forms=forms, last_year=int(self.last_year or 0))
+
+    @property
+    def cells(self) -> CellReading:
+        """How its file is read."""
+        return CellReading(
+            decimal=self.decimal, thousands=self.thousands, skip=self.skip, comment=self.comment
+        )
 
     def policy(self) -> OwnPolicy:
         """Return the policy; raises ``UsageError`` where none or several are named."""
@@ -94,7 +122,10 @@ class SourceRequest:
             raise UsageError(
                 Option("residual"), f" is one of {', '.join(_RESIDUALS)}, not {self.residual!r:.40}"
             )
-        zone_of_name(self.zone)
+        zone_of_name(self.dates.place)
+        if not re.fullmatch(r"(\d{4})?", self.last_year):
+            raise UsageError(Option("last-year"), f" is a year such as 2026, not {self.last_year!r:.20}")
+        self.cells.check()
         if self.policy().kind == "lag":
             lag_of(self.lag)
 
@@ -176,21 +207,25 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
             raise UsageError(
                 f"{origin} has no column {column!r:.60} (--{option}): its columns are {', '.join(frame.columns[:12])}"
             )
-    dates = read_dates(frame[request.date], request.date, zone=request.zone, form=request.date_format)
+    reading = replace(request.dates, today=now.date())
+    dates = read_dates(frame[request.date], request.date, reading)
     empty = dates.values.isna()
     if empty.any():
         raise UsageError(f"{origin}: row {int(empty.argmax()) + 1} has no {request.date}")
-    frequency = frequency_of(dates)
-    known = known_times(
-        frame, dates, policy, frequency=frequency, zone=request.zone, form=request.date_format, releases=request.releases
-    )  # fmt: skip
+    dates, note = with_grain(dates, request.grain, reading.place)
+    known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
+    notes = [each for each in (frame.attrs.get("note"), note, known.note) if each]
+    if request.by:
+        frame[request.by] = _names(frame[request.by])
+    # what dates rows or tells them apart is text; DuckDB and pandas know the rest
+    text = {request.date, request.by, policy.column}
+    frame = typed_columns(frame, request.cells, text=text, value=request.value)
     _refuse_repeated(frame, dates, known.values, request, policy, origin)
     others = [name for name in frame.columns if name != request.date]
     if reserved := next((name for name in others if name.casefold() == "date"), None):
         raise UsageError(f"{origin}: the column {reserved!r} bears the name of the rows' dates: rename it")
     table = pd.DataFrame({DATE: dates.values, KNOWN: known.values, PLACE: range(len(frame))})
     columns: list[OwnColumn] = []
-    notes = [known.note] if known.note else []
     for name in others:
         cells, kind = _typed_cells(frame[name])
         if kind == "number" and (odd := int((frame[name].notna() & cells.isna()).sum())):
@@ -215,11 +250,12 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         policy=policy,
         date=request.date,
         grain=dates.grain,
-        zone=request.zone,
+        zone=reading.place,
+        reading={name: said for name in _READING if (said := getattr(request, name))},
         value=value,
         by=request.by,
         unit=request.unit,
-        frequency=frequency,
+        frequency=frequency_of(dates),
         share=request.share,
         residual=request.residual,
         columns=tuple(columns),
@@ -255,7 +291,7 @@ def _refuse_repeated(
 
     keys = pd.DataFrame({"date": dates.values})
     if request.by:
-        keys["by"] = frame[request.by]
+        keys["by"] = frame[request.by].fillna("")
     if policy.kind == "vintage":
         keys["known"] = known
     twice = keys.duplicated(keep=False)
@@ -264,16 +300,29 @@ def _refuse_repeated(
     first = int(twice.argmax())
     same = (keys == keys.iloc[first]).all(axis=1)
     second = int(same.to_numpy().nonzero()[0][1])
-    day = dates.values.iloc[first]
     remedies: Sequence[Any] = (
         ("keep one of them",)
         if policy.kind == "vintage"
         else ("name the column that tells them apart with ", Option("by", "COLUMN"), ", or that of revisions with ", Option("vintage", "COLUMN"))
     )  # fmt: skip
     raise UsageError(
-        f"{origin}: {day.date() if dates.grain == 'day' else day} occurs {int(same.sum())} times (rows {first + 1} and {second + 1}): ",
+        f"{origin}: {frame[request.date].iloc[first]!s:.40} occurs {int(same.sum())} times (rows {first + 1} and {second + 1}): ",
         *remedies,
+        *(() if days_alone(dates.grain) else (", or where a clock was set back ", Option("zone", "UTC"))),
     )
+
+
+def _names(column: pd.Series[Any]) -> pd.Series[Any]:
+    """Return names as text, as they are written: NA is one, and 101 stands for 101.0; None for an empty cell."""
+    import pandas as pd
+
+    def name(cell: Any) -> str | None:
+        if _is_missing(cell):
+            return None
+        whole = isinstance(cell, float) and cell.is_integer()
+        return str(int(cell) if whole else cell).strip()[:10_000] or None
+
+    return pd.Series([name(cell) for cell in column.tolist()], index=column.index, dtype="object")
 
 
 def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
@@ -281,7 +330,7 @@ def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
     import pandas as pd
 
     if pd.api.types.is_bool_dtype(column):
-        return column.astype("object"), "boolean"
+        return column.astype("object").where(column.notna(), None), "boolean"
     if pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_complex_dtype(column):
         cells = pd.to_numeric(column, errors="coerce").astype("float64")
         return cells.where(cells.abs() < LARGEST), "number"
@@ -290,7 +339,11 @@ def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
     if pd.api.types.is_datetime64_any_dtype(column):
         return column, "instant"
     # text in one type for DuckDB, whatever objects a file held
-    return column.map(lambda cell: None if _is_missing(cell) else str(cell)[:10_000]).astype("object"), "text"
+    texts = [
+        None if _is_missing(cell) or str(cell) in ("", *_EXCEL_ERRORS) else str(cell)[:10_000]
+        for cell in column
+    ]
+    return pd.Series(texts, index=column.index, dtype="object"), "text"
 
 
 def _is_missing(cell: Any) -> bool:
@@ -329,16 +382,22 @@ def _value_column(
 
 
 def _first_text(column: pd.Series[Any]) -> str:
+    point = comma = ""
     for place, cell in enumerate(column.tolist()):
         text = "" if _is_missing(cell) else str(cell).strip()
-        if text and not re.fullmatch(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", text):
-            hint = (
-                " (decimal commas stand beside decimal points, or commas separate the columns too)"
-                if re.fullmatch(r"[\d.,]+", text)
-                else ""
-            )
-            return f"{text[:40]!r} in row {place + 1}{hint}"
-    return "dates or nothing"
+        if not re.search(r"\d", text) or not re.fullmatch(r"[+-]?[\d.,]+([eE][+-]?\d+)?", text):
+            if text and text.casefold() not in MISSING:
+                sign = re.fullmatch(r"[+-]?\d{1,3}(([^\d.,])\d{3})+([.,]\d+)?", text)
+                return f"{text[:40]!r} in row {place + 1}" + (
+                    f" (--thousands {sign[2]!r} reads it)" if sign else ""
+                )
+        elif re.search(r"\.\d{1,2}$|\.\d{4,}$|,.*\.", text):
+            point = point or f"{text[:40]!r} in row {place + 1}"
+        elif re.search(r",\d{1,2}$|,\d{4,}$|\..*,", text):
+            comma = comma or f"{text[:40]!r} in row {place + 1}"
+    if point and comma:
+        return f"decimal points ({point}) and decimal commas ({comma})"
+    return "dates, codes with leading zeros, or nothing"
 
 
 def _cutoffs(now: datetime) -> list[Cutoff]:
@@ -347,7 +406,7 @@ def _cutoffs(now: datetime) -> list[Cutoff]:
 
 
 def _day_text(moment: Any, manifest: OwnManifest) -> str:
-    return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
+    return str(moment.date()) if manifest.by_day else f"{moment.isoformat()}Z"
 
 
 def _preview_cell(value: Any) -> Any:
@@ -376,9 +435,8 @@ def request_of(manifest: OwnManifest, changes: Mapping[str, Any]) -> SourceReque
     policy = manifest.policy
     said = {name: value for name, value in changes.items() if value}
     as_before: dict[str, Any] = {
-        name: getattr(manifest, name)
-        for name in ("name", "date", "value", "by", "unit", "share", "residual", "zone")
-    }
+        name: getattr(manifest, name) for name in ("name", "date", "value", "by", "unit", "share", "residual")
+    } | manifest.reading
     if not {"known", "vintage", "lag", "releases", "static"} & {*said}:
         if policy.kind == "releases":
             raise UsageError(

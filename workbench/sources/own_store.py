@@ -96,7 +96,7 @@ def _write_rows(path: Path, new: NewSource) -> None:
         "text": "VARCHAR",
     }
     # of days the date alone is stored, so that a reader cannot take one for an instant
-    dated = f'"{DATE}"::{"DATE" if new.manifest.grain == "day" else "TIMESTAMP"} AS "{DATE}"'
+    dated = f'"{DATE}"::{"DATE" if new.manifest.by_day else "TIMESTAMP"} AS "{DATE}"'
     others = ", ".join(
         f'"{name.replace(chr(34), chr(34) * 2)}"::{types[kind]} AS "{name.replace(chr(34), chr(34) * 2)}"'
         for name, kind in kinds.items()

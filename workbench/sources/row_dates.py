@@ -1,61 +1,390 @@
-"""The dates of a table's column: read strictly, never guessed where two readings are possible."""
+"""The dates of a table's column with what each stands for: read strictly, never guessed where two readings are possible."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from proxies.vendors.own.own_manifest import Grain
-from workbench.errors import Option, UsageError
+from proxies.vendors.own.own_manifest import GRAIN, MONTHS, days_alone
+from workbench.errors import Option, TwoReadings, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
 
 #: Of a row's date. A table that writes 9999-12-31 for "still open" has no date there, and no calendar has the year 0.
 _FIRST_YEAR, _LAST_YEAR = 1, 2999
-_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
-_ISO = re.compile(r"\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?")
-_ZONED = re.compile(r".*[T ].*(Z|[+-]\d{2}(:?\d{2})?)")
-_QUARTER = re.compile(r"(\d{4})[- ]?Q([1-4])", re.IGNORECASE)
+DEFAULT_ZONE = "America/New_York"
+_ISO = re.compile(r"\d{4}-\d{2}-\d{2}([T ]\d{2}:\d{2}(:\d{2}([.,]\d{1,9})?)?\s?(Z|[+-]\d{2}(:?\d{2})?)?)?")
+_ZONED = re.compile(r"(.*[T ].*?)\s?(Z|[+-]\d{2}(:?\d{2})?)")
 _NUMBERS = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4})")
-#: Pattern of a whole column, and how pandas reads it.
-_FORMS = (
-    (_DAY, "%Y-%m-%d"),
-    (re.compile(r"\d{4}-\d{2}"), "%Y-%m"),
+#: Days as pandas reads them, then labels and spelled days by their parts: year, month, name of a month, half, quarter, week, day.
+_DAYS = (
     (re.compile(r"\d{4}/\d{2}/\d{2}"), "%Y/%m/%d"),
     (re.compile(r"(18|19|20|21)\d{2}[01]\d[0-3]\d"), "%Y%m%d"),
-    (re.compile(r"(18|19|20|21)\d{2}"), "%Y"),
-    (re.compile(r"\d{1,2} [A-Za-z]{3} \d{4}"), "%d %b %Y"),
-    (re.compile(r"\d{1,2} [A-Za-z]{4,9} \d{4}"), "%d %B %Y"),
-    (re.compile(r"[A-Za-z]{3} \d{4}"), "%b %Y"),
 )
+_YEAR, _NAME = r"(?P<y>\d{4})", r"(?P<b>[A-Za-z]{3,9})\.?"
+_LABELS: Mapping[str, tuple[re.Pattern[str], ...]] = {
+    grain: tuple(re.compile(pattern, re.IGNORECASE) for pattern in patterns)
+    for grain, patterns in {
+        "year": (r"(?P<y>(18|19|20|21)\d{2})",),
+        "half-year": (rf"{_YEAR}[- ]?[HS](?P<h>[12])", rf"[HS](?P<h>[12])[- ]{_YEAR}"),
+        "quarter": (rf"{_YEAR}[-: ]?Q(?P<q>[1-4])", rf"Q(?P<q>[1-4])[- /]?{_YEAR}", rf"(?P<q>[1-4])Q[- ]?{_YEAR}"),
+        "month": (
+            rf"{_YEAR}[-/:](?P<m>\d{{1,2}})", rf"{_YEAR}-?M(?P<m>\d{{1,2}})", rf"(?P<m>\d{{1,2}})/{_YEAR}",
+            rf"{_NAME}[- ]{_YEAR}", rf"{_YEAR}[- ]{_NAME}",
+        ),
+        "week": (rf"{_YEAR}[- ]?W(?P<w>\d{{1,2}})", rf"W(?P<w>\d{{1,2}})[- /]{_YEAR}"),
+        "day": (rf"(?P<d>\d{{1,2}})[- ]{_NAME}[- ,]{_YEAR}", rf"{_NAME} (?P<d>\d{{1,2}}),? {_YEAR}"),
+    }.items()
+}  # fmt: skip
+_NAMES = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
+#: Cells of a date's column that hold none.
+_NO_DATE = ("", "nan", "nat", "none", "<na>", "na", "n/a", "null", "-")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DateReading:
+    """How the dates of a table are read.
+
+    Attributes
+    ----------
+    zone : where times without a zone are read; "": nobody said
+    forms : by column, as for strftime; under "" for every column that is written so
+    last_year : of years that are written with two digits
+    today : the day on which such years may not lie in the future
+    """
+
+    zone: str = ""
+    forms: Mapping[str, str] = field(default_factory=dict)
+    last_year: int = 0
+    today: date | None = None
+
+    @property
+    def place(self) -> str:
+        """The zone, New York where nobody said one."""
+        return self.zone or DEFAULT_ZONE
 
 
 @dataclass(frozen=True, slots=True)
 class DatedColumn:
-    """A column of dates: days without a zone, or instants in UTC; both without tzinfo, and NaT where a cell is empty."""
+    """A column of dates with what each stands for.
+
+    Attributes
+    ----------
+    values : days without a zone, or instants in UTC without tzinfo; of a period its first day; NaT where a cell is empty
+    grain : `proxies.vendors.own.own_manifest.GRAIN`
+    ahead : how far the clock of each day is ahead of UTC, where the file says so by its stamps
+    """
 
     values: pd.Series[Any]
-    grain: Grain
+    grain: str
+    ahead: pd.Series[Any] | None = None
 
 
-def read_dates(column: pd.Series[Any], name: str, *, zone: str, form: str = "") -> DatedColumn:
-    """Return a column's dates.
-
-    Parameters
-    ----------
-    zone : str
-        Where times without a zone are read.
-    form : str
-        As for strftime, where the column's own form can be read in two ways.
+def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> DatedColumn:
+    """Return a column's dates as they are written: labels keep their period, midnights of a zone are its days.
 
     Raises
     ------
     UsageError
         Names row and cell that cannot be read, or says that zones are mixed or day and month cannot be told apart.
     """
-    return _within_years(_read_dates(column, name, zone, form), name)
+    import pandas as pd
+
+    column = column.reset_index(drop=True)
+    if isinstance(column.dtype, pd.PeriodDtype):
+        return _within_years(_periods(column, name), name)
+    if isinstance(column.dtype, pd.DatetimeTZDtype):
+        utc = column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]")
+        local = column.dt.tz_localize(None).astype("datetime64[us]")
+        return _within_years(_zoned(local, utc, reading.place), name)
+    if pd.api.types.is_datetime64_any_dtype(column):
+        return _within_years(_naive(column.astype("datetime64[us]"), reading.place), name)
+    if pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 == 0).all()):
+        column = column.astype("Int64")
+    # equal texts are read once: a day of a million rows is one text
+    places, distinct = pd.factorize(column.astype("str").str.strip().where(column.notna(), ""))
+    texts = pd.Series(distinct, dtype="object")
+    filled = texts[~texts.str.casefold().isin(_NO_DATE)]
+    if filled.empty:
+        raise UsageError(f"the column {name} holds no date")
+
+    def row_of(index: int) -> int:
+        return int((places == index).argmax()) + 1
+
+    try:
+        dates = _parsed(_Texts(filled, name, row_of), reading)
+    except (ValueError, OverflowError) as error:
+        raise UsageError(
+            f"the column {name} holds no readable dates ({' '.join(str(error).split())[:120]})"
+        ) from None
+
+    def spread(values: pd.Series[Any]) -> pd.Series[Any]:
+        return pd.Series(values.reindex(range(len(texts))).to_numpy()[places])
+
+    ahead = None if dates.ahead is None else spread(dates.ahead)
+    return _within_years(DatedColumn(spread(dates.values.astype("datetime64[us]")), dates.grain, ahead), name)
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The different texts of a column, by index, and where each stands first."""
+
+    cells: pd.Series[Any]
+    name: str
+    row_of: Callable[[int], int]
+
+    def all_match(self, *patterns: re.Pattern[str]) -> bool:
+        return all(any(pattern.fullmatch(text) for pattern in patterns) for text in self.cells)
+
+    def refuse(self, index: Any, why: str, *remedies: str | Option) -> UsageError:
+        text = str(self.cells[index])[:40]
+        return UsageError(
+            f"the column {self.name} holds {text!r} in row {self.row_of(index)}, {why}", *remedies
+        )
+
+    def complete(self, parsed: pd.Series[Any]) -> pd.Series[Any]:
+        """Return parsed dates; refuse the first cell that is none."""
+        if parsed.isna().any():
+            raise self.refuse(parsed.isna().idxmax(), "which is no date")
+        return parsed.astype("datetime64[us]")
+
+
+def _parsed(texts: _Texts, reading: DateReading) -> DatedColumn:
+    import pandas as pd
+
+    cells = texts.cells
+    form = reading.forms.get(texts.name) or reading.forms.get("", "")
+    if form and (texts.name in reading.forms or bool(_by_form(cells, form).notna().any())):
+        return _formed(texts, form, reading)
+    for pattern, known in _DAYS:
+        if texts.all_match(pattern):
+            return DatedColumn(texts.complete(pd.to_datetime(cells, format=known, errors="coerce")), "day")
+    for grain, patterns in _LABELS.items():
+        if texts.all_match(*patterns):
+            days = {index: _first_day(text, patterns) for index, text in cells.items()}
+            return DatedColumn(texts.complete(pd.Series(days, dtype="datetime64[us]")), grain)
+    if texts.all_match(_ISO):
+        return _iso(texts, reading)
+    numbers = cells.map(_NUMBERS.fullmatch)
+    if numbers.notna().all():
+        return DatedColumn(texts.complete(_by_numbers(cells, numbers, texts.name)), "day")
+    grains = cells.map(_grain_written)
+    if grains.notna().all():
+        usual = grains.mode().iloc[0]
+        odd: Any = (grains != usual).idxmax()
+        raise texts.refuse(
+            odd,
+            f"which stands for a {grains[odd]} beside dates that stand for a {usual}: keep those of one kind",
+        )
+    raise texts.refuse(
+        grains.isna().idxmax(),
+        "which is no date that is read: write YYYY-MM-DD, or name the form with ",
+        Option("date-format", "%d/%m/%Y"),
+    )
+
+
+def _grain_written(text: str) -> str | None:
+    if _ISO.fullmatch(text):
+        return "day" if len(text) == 10 else "instant"
+    found = (
+        grain for grain, patterns in _LABELS.items() if any(pattern.fullmatch(text) for pattern in patterns)
+    )
+    return next(found, "day" if _NUMBERS.fullmatch(text) else None)
+
+
+def _first_day(text: str, patterns: tuple[re.Pattern[str], ...]) -> Any:
+    """Return the first day of a label such as 2018Q4, Mar 2018 or 2018-W05, NaT for one that no calendar has."""
+    import pandas as pd
+
+    match = next(found for pattern in patterns if (found := pattern.fullmatch(text)))
+    part = match.groupdict()
+    year, month, day = int(part["y"]), 1, int(part.get("d") or 1)
+    if part.get("w"):
+        try:
+            return pd.Timestamp(date.fromisocalendar(year, int(part["w"]), 1))
+        except ValueError:
+            return pd.NaT
+    if part.get("b"):
+        word = part["b"].casefold()
+        named = [
+            n for n, full in enumerate(_NAMES, 1) if word in (full, full[:3]) or (word, n) == ("sept", 9)
+        ]
+        month = named[0] if named else 0
+    month = int(part.get("m") or month)
+    month = 3 * int(part["q"]) - 2 if part.get("q") else 6 * int(part["h"]) - 5 if part.get("h") else month
+    try:
+        return pd.Timestamp(date(year, month, day))
+    except ValueError:
+        return pd.NaT
+
+
+def _by_form(cells: pd.Series[Any], form: str) -> pd.Series[Any]:
+    import pandas as pd
+
+    if "%V" in form and not re.search("%[uaAw]", form):
+        cells, form = cells + "-1", f"{form}-%u"
+    try:
+        return pd.to_datetime(cells, format=form, errors="coerce", utc="%z" in form)
+    except ValueError as error:
+        raise UsageError(
+            Option("date-format", form), f" is no form of dates ({' '.join(str(error).split())[:80]})"
+        ) from None
+
+
+def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
+    """Return dates that are written in a form of strftime's; what they stand for follows from its parts."""
+    parsed = texts.complete(_by_form(texts.cells, form).dt.tz_localize(None))
+    if "%y" in form:
+        if reading.last_year:
+            late = parsed.dt.year > reading.last_year
+            century = parsed.dt.year.where(
+                ~late, parsed.dt.year - 100 * -(-(parsed.dt.year - reading.last_year) // 100)
+            )
+            parsed = parsed.where(~late, _with_years(parsed, century))
+        elif reading.today is not None and bool((after := parsed.dt.date > reading.today).any()):
+            index: Any = after.idxmax()
+            year, now = parsed[index].year, reading.today.year
+            raise TwoReadings(
+                f"the column {texts.name} holds {texts.cells[index]!r:.40} in row {texts.row_of(index)}, which may be {year} "
+                f"or {year - 100}: name the last year with ",
+                Option("last-year", str(now)),
+                option="last_year",
+                choices={str(now): f"{year - 100}", str(max(year, *parsed.dt.year)): f"{year}"},
+            )
+    if "%z" in form:
+        return _zoned(parsed, parsed, reading.place)
+    if re.search("%[HIMSpfcXs]", form):
+        return _naive(parsed, reading.place)
+    grains = {"day": "%[djxDeuaAw]", "week": "%[VUW]", "month": "%[mbBh]"}
+    return DatedColumn(
+        parsed, next((grain for grain, part in grains.items() if re.search(part, form)), "year")
+    )
+
+
+def _with_years(days: pd.Series[Any], years: pd.Series[Any]) -> pd.Series[Any]:
+    import pandas as pd
+
+    # 29 February of a year that has none becomes the 28th
+    moved = [day + pd.DateOffset(years=int(year - day.year)) for day, year in zip(days, years, strict=True)]
+    return pd.Series(moved, index=days.index, dtype="datetime64[us]")
+
+
+def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
+    import pandas as pd
+
+    cells = texts.cells
+    zoned = cells.map(lambda text: _ZONED.fullmatch(text) is not None)
+    if not zoned.any():
+        return _naive(texts.complete(pd.to_datetime(cells, format="ISO8601", errors="coerce")), reading.place)
+    local = pd.to_datetime(cells.str.replace(_ZONED, r"\1", regex=True), format="ISO8601", errors="coerce")
+    local = texts.complete(local)
+    if not zoned.all() and not reading.zone:
+        first: Any = zoned.idxmax()
+        other: Any = (~zoned).idxmax()
+        raise UsageError(
+            f"the column {texts.name} mixes zones: row {texts.row_of(first)} ({cells[first]}) names one and row "
+            f"{texts.row_of(other)} ({cells[other]}) names none: write all of them alike, or say the others' zone with ",
+            Option("zone", "UTC"),
+        )
+    utc = pd.to_datetime(cells.where(zoned, "1970-01-01T00:00Z"), format="ISO8601", utc=True).dt.tz_localize(
+        None
+    )
+    utc = utc.where(zoned, in_utc(local, reading.place))
+    return _zoned(local, utc.astype("datetime64[us]"), reading.place)
+
+
+def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd.Series[Any]:
+    """Return dates such as 31/12/2018: which number is the day must follow from the column itself."""
+    import pandas as pd
+
+    first = max(int(match[1]) for match in numbers)
+    second = max(int(match[3]) for match in numbers)
+    plain = texts.str.replace(r"[.-]", "/", regex=True)
+    if first > 12 and second <= 12:
+        return pd.to_datetime(plain, format="%d/%m/%Y", errors="coerce")
+    if second > 12 and first <= 12:
+        return pd.to_datetime(plain, format="%m/%d/%Y", errors="coerce")
+    sign = numbers.iloc[0][2]
+    forms = (f"%d{sign}%m{sign}%Y", f"%m{sign}%d{sign}%Y")
+    raise TwoReadings(
+        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which with ",
+        Option("date-format", forms[0]),
+        " or ",
+        Option("date-format", forms[1]),
+        option="date_format",
+        choices={forms[0]: "the day stands first", forms[1]: "the month stands first"},
+    )
+
+
+def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
+    """Return the first days of pandas' periods: a quarter that ends in January begins in November."""
+    code, _, anchor = str(column.dtype)[len("period[") : -1].partition("-")
+    grains = {
+        "Y": "year",
+        "Q": "quarter",
+        "M": "month",
+        "W": "week",
+        "D": "day",
+        "B": "day",
+        "h": "1h",
+        "min": "1min",
+    }
+    starts = column.dt.start_time.astype("datetime64[us]")
+    if code in ("s", "ms", "us", "ns"):
+        return DatedColumn(starts, "instant")
+    if code not in grains:
+        raise UsageError(
+            f"the column {name} holds periods of {code}: give years, quarters, months, weeks, days or hours"
+        )
+    return DatedColumn(starts, "7d" if code == "W" and anchor not in ("SUN", "SAT") else grains[code])
+
+
+def in_utc(local: pd.Series[Any], zone: str) -> pd.Series[Any]:
+    """Return clock times of a zone in UTC: an hour that occurs twice is the later one."""
+    import numpy as np
+
+    stamps = local.dt.tz_localize(
+        zone, ambiguous=np.zeros(len(local), dtype=bool), nonexistent="shift_forward"
+    )
+    return stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+
+
+def _naive(values: pd.Series[Any], zone: str) -> DatedColumn:
+    """Return days where no time is told, else instants."""
+    if _midnights(values):
+        return DatedColumn(values, "day")
+    return DatedColumn(in_utc(values, zone), "instant")
+
+
+def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
+    """Return the days whose midnights all stamps are: by the clocks they name, by UTC, or by the table's zone; else instants."""
+    there = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).astype("datetime64[us]")
+    for days in (local, utc, there):
+        if _midnights(days):
+            return DatedColumn(days, "day", days - utc)
+    return DatedColumn(utc, "instant")
+
+
+def _midnights(values: pd.Series[Any]) -> bool:
+    present = values.dropna()
+    return bool((present == present.dt.normalize()).all())
 
 
 def _within_years(dates: DatedColumn, name: str) -> DatedColumn:
@@ -70,122 +399,191 @@ def _within_years(dates: DatedColumn, name: str) -> DatedColumn:
     return dates
 
 
-def _read_dates(column: pd.Series[Any], name: str, zone: str, form: str) -> DatedColumn:
-    import pandas as pd
+def with_grain(dates: DatedColumn, said: str, zone: str) -> tuple[DatedColumn, str]:
+    """Return the dates of rows with what they stand for, and a note where that was concluded from the dates themselves.
 
-    column = column.reset_index(drop=True)
-    if isinstance(column.dtype, pd.DatetimeTZDtype):
-        return DatedColumn(
-            column.dt.tz_convert("UTC").dt.tz_localize(None).astype("datetime64[us]"), "instant"
+    Days that all begin months stand for months, or for the longer periods by which they are apart; days that all begin weeks stand
+    for weeks; instants at a steady pace are the beginnings of bars.
+
+    Raises
+    ------
+    TwoReadings
+        Only some of the dates begin such periods, or there is one date.
+    UsageError
+        ``said`` is no grain, or not one that these dates can have.
+    """
+    if said:
+        return _as_said(dates, said, zone), ""
+    days = dates.values.drop_duplicates().sort_values()
+    if dates.grain == "instant":
+        return _bars(dates, days)
+    if dates.grain != "day":
+        return dates, ""
+    grain = _whole_periods(days)
+    if grain != "day":
+        words = f"{grain}s" if grain in (*MONTHS, "week") else f"periods of {grain}"
+        return replace(dates, grain=grain), (
+            f"dates are the first days of {words}: a row stands for all of it, and the lag counts from its end "
+            f"(--grain day: for that day alone)"
         )
-    if pd.api.types.is_datetime64_any_dtype(column):
-        return _naive(column.astype("datetime64[us]"), zone)
-    if pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 == 0).all()):
-        column = column.astype("Int64")
-    # equal texts are read once: a day of a million rows is one text
-    places, distinct = pd.factorize(column.astype("str").str.strip().where(column.notna(), ""))
-    texts = pd.Series(distinct, dtype="object")
-    empty = texts.isin(["", "nan", "NaT", "None", "<NA>"])
-
-    def row_of(index: int) -> int:
-        return int((places == index).argmax()) + 1
-
-    filled = texts[~empty]
-    if filled.empty:
-        raise UsageError(f"the column {name} holds no date")
-    try:
-        parsed, grain = _strict_dates(filled, name, zone, form, row_of)
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"the column {name} holds no readable dates ({' '.join(str(error).split())[:120]})"
-        ) from None
-    whole = parsed.reindex(range(len(texts))).astype("datetime64[us]")
-    return DatedColumn(pd.Series(whole.to_numpy()[places]), grain)
+    _refuse_mixed(dates.values, days)
+    return dates, ""
 
 
-def _strict_dates(
-    texts: pd.Series[Any], name: str, zone: str, form: str, row_of: Any
-) -> tuple[pd.Series[Any], Grain]:
-    import pandas as pd
-
-    if form:
-        return _complete_dates(pd.to_datetime(texts, format=form, errors="coerce"), texts, name, row_of, zone)
-    for pattern, known in _FORMS:
-        if texts.map(lambda text, p=pattern: p.fullmatch(text) is not None).all():
-            return _complete_dates(
-                pd.to_datetime(texts, format=known, errors="coerce"), texts, name, row_of, zone
-            )
-    quarters = texts.map(_QUARTER.fullmatch)
-    if quarters.notna().all():
-        starts = quarters.map(lambda match: f"{match[1]}-{3 * int(match[2]) - 2:02d}-01")
-        return pd.to_datetime(starts, format="%Y-%m-%d"), "day"
-    if texts.map(lambda text: _ISO.fullmatch(text) is not None or _DAY.fullmatch(text) is not None).all():
-        zoned = texts.map(lambda text: _ZONED.fullmatch(text) is not None)
-        if zoned.all():
-            stamps = pd.to_datetime(texts, format="ISO8601", utc=True).dt.tz_localize(None)
-            return stamps, "instant"
-        if zoned.any():
-            first: Any = zoned.idxmax()
-            other: Any = (~zoned).idxmax()
-            raise UsageError(
-                f"the column {name} mixes zones: row {row_of(first)} ({texts[first]}) names one and row {row_of(other)} "
-                f"({texts[other]}) names none: write all of them alike"
-            )
-        return _complete_dates(pd.to_datetime(texts, format="ISO8601"), texts, name, row_of, zone)
-    numbers = texts.map(_NUMBERS.fullmatch)
-    if numbers.notna().all():
-        return _complete_dates(_by_numbers(texts, numbers, name), texts, name, row_of, zone)
-    odd: Any = next(i for i, text in texts.items() if not (_DAY.fullmatch(text) or _ISO.fullmatch(text)))
-    raise UsageError(
-        f"the column {name} holds {texts[odd][:40]!r} in row {row_of(odd)}, which is no date that is read: write YYYY-MM-DD, or name "
-        "the form with ",
-        Option("date-format", "%d/%m/%Y"),
-    )
+def _as_said(dates: DatedColumn, said: str, zone: str) -> DatedColumn:
+    if not GRAIN.fullmatch(said):
+        raise UsageError(Option("grain"), f" is one of {', '.join((*MONTHS, 'week', 'day', 'instant'))}, or a length such as 15min, 1h or 14d, not {said!r:.40}")  # fmt: skip
+    if dates.grain == said:
+        return dates
+    if dates.grain == "day" and days_alone(said):
+        return replace(dates, grain=said)
+    if dates.grain == "instant":
+        if not days_alone(said):
+            return replace(dates, grain=said)
+        local = dates.values.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()
+        return DatedColumn(local.astype("datetime64[us]"), said)
+    what = "days" if dates.grain == "day" else f"a {dates.grain} each"
+    raise UsageError(Option("grain", said), f": the dates are written as {what}")
 
 
-def _by_numbers(texts: pd.Series[Any], numbers: pd.Series[Any], name: str) -> pd.Series[Any]:
-    """Return dates such as 31/12/2018: which number is the day must follow from the column itself."""
-    import pandas as pd
-
-    first = max(int(match[1]) for match in numbers)
-    second = max(int(match[3]) for match in numbers)
-    plain = texts.str.replace(r"[.-]", "/", regex=True)
-    if first > 12 and second <= 12:
-        return pd.to_datetime(plain, format="%d/%m/%Y", errors="coerce")
-    if second > 12 and first <= 12:
-        return pd.to_datetime(plain, format="%m/%d/%Y", errors="coerce")
-    raise UsageError(
-        f"the column {name} holds dates such as {texts.iloc[0]}, which can be read in two ways: say which with ",
-        Option("date-format", "%d/%m/%Y"),
-        " or ",
-        Option("date-format", "%m/%d/%Y"),
-    )
-
-
-def _complete_dates(
-    parsed: pd.Series[Any], texts: pd.Series[Any], name: str, row_of: Any, zone: str
-) -> tuple[pd.Series[Any], Grain]:
-    broken = parsed.isna()
-    if broken.any():
-        index: Any = broken.idxmax()
-        raise UsageError(
-            f"the column {name} holds {texts[index][:40]!r} in row {row_of(index)}, which is no date"
-        )
-    dated = _naive(parsed.astype("datetime64[us]"), zone)
-    return dated.values, dated.grain
-
-
-def _naive(values: pd.Series[Any], zone: str) -> DatedColumn:
-    """Return days where no time is told, else instants: an hour that occurs twice is read as the later one."""
+def _whole_periods(days: pd.Series[Any]) -> str:
+    """Return the period that all these days begin, ``day`` where they begin none; one day alone tells nothing."""
     import numpy as np
 
-    present = values.dropna()
-    if bool((present == present.dt.normalize()).all()):
-        return DatedColumn(values, "day")
-    stamps = values.dt.tz_localize(
-        zone, ambiguous=np.zeros(len(values), dtype=bool), nonexistent="shift_forward"
+    if len(days) < 2:
+        return "day"
+    if bool((days.dt.day == 1).all()):
+        months = int(np.gcd.reduce((12 * days.dt.year + days.dt.month).diff().dropna().astype(int)))
+        return next(grain for grain, length in MONTHS.items() if months % length == 0)
+    gaps = int(np.gcd.reduce(days.diff().dropna().dt.days))
+    # Mondays and Sundays begin weeks; other days of the week end them, or are the day on which something was counted
+    if gaps % 7 == 0 and days.iloc[0].weekday() in (0, 6):
+        return "14d" if gaps == 14 else "week"
+    return "day"
+
+
+def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
+    """Refuse days of which some begin months or weeks one after the other, and some do not."""
+    gaps = days.diff().dt.days
+    weekday = days.dt.day_of_week
+    kinds = {
+        "month": (days.dt.day == 1, gaps >= 28),
+        "week": ((weekday == 0) | (weekday == 6), (gaps % 7 == 0) & (gaps <= 14)),
+    }
+    for grain, (first, apart) in kinds.items():
+        paired = first & first.shift(1, fill_value=False) & apart
+        runs = paired.groupby((~paired).cumsum()).sum()
+        begun = first & (paired | paired.shift(-1, fill_value=False))
+        if len(days) == 1:
+            begun = days.dt.day == 1 if grain == "month" else first & False
+        # three in a row do not come about by chance; of a handful of rows, two
+        if (
+            not (len(days) == 1 and begun.any())
+            and runs.max() < 2
+            and not (paired.any() and 2 * begun.sum() > len(days))
+        ):
+            continue
+        grain = _whole_periods(days[begun]) if grain == "month" and len(days) > 1 else grain
+        odd = values[~values.isin(days[begun])]
+        places = (
+            f"row {int(odd.index[0]) + 1} ({odd.iloc[0].date()}) does not"
+            if len(odd)
+            else "one date tells nothing"
+        )
+        raise TwoReadings(
+            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {int(values.isin(days[begun]).idxmax()) + 1}) and "
+            f"{places}: say what a row stands for with ",
+            Option("grain", grain),
+            " or ",
+            Option("grain", "day"),
+            option="grain",
+            choices={grain: f"a row stands for its whole {grain}", "day": "a row stands for its day alone"},
+        )
+
+
+def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]:
+    """Return instants at a steady pace as the beginnings of bars of that length."""
+    seconds = stamps.diff().dropna().dt.total_seconds()
+    within = seconds[seconds < 0.9 * 86_400]
+    if within.empty:
+        return dates, ""
+    pace = float(within.mode().iloc[-1])
+    # below a minute nobody minds, and a pace that is kept by chance is none
+    if pace < 60 or pace % 60:
+        return dates, ""
+    length = f"{int(pace // 3600)}h" if pace % 3600 == 0 else f"{int(pace // 60)}min"
+    kept = float((within % pace == 0).mean())
+    if kept >= 0.9:
+        return replace(dates, grain=length), (
+            f"dates are {length} apart: a row stands for the {length} from its date on, and counts from the end of it "
+            f"(--grain instant: from its date)"
+        )
+    if kept <= 0.1 or float((within == pace).mean()) <= 0.1:
+        return dates, ""
+    odd: Any = (within % pace != 0).idxmax()
+    raise TwoReadings(
+        f"most dates are {length} apart and row {int(odd) + 1} ({dates.values[odd].isoformat()}Z) is not: say what a row stands for with ",
+        Option("grain", length),
+        " or ",
+        Option("grain", "instant"),
+        option="grain",
+        choices={
+            length: f"a row stands for the {length} from its date on",
+            "instant": "a row is known at its date",
+        },
     )
-    return DatedColumn(stamps.dt.tz_convert("UTC").dt.tz_localize(None), "instant")
+
+
+def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
+    """Return the first moment after what dates stand for, on the clock that they are told by; of an instant the next one.
+
+    A date within a month, quarter, half or year stands for the one of the calendar that holds it.
+    """
+    import pandas as pd
+
+    if values.isna().any():
+        return period_ends(values.dropna(), grain).reindex(values.index)
+    if grain == "instant":
+        return values + pd.Timedelta(1, unit="us")
+    if grain == "day":
+        return values + pd.Timedelta(1, unit="D")
+    if grain == "week":
+        first = values - pd.to_timedelta(values.dt.day_of_week, unit="D")
+        starts = values.where(values.dt.day_of_week == 6, first)  # weeks of seven days from a Sunday on
+        return starts + pd.Timedelta(7, unit="D")
+    if grain not in MONTHS:
+        match = re.fullmatch(r"(\d+)(min|h|d)", grain)
+        assert match is not None, "checked where it was said"
+        return values + pd.Timedelta(int(match[1]), unit={"min": "min", "h": "h", "d": "D"}[match[2]])  # type: ignore[arg-type]
+    length = MONTHS[grain]
+    month = values.dt.month - 1
+    begun = month.where(values.dt.day == 1, month // length * length)
+    return pd.to_datetime(
+        {
+            "year": values.dt.year + (begun + length) // 12,
+            "month": (begun + length) % 12 + 1,
+            "day": pd.Series(1, index=values.index),
+        }
+    ).astype("datetime64[us]")
+
+
+def known_after(dates: DatedColumn, zone: str) -> pd.Series[Any]:
+    """Return when what is dated so is over, in UTC: a period when its last day has ended in its zone."""
+    import pandas as pd
+
+    ends = period_ends(dates.values, dates.grain)
+    if not days_alone(dates.grain):
+        return ends
+    if dates.ahead is None:
+        return in_utc(ends, zone)
+    # where the next date begins as the period ends, its clock is the one; else a clock may have been set back until then
+    told = pd.DataFrame(
+        {"ahead": dates.ahead.to_numpy(), "end": ends.to_numpy()}, index=dates.values.to_numpy()
+    )
+    told = told[told.index.notna()].groupby(level=0).first().sort_index()
+    after = told["ahead"].shift(-1).fillna(told["ahead"])
+    begins = pd.Series(told.index, index=told.index).shift(-1) == told["end"]
+    return ends - dates.values.map(after.where(begins | (after < told["ahead"]), told["ahead"]))
 
 
 def frequency_of(dates: DatedColumn) -> str:
@@ -202,6 +600,7 @@ def frequency_of(dates: DatedColumn) -> str:
         ("weekly", 6.5, 7.5),
         ("monthly", 27, 32),
         ("quarterly", 88, 93),
+        ("half-yearly", 180, 185),
         ("yearly", 364, 367),
     ):
         if low <= middle <= high:

@@ -155,7 +155,7 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
         return _document_calls(frame, manifest)
 
     def said(moment: Any) -> str:
-        return str(moment.date()) if manifest.grain == "day" else f"{moment.isoformat()}Z"
+        return str(moment.date()) if manifest.by_day else f"{moment.isoformat()}Z"
 
     middle = frame[DATE].iloc[len(frame) // 2]
     last = frame[DATE].iloc[-1]

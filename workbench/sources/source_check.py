@@ -12,9 +12,9 @@ from proxies.errors import ProxyError
 from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder, rows_path
-from workbench.errors import Option, UsageError, sentence
+from workbench.errors import Option, TwoReadings, UsageError, sentence
 from workbench.sources.own_store import is_intact, source_named
-from workbench.sources.row_dates import read_dates
+from workbench.sources.row_dates import DatedColumn, DateReading, period_ends, read_dates, with_grain
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -106,7 +106,7 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
         if column.type == "number" or column.name == manifest.policy.column:
             continue
         try:
-            dates = read_dates(rows[column.name], column.name, zone=manifest.zone)
+            dates = read_dates(rows[column.name], column.name, DateReading(zone=manifest.zone))
         except UsageError:
             continue
         values, about = dates.values, rows[DATE].astype("datetime64[us]")
@@ -133,12 +133,19 @@ def _late_columns(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding
 
 
 def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:
-    """Find figures of a month, quarter or year that are shown before it is over: the wrong column for the policy."""
-    period = {"monthly": "M", "quarterly": "Q", "yearly": "Y"}.get(manifest.frequency)
-    if manifest.policy.kind == "static" or manifest.grain != "day":
+    """Find figures of a period that are shown before it is over: the wrong column for the policy."""
+    import pandas as pd
+
+    if manifest.policy.kind == "static" or not manifest.by_day:
         return
     about = rows[DATE].astype("datetime64[us]")
-    ends = about if period is None else about.dt.to_period(period).dt.end_time
+    what = manifest.grain if manifest.grain[0].isalpha() else f"{manifest.grain} from it on"
+    if what == "day":
+        ends = about  # what is of today may be published this morning
+        yield from _days_like_periods(about, manifest)
+    else:
+        # midnights of the east are hours before those of UTC
+        ends = period_ends(about, manifest.grain) - pd.Timedelta(15, unit="h")
     first: Any
     early = rows[KNOWN].astype("datetime64[us]") <= ends
     if early.mean() <= 0.5:
@@ -150,12 +157,24 @@ def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findin
             )
         return
     first = early.idxmax()
-    what = "day" if period is None else {"M": "month", "Q": "quarter", "Y": "year"}[period]
     yield finding(
         "leaks",
         f"{early.mean():.0%} of the rows are shown before their {what} is over ({about[first].date()} from {rows[KNOWN][first].date()} on)",
         f"--{manifest.policy.kind} {manifest.policy.column or manifest.policy.lag}: name the column of the publication, or a lag",
     )
+
+
+def _days_like_periods(about: pd.Series[Any], manifest: OwnManifest) -> Iterator[Finding]:
+    try:
+        grain = with_grain(DatedColumn(about, "day"), "", manifest.zone)[0].grain
+    except TwoReadings as error:
+        grain = next(iter(error.choices))
+    if grain != "day" and len(about) > 1:
+        yield finding(
+            "note",
+            f"dates begin periods ({grain}) and count as days, as --grain day says",
+            sentence("where a row stands for the period: ", Option("grain", grain)),
+        )
 
 
 def _totals(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ def _query_file(path: Path, said: Mapping[str, Any]) -> tuple[str, str, dict[str
 async def open_source(
     home: Path,
     name: str,
-    where: str | Path | pd.DataFrame,
+    where: str | Path | pd.DataFrame | pd.Series[Any],
     said: Mapping[str, Any],
     *,
     environ: Mapping[str, str],
@@ -64,7 +64,7 @@ async def open_source(
 
     Parameters
     ----------
-    where : path, DSN or DataFrame
+    where : path, DSN, DataFrame or Series
     said : mapping
         Fields of `SourceRequest` without the name; empty ones count as not said.
 
@@ -88,6 +88,7 @@ async def open_source(
         request = SourceRequest(name=name, **{key: value for key, value in said.items() if value})
     request.check()
     if not isinstance(where, str | Path):
+        where = _as_table(where, request.date, request.value)
         return new_source(request, where, origin="a table of Python's", now=datetime.now(UTC))
     if is_database(str(where)):
         frame, origin = await read_query(str(where), query, environ=environ)
@@ -97,6 +98,43 @@ async def open_source(
         )
     else:
         path = Path(where).expanduser()
-        frame = await read_excel(path, sheet) if path.suffix.lower() in EXCEL else read_table(path)
+        frame = (
+            await read_excel(path, sheet, request.cells)
+            if path.suffix.lower() in EXCEL
+            else read_table(path, request.cells)
+        )
         origin = path.name
     return new_source(request, frame, origin=origin, now=datetime.now(UTC))
+
+
+def _as_table(where: pd.DataFrame | pd.Series[Any], date: str, value: str) -> pd.DataFrame:
+    """Return a table of Python's with its index as columns, where that holds dates or has a name; levels of names joined."""
+    import pandas as pd
+
+    if not isinstance(where, pd.DataFrame | pd.Series):
+        raise UsageError(
+            f"a source is a file, a database, a DataFrame or a Series, not {type(where).__name__}"
+        )
+    frame = (
+        where.to_frame(where.name or value or "value")
+        if isinstance(where, pd.Series)
+        else where.copy(deep=False)
+    )
+    if isinstance(frame.columns, pd.MultiIndex):
+        levels = [
+            level
+            for level in range(frame.columns.nlevels)
+            if frame.columns.get_level_values(level).nunique() > 1
+        ]
+        joined = [
+            " ".join(str(name[level]) for level in levels or [0] if name[level] != "")
+            for name in frame.columns
+        ]
+        frame.columns = pd.Index(joined)
+    frame.columns = frame.columns.map(str)
+    if date not in frame.columns and frame.index.nlevels == 1 and frame.index.name in (None, date):
+        frame.index.name = date
+    plain = isinstance(frame.index, pd.RangeIndex) and frame.index.name is None
+    if plain or (date in frame.columns and not set(filter(None, frame.index.names)) - {*frame.columns}):
+        return frame.reset_index(drop=True)
+    return frame.reset_index()

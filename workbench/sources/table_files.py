@@ -1,4 +1,4 @@
-"""A file of the user's as a table: CSV (its separator, byte order mark and decimal commas found out), Parquet and Feather.
+"""A file of the user's as a table: CSV (how it is written is found out), Parquet and Feather; and its cells as numbers or text.
 
 Excel files and documents go another way: strangers write such files, so they are parsed in a sealed kernel
 (`workbench.sources.sealed_reader`).
@@ -6,14 +6,16 @@ Excel files and documents go another way: strangers write such files, so they ar
 
 from __future__ import annotations
 
-import csv
+import math
 import re
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from proxies.input_files import InputRefused, check_width
-from workbench.errors import UsageError
+from proxies.input_files import InputRefused, csv_columns, csv_encoding, csv_form
+from workbench.errors import Option, TwoReadings, UsageError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,19 +25,40 @@ MOST_BYTES = 2_000_000_000
 MOST_COLUMNS = 200
 EXCEL = (".xlsx", ".xlsm")
 _SAMPLE = 64 << 10
-_COMMA = re.compile(r"-?\d{1,3}(\.\d{3})*,\d+|-?\d+,\d+")
-#: The comma stands once, points before it by threes: 01.02.2018 is none.
-_THOUSANDS = re.compile(r"-?\d{1,3}(\.\d{3})*,\d+|-?\d+(,\d+)?")
-_POINT = re.compile(r"-?\d{1,3}(,\d{3})*\.\d+|-?\d+\.\d+")
+#: Rows under a header that may belong to it: their cells hold no digit.
+_MOST_HEADS = 4
+#: Cells of a column of numbers that hold none: as pandas has them, Excel's errors, and statistical offices' signs.
+MISSING = frozenset(
+    ["", "na", "n/a", "nan", "-nan", "null", "none", "nil", "<na>", ".", "..", ":", "-", "nd", "#n/a", "#n/a n/a", "#na", "#n/a requesting data...", "#div/0!", "#value!", "#ref!", "#name?", "#num!", "#null!"]
+)  # fmt: skip
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+_CODE = re.compile(r"[+-]?0\d+")
+#: Decimal points of these may be days, times or versions: they tell nothing of other columns.
+_WEAK = re.compile(r"\d{1,2}\.\d{1,2}")
+_SPACES = "\u00a0\u202f\u2009"
 
 
-@dataclass(frozen=True, slots=True)
-class TableText:
-    """How a CSV file is written."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CellReading:
+    """How the cells of a table are read, as far as its owner said: signs of numbers, lines before its header, comments."""
 
-    separator: str
-    decimal: str
-    encoding: str
+    decimal: str = ""
+    thousands: str = ""
+    skip: int = 0
+    comment: str = ""
+
+    def check(self) -> None:
+        """Refuse signs that no number has; raises ``UsageError``."""
+        if self.decimal not in ("", ".", ","):
+            raise UsageError(Option("decimal"), f" is . or , and not {self.decimal!r:.20}")
+        if len(self.thousands) > 1 or self.thousands.isalnum() or self.thousands in ("-", "+"):
+            raise UsageError(
+                Option("thousands"), f" is one sign such as , . or ', not {self.thousands!r:.20}"
+            )
+        if self.thousands and self.thousands == self.decimal:
+            raise UsageError(Option("thousands"), " and ", Option("decimal"), " are the same sign")
+        if self.skip < 0:
+            raise UsageError(Option("skip"), " is a number of lines")
 
 
 def check_size(path: Path) -> None:
@@ -61,8 +84,8 @@ def check_size(path: Path) -> None:
         )
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Return the rows of a CSV, Parquet or Feather file; text stays text where it is no number.
+def read_table(path: Path, reading: CellReading | None = None, *, one_column: bool = False) -> pd.DataFrame:
+    """Return the rows of a CSV, Parquet or Feather file; of a CSV every cell as its text.
 
     Raises
     ------
@@ -71,6 +94,7 @@ def read_table(path: Path) -> pd.DataFrame:
     """
     import pandas as pd
 
+    reading = reading or CellReading()
     check_size(path)
     try:
         with path.open("rb") as stream:
@@ -86,15 +110,7 @@ def read_table(path: Path) -> pd.DataFrame:
             raise UsageError(
                 f"{path.name} looks like an Excel file: it is read if its name ends in {' or '.join(EXCEL)}"
             )
-        if b"\0" in head:
-            raise UsageError(f"{path.name} is neither CSV nor Parquet, Feather or Excel")
-        form = text_form(head, path.name)
-        with path.open(encoding=form.encoding, errors="replace", newline="") as lines:
-            check_width(lines, path.name, form.separator, spaces=True)
-        frame = pd.read_csv(
-            path, sep=form.separator, decimal=form.decimal, encoding=form.encoding, index_col=False, low_memory=False,
-            skipinitialspace=True, na_values=["", "."], keep_default_na=True,
-        )  # fmt: skip
+        return _csv(path, head, reading, one_column=one_column)
     except ImportError:
         raise UsageError(
             f"{path.name}: Feather files need the package pyarrow: install it, or write CSV or Parquet"
@@ -102,25 +118,213 @@ def read_table(path: Path) -> pd.DataFrame:
     except UsageError:
         raise
     except InputRefused as error:
-        raise UsageError(str(error)) from None
+        skip = ("; lines before the header are left out with ", Option("skip", "3"))
+        raise UsageError(str(error), *(skip if ", the header " in str(error) else ())) from None
     except Exception as error:  # a stranger's file can break a parser in any way
         words = " ".join(str(error).split())[:160]
         raise UsageError(f"{path.name} cannot be read as a table ({type(error).__name__}: {words})") from None
-    return _whole_numbers(frame) if form.decimal == "," else frame
 
 
-def _whole_numbers(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts such as 1.234,5 are numbers; pandas would take the points out of dates too."""
+def _csv(path: Path, head: bytes, reading: CellReading, *, one_column: bool) -> pd.DataFrame:
+    encoding = csv_encoding(head)
+    if b"\0" in head and encoding != "utf-16":
+        raise UsageError(f"{path.name} is neither CSV nor Parquet, Feather or Excel")
+    try:
+        # a letter may be cut in two where the sample ends
+        text = head.decode(encoding) if len(head) < _SAMPLE else head[:-4].decode(encoding, "ignore")
+    except UnicodeDecodeError:
+        encoding, text = "cp1252", head.decode("cp1252", "replace")
+    form = csv_form(text, skip=reading.skip, comment=reading.comment)
+    with path.open(encoding=encoding, errors="replace", newline="") as lines:
+        header, columns = csv_columns(lines, path.name, form, spaces=True)
+    if not columns[0]:
+        raise UsageError(f"{path.name} holds no row under its header")
+    if len(header) == 1 and not one_column:
+        raise UsageError(
+            f"{path.name} has one column only: a date and a value are needed, separated by commas; lines before the header are "
+            "left out with ",
+            Option("skip", "3"),
+        )
+    return written_table(header, columns)
+
+
+def written_table(header: Sequence[str], columns: Sequence[list[Any]]) -> pd.DataFrame:
+    """Return a table that people wrote: further rows of names join its header, columns without name and cell are left out."""
     import pandas as pd
 
-    for name in frame.columns[frame.dtypes.map(pd.api.types.is_string_dtype)]:
-        cells = frame[name].dropna().str.strip()
-        if len(cells) and cells.map(lambda cell: _THOUSANDS.fullmatch(cell) is not None).all():
-            plain = (
-                frame[name].str.strip().str.replace(".", "", regex=False).str.replace(",", ".", regex=False)
-            )
-            frame[name] = pd.to_numeric(plain)
+    heads = 0
+    for cells in zip(*(column[:_MOST_HEADS] for column in columns), strict=True):
+        texts = ["" if cell is None else cell for cell in cells]
+        named = all(isinstance(text, str) for text in texts) and "".join(texts).strip()
+        if not named or any(sign.isdigit() for sign in "".join(texts)) or len(texts[0]) > 40:
+            break
+        heads += 1
+    # a date stands in every row: rows without a digit are names, unless there is no other row
+    heads = heads if heads < min(_MOST_HEADS, len(columns[0])) else 0
+    names = list(header)
+    if heads:
+        more = [[str(cell or "").strip() for cell in column[:heads]] for column in columns]
+        if len({name.casefold() for name in names}) < len(names):
+            names = [
+                " ".join(dict.fromkeys(filter(None, (name, *rest))))
+                for name, rest in zip(names, more, strict=True)
+            ]
+        for row in range(heads):  # as pandas names an index: alone in its row
+            if more[0][row] and not any(rest[row] for rest in more[1:]):
+                names[0] = more[0][row]
+    kept = [
+        place for place, name in enumerate(names) if not name.startswith("Unnamed: ") or any(columns[place])
+    ]
+    frame = pd.DataFrame({place: pd.Series(columns[place][heads:], dtype="object") for place in kept})
+    frame.columns = pd.Index([names[place] for place in kept])
+    frame.attrs["written"] = True
+    if heads:
+        frame.attrs["note"] = f"{heads + 1} rows name the columns: {', '.join(map(str, frame.columns[:6]))}"
     return frame
+
+
+def typed_columns(
+    frame: pd.DataFrame, reading: CellReading, *, text: Collection[str], value: str
+) -> pd.DataFrame:
+    """Return a table whose columns of numbers hold numbers; the columns ``text`` stay as they are written.
+
+    The whole column decides. What every cell of a column leaves open, the decimal commas of another column decide.
+
+    Raises
+    ------
+    TwoReadings
+        The numbers of a column can be read with a decimal point and with a decimal comma.
+    """
+    import pandas as pd
+
+    written = bool(frame.attrs.get("written"))
+    columns = {
+        name: _Column(frame[name].tolist(), reading)
+        for name in frame.columns
+        if name not in text
+        and (pd.api.types.is_object_dtype(frame[name]) or pd.api.types.is_string_dtype(frame[name]))
+        # strings of a database or of Python's are no numbers by accident, unless claims mean them
+        and (written or name == value or not pd.api.types.is_string_dtype(frame[name].infer_objects()))
+    }
+    commas = next((name for name, column in columns.items() if column.decimals == ","), None)
+    points = next(
+        (name for name, column in columns.items() if column.decimals == "." and not column.weak), None
+    )
+    frame = frame.copy(deep=False)
+    for name, column in columns.items():
+        if column.decimals == "?" and bool(commas) == bool(points):
+            place, cell = column.unclear
+            other = cell.replace(",", "").replace(".", "")
+            raise TwoReadings(
+                f"the column {name} can be read in two ways: {cell} in row {place + 1} is {other} or {cell.replace(',', '.')}: say which with ",
+                Option("decimal", "."),
+                " or ",
+                Option("decimal", ","),
+                option="decimal",
+                choices={
+                    sign: f"{cell} is {cell.replace(',', '.') if sign in cell else other}" for sign in ".,"
+                },
+            )
+        typed = column.typed("," if commas else ".")
+        if typed is not None:
+            frame[name] = typed
+    return frame
+
+
+class _Column:
+    """The cells of a column that may hold numbers, and how these can be read.
+
+    ``decimals`` is the sign before the decimals, ``?`` where both readings are possible and differ, ``""`` where neither is needed,
+    None where the column holds text.
+    """
+
+    def __init__(self, cells: list[Any], reading: CellReading) -> None:
+        self.cells = cells
+        self._reading = reading
+        texts = {
+            cell: _plain(cell, reading) for cell in set(filter(lambda cell: isinstance(cell, str), cells))
+        }
+        self._texts = texts
+        numbers = [
+            text
+            for text in texts.values()
+            if text.casefold() not in MISSING and not _INFINITE.fullmatch(text)
+        ]
+        self.weak = all(_WEAK.fullmatch(text) for text in numbers if "." in text)
+        self.decimals: str | None = None
+        self._others = [cell for cell in cells if not isinstance(cell, str) and not _is_missing(cell)]
+        if not (numbers or self._others) or any(map(_CODE.fullmatch, numbers)):
+            return
+        if any(
+            isinstance(cell, bool) or not isinstance(cell, int | float | Decimal) for cell in self._others
+        ):
+            return
+        possible = [
+            sign for sign in ".," if all(map(_numbers_with(sign, reading.thousands).fullmatch, numbers))
+        ]
+        possible = [sign for sign in possible if sign == reading.decimal] or possible
+        if possible:
+            signs = any("." in text or "," in text for text in numbers)
+            self.decimals = "" if not signs else possible[0] if len(possible) == 1 else "?"
+
+    @property
+    def unclear(self) -> tuple[int, str]:
+        """Where the first cell with a sign stands, and what it holds."""
+        return next(
+            (place, self._texts[cell]) for place, cell in enumerate(self.cells)
+            if isinstance(cell, str) and any(sign in self._texts[cell] for sign in ".,")
+        )  # fmt: skip
+
+    def typed(self, usual: str) -> pd.Series[Any] | None:
+        """Return the column as numbers or as truth values; None for text."""
+        import pandas as pd
+
+        if self.decimals is None:
+            words = {text.casefold() for text in self._texts.values()} - MISSING
+            if words and words <= {"true", "false"} and not self._others:
+                flags = {
+                    cell: {"true": True, "false": False}.get(text.casefold())
+                    for cell, text in self._texts.items()
+                }
+                return pd.Series([flags.get(cell) for cell in self.cells], dtype="boolean")
+            return pd.Series(self.cells, dtype="object").infer_objects() if self._others else None
+        decimal = usual if self.decimals == "?" else self.decimals or "."
+        drop = self._reading.thousands or (",." if decimal == "." else ".,")[0]
+        values = {
+            cell: math.nan
+            if text.casefold() in MISSING
+            else float(text.replace(drop, "").replace(decimal, "."))
+            for cell, text in self._texts.items()
+        }
+        return pd.Series(
+            [
+                values[cell] if isinstance(cell, str) else math.nan if _is_missing(cell) else float(cell)
+                for cell in self.cells
+            ],
+            dtype="float64",
+        )
+
+
+def _plain(cell: str, reading: CellReading) -> str:
+    text = cell.strip().replace("\u2212", "-")
+    return text.translate(dict.fromkeys(map(ord, _SPACES), " ")) if reading.thousands == " " else text
+
+
+def _numbers_with(decimal: str, thousands: str) -> re.Pattern[str]:
+    if thousands == decimal:
+        return re.compile(r"(?!)")  # no number has one sign for both
+    group = re.escape(thousands or ("," if decimal == "." else "."))
+    point = re.escape(decimal)
+    return re.compile(
+        rf"[+-]?((\d+|[1-9]\d{{0,2}}({group}\d{{3}})+)({point}\d*)?|{point}\d+)([eE][+-]?\d{{1,4}})?",
+        re.ASCII,
+    )
+
+
+def _is_missing(cell: Any) -> bool:
+    import pandas as pd
+
+    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def check_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -151,36 +355,6 @@ def check_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
     if doubled is not None:
         raise UsageError(f"{name} has two columns named {doubled!r}: rename one")
     return frame.set_axis(names, axis=1)
-
-
-def text_form(head: bytes, name: str) -> TableText:
-    r"""Return how a CSV is written, from its beginning.
-
-    Examples
-    --------
-    >>> text_form(b"day;price\n2018-01-02;1.234,5\n", "x.csv")
-    TableText(separator=';', decimal=',', encoding='utf-8')
-    """
-    encoding = "utf-8-sig" if head.startswith(b"\xef\xbb\xbf") else "utf-8"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        encoding = "utf-16"
-    try:
-        # a letter may be cut in two where the sample ends
-        text = head.decode(encoding) if len(head) < _SAMPLE else head[:-4].decode(encoding, "ignore")
-    except UnicodeDecodeError:
-        encoding, text = "cp1252", head.decode("cp1252", "replace")
-    lines = [line for line in text.splitlines() if line.strip()][:200]
-    if len(lines) < 2:
-        raise UsageError(f"{name} holds no row under its header")
-    counts = {sign: lines[0].count(sign) for sign in (",", ";", "\t", "|")}
-    separator = max(counts, key=lambda sign: counts[sign])
-    if counts[separator] == 0:
-        raise UsageError(f"{name} has one column only: a date and a value are needed, separated by commas")
-    cells = [cell.strip() for row in csv.reader(lines[1:], delimiter=separator) for cell in row]
-    comma = any(_COMMA.fullmatch(cell) for cell in cells)
-    point = any(_POINT.fullmatch(cell) for cell in cells)
-    # "1,234" may be a thousand or a fraction: only a file without any decimal point is read with decimal commas
-    return TableText(separator, "," if comma and not point and separator != "," else ".", encoding)
 
 
 def _parquet(path: Path) -> pd.DataFrame:

@@ -72,7 +72,7 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
     UTC with a Z.
     """
     names = [column.name for column in item.columns]
-    kind = "date" if item.grain == "day" else "instant"
+    kind = "date" if item.by_day else "instant"
     params: dict[str, Any] = {
         "column": {"choices": names, "about": f"one column, told as value{f' (the series is {item.value})' if item.value else ''}"},
         "start": {"type": kind, "about": "first date"},

@@ -8,7 +8,7 @@ again since.
 import re
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,7 +20,10 @@ SHARES: tuple[Share, ...] = get_args(Share)
 #: Who asks the broker: a person (or the analyst that runs on this machine), or a language model.
 Reader = Literal["person", "model"]
 PolicyKind = Literal["known", "vintage", "lag", "releases", "static", "dated"]
-Grain = Literal["day", "instant"]
+#: What a row's date stands for: a calendar period, a day, an instant, or a length of time such as 1h or 14d that begins at it.
+GRAIN = re.compile(r"year|half-year|quarter|month|week|day|instant|\d{1,5}(min|h|d)")
+#: Months of the periods that are counted in months.
+MONTHS = {"year": 12, "half-year": 6, "quarter": 3, "month": 1}
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 #: Columns of the stored rows that are ours: when a row is about, when it became known (UTC), and its place in the file.
 DATE, KNOWN, PLACE = "__date", "__known", "__row"
@@ -29,6 +32,11 @@ VALUE = "*"
 CURRENT = "source.json"
 #: Rows of one answer; a cell that needs more asks window by window.
 MOST_ROWS = 100_000
+
+
+def days_alone(grain: str) -> bool:
+    """Whether dates of a grain are days, not instants."""
+    return re.fullmatch(r"instant|\d+(min|h)", grain) is None
 
 
 class OwnColumn(BaseModel):
@@ -75,7 +83,7 @@ class OwnManifest(BaseModel):
     origin: str
     policy: OwnPolicy
     date: str
-    grain: Grain = "day"
+    grain: Annotated[str, Field(pattern=rf"^(?:{GRAIN.pattern})$")] = "day"
     zone: str = "America/New_York"
     value: str = ""
     by: str = ""
@@ -83,11 +91,18 @@ class OwnManifest(BaseModel):
     frequency: str = ""
     share: Share = "models"
     residual: Literal["none", "low", "medium", "high"] = "high"
+    #: How the file is read, as its owner said: the next version of it is read alike.
+    reading: dict[str, Any] = {}
     columns: tuple[OwnColumn, ...] = ()
     rows: int = 0
     first: str = ""
     last: str = ""
     data_hash: str = ""
+
+    @property
+    def by_day(self) -> bool:
+        """Whether its dates are days, not instants."""
+        return days_alone(self.grain)
 
     @property
     def path(self) -> str:

@@ -149,7 +149,7 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
     for name, sign in (("start", ">="), ("end", "<=")):
         if params.get(name):
             where.append(f"{_quoted(DATE)} {sign} ?")
-            values.append(date.fromisoformat(params[name]) if item.grain == "day" else _utc(params[name]))
+            values.append(date.fromisoformat(params[name]) if item.by_day else _utc(params[name]))
     if item.by and params.get("by"):
         where.append(f"{_quoted(item.by)}::VARCHAR = ?")
         values.append(params["by"])
