@@ -39,12 +39,14 @@ ZONES = ["UTC", "America/New_York", "Europe/London", "Asia/Kolkata", "Pacific/Au
 PLANTS = ["", "", "out", "late", "early", "static", "total", "share"]
 
 
-def starts(months: int | None, every: int, count: int, first: datetime) -> Iterator[tuple[datetime, datetime]]:
+def starts(
+    months: int | None, every: int, count: int, first: datetime
+) -> Iterator[tuple[datetime, datetime]]:
     """First days of periods and of what follows them, reckoned without pandas."""
     for number in range(count):
         if months:
             month = 12 * first.year + months * every * number
-            yield tuple(datetime(m // 12, m % 12 + 1, 1) for m in (month, month + months))  # type: ignore[misc]
+            yield tuple(datetime(m // 12, m % 12 + 1, 1) for m in (month, month + months))  # type: ignore[misc]  # noqa: DTZ001
         else:
             length = timedelta(days=7 if months == 0 else 1)
             start = first + number * every * length
@@ -75,20 +77,22 @@ def generated(seed: int) -> tuple[str, dict[str, Any], list[datetime], str]:
     if (months == 0 or months == 12) and every == 2 and "w" not in form:
         every = 1
     zone, count = ZoneInfo(name), chance.randrange(8, 30)
-    first = datetime(1990 + chance.randrange(20), 1, 1)
+    first = datetime(1990 + chance.randrange(20), 1, 1)  # noqa: DTZ001
     if months == 0:
         first += timedelta(days=-first.weekday() % 7)
     periods = list(starts(months, every, count, first))
     ends = [end.replace(tzinfo=zone).astimezone(UTC).replace(tzinfo=None) for _, end in periods]
     separator = chance.choice(",;\t|")
     decimal = chance.choice(".,")
-    thousands = chance.choice(["", ",." [decimal == ","]])
+    thousands = chance.choice(["", ",."[decimal == ","]])
     values = [round(chance.uniform(-5_000, 90_000), 2) for _ in periods]
     total = sum(values)
     more = {
         "out": lambda n: f"{ends[n] + timedelta(days=lag):%Y-%m-%d}",
         "late": lambda n: f"{ends[n] + timedelta(days=lag + 20):%Y-%m-%d}",
-        "early": lambda n: f"{periods[n][0]:%Y-%m-%d}" if months else f"{periods[n][0] - timedelta(days=2):%Y-%m-%d}",
+        "early": lambda n: (
+            f"{periods[n][0]:%Y-%m-%d}" if months else f"{periods[n][0] - timedelta(days=2):%Y-%m-%d}"
+        ),
         "total": lambda n: number(total, decimal, thousands),
         "share": lambda n: repr(values[n] / total),
     }.get(plant)
