@@ -166,6 +166,10 @@ def with_notebook(members: Members, change: Callable[[Any], Any]) -> Members:
     return {**members, NOTEBOOK: json.dumps(content).encode()}
 
 
+def _update_metadata(metadata: dict[str, Any], book: Any) -> None:
+    book["metadata"].update(metadata)
+
+
 def hostile_packages(honest: bytes) -> Iterator[Hostile]:
     """The corpus, made of an honest package of ``small_run``."""
     members = members_of(honest)
@@ -557,6 +561,11 @@ def _evidence(members: Members, honest: bytes) -> Family:
         "missing": lambda book: book["cells"].pop(), "more": lambda book: book["cells"].append({**book["cells"][0], "id": "more"}),
     }.items():  # fmt: skip
         yield f"notebook: {name}", ALTERED, with_notebook(members, change)
+    for name, metadata in {
+        "an unsealed kernel": {"kernelspec": {"name": "python3", "display_name": "Analyst"}}, "no kernel": {"kernelspec": {}},
+        "a widget's module": {"widgets": {"application/vnd.jupyter.widget-state+json": {"state": {}}}},
+    }.items():  # fmt: skip
+        yield f"notebook: {name}", REFUSED, with_notebook(members, partial(_update_metadata, metadata))
     yield "notebook: gone", ALTERED, {name: data for name, data in members.items() if name != NOTEBOOK}
     for name, statement in {
         "a call gone": "DELETE FROM api_calls WHERE node = 'P1'",

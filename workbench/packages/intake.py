@@ -20,6 +20,7 @@ from sandbox.cell_library import CellLibrary
 from sandbox.errors import JournalBroken
 from sandbox.record.journal import read_journal, read_lines
 from sandbox.record.passive import active_place
+from sandbox.record.session_notebook import KERNELSPEC
 from workbench.audit.run_audit import audit_run
 from workbench.engine.access.look_up_records import look_up_nodes
 from workbench.engine.proof_check import combined_faults, compare_trial
@@ -246,7 +247,16 @@ def _files(store: Store, state: RunState) -> list[IntakeFault]:
             if path.name not in looked_up:  # an inner node has no trial
                 _trial_of(NOTEBOOK_NAME, path, state)
             _json(path.read_bytes(), path.name)
-            nbformat.validate(nbformat.read(path, as_version=4))  # type: ignore[no-untyped-call]
+            book: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
+            nbformat.validate(book)
+            # JupyterLab starts the kernel that a file names, and loads what its widgets name.
+            if (
+                book.metadata.get("kernelspec", {}).get("name") != KERNELSPEC["name"]
+                or "widgets" in book.metadata
+            ):
+                raise PackageRefused(
+                    f"{path.name} names another kernel than the sealed one, or holds widgets"
+                )
         elif (library := LIBRARY_NAME.fullmatch(path.name)) is not None:
             try:
                 CellLibrary.read(path.parent, library[1])
