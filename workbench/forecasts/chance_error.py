@@ -35,6 +35,7 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     past = ScaledPast.of(paths.known, paths.calendar)
     if answer.decided is not None or not past.steps.any():
         return 0.0
+    rest = past.rest
     weights = np.bincount(paths.drawn_by, paths.weights, len(paths.members))
     members = np.array([answer.by_member[name] for name in paths.members])
     present = weights > 0
@@ -58,11 +59,11 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
         high, low = (chance(reading, paths.moved(np.exp(y) if logs else y)).p for y in (x + move, x - move))
         return ((high - low) / 2) ** 2
 
-    pull = pull_of(past)
+    pull = pull_of(rest)
     left = (1.0 - pull.share) ** after
-    distance = float(past.x[-1]) - pull.centre
+    distance = float(rest.x[-1]) - pull.centre
     # What a drift adds goes back with the series too, and adds up to less.
-    drift = moved_by(past.drift_error * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
+    drift = moved_by(rest.drift_error * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
     place = width = 0.0
     if fit is not None:
         calibration = fit.on_steps(after)

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.forecasts.member_weights import EnsembleFit, density_and_rank, fit_ensemble
 from workbench.forecasts.members.garch_paths import garch_paths
-from workbench.forecasts.members.level_paths import reverting_paths, seasonal_paths
+from workbench.forecasts.members.level_paths import local_level_paths, reverting_paths
 from workbench.forecasts.members.scaled_past import FEWEST, ScaledPast
 from workbench.forecasts.members.shock_paths import (
     analogue_paths,
@@ -43,13 +43,11 @@ _MEMBERS: dict[str, Member] = {
     "GJR-GARCH": garch_paths,
     "implied": implied_paths,
     "reverting": reverting_paths,
-    "seasonal": seasonal_paths,
+    "local level": local_level_paths,
     "smoothed": smoothed_paths,
     "theta": theta_paths,
     "analogues": analogue_paths,
 }
-#: Those that ask for the stamps of their steps.
-_DATED = ("seasonal", "smoothed", "theta")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -184,19 +182,20 @@ class Ensemble:
         return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
+        # Season first: members draw on what it leaves, and it is put back on all of them.
+        rest, season = past.rest, past.season_of(days)
         drawn: dict[str, FloatArray | None] = {}
         for name in self.members:
             if name == "implied":
                 implied = self._implied_until(past.days)
-                drawn[name] = (
+                found = (
                     None
                     if implied is None
-                    else implied_paths(past, len(days), implied, paths=paths, seed=SEED)
+                    else implied_paths(rest, len(days), implied, paths=paths, seed=SEED)
                 )
-            elif name in _DATED:
-                drawn[name] = _MEMBERS[name](past, len(days), days, paths=paths, seed=SEED)
             else:
-                drawn[name] = _MEMBERS[name](past, len(days), paths=paths, seed=SEED)
+                found = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
+            drawn[name] = None if found is None else found + season if season.any() else found
         return drawn
 
     def _implied_until(self, days: Days) -> FloatArray | None:

@@ -1,18 +1,15 @@
-"""Members for series whose level returns, or moves with the year: a shrunken autoregression, and a local level with seasons."""
+"""Members for series whose level returns, or moves about a level that drifts: a shrunken autoregression, and a local level."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from workbench.forecasts.members.scaled_past import ScaledPast, smoothed
+from workbench.forecasts.members.scaled_past import ScaledPast, best_decay, smoothed
 from workbench.forecasts.members.shock_paths import drawn_positions
-from workbench.forecasts.series.series_history import Days
 from workbench.science.arrays import FloatArray
 
 #: Years of the level that its mean is taken of.
 _MEAN_YEARS = 10
-#: Decay of the level tried for a local level.
-_LEVELS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
 
 
 class Pull(NamedTuple):
@@ -60,33 +57,16 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
     return centre + values.T
 
 
-def seasonal_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
-    """Return paths of a local level whose steps also hold the mean step of their month; None for days, where both drown in noise.
-
-    Parameters
-    ----------
-    days : ndarray of datetime64[D], shape (steps,)
-        Stamps of the steps ahead.
-    """
+def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
+    """Return paths of a local level that drifts; None for days, where it drowns in noise."""
     if past.daily:
         return None
-    clean = past.steps - past.drift - past.season_of(past.days)[1:]
-    level = np.concatenate([[0.0], np.cumsum(clean)])
-    decay = _best_decay(level)
+    level = np.concatenate([[0.0], np.cumsum(past.steps - past.drift)])
+    decay = best_decay(level)
     smooth = smoothed(level, decay)
     errors = level[1:] - smooth[:-1]
-    rng_positions = drawn_positions(len(errors), paths, steps, seed=seed)
-    drawn = (errors - errors.mean())[rng_positions]
+    drawn = (errors - errors.mean())[drawn_positions(len(errors), paths, steps, seed=seed)]
     # An error moves the level by its decayed part, and the value itself by all of it.
     moved = np.cumsum(decay * drawn, axis=1)
     values = smooth[-1] - level[-1] + moved + (1.0 - decay) * drawn
-    return np.asarray(past.x[-1] + values + np.cumsum(past.drift + past.season_of(days)))
-
-
-def _best_decay(level: FloatArray) -> float:
-    """The decay of a local level with the least squared error one step ahead; 1 is a walk."""
-    scores = []
-    for decay in _LEVELS:
-        smooth = smoothed(level, decay)
-        scores.append(float(((level[1:] - smooth[:-1])[len(level) // 10 :] ** 2).mean()))
-    return _LEVELS[int(np.argmin(scores))]
+    return np.asarray(past.x[-1] + values + past.drift * np.arange(1, steps + 1))

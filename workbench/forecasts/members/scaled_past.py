@@ -1,6 +1,6 @@
 """The past of a series on the scale on which its steps are alike, and what all members read from it: volatility, drift, season."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -19,8 +19,10 @@ _DECAYS = {True: (0.94, 0.985), False: (0.8, 0.95)}
 _PERSISTENCE = {True: 0.985, False: 0.9}
 #: Years for which the mean of the past counts as much as a drift of 0: a Sharpe ratio is seldom above 0.4, so its prior is 6 years' worth.
 _DRIFT_YEARS = 6.0
-#: Years of seasons that stand against none.
-_SEASON_YEARS = 5.0
+#: Cycles that a season is looked for in, at least, years of them at most, what a year takes from the weight of one, and the F of an evident one.
+_CYCLES, _SEASON_YEARS, _SEASON_STAYS, _EVIDENT = 3, 20, 0.85, 3.0
+#: Decay of the level tried for a local level.
+_LEVELS = (0.1, 0.2, 0.35, 0.5, 0.7, 0.85, 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,26 +120,38 @@ class ScaledPast:
 
     @cached_property
     def season(self) -> FloatArray:
-        """What the mean step of each calendar month lies above that of all, shape (12,); shrunk to 0 by the years seen and by its noise."""
-        recent = slice(-int(20 * self.calendar.steps_a_year), None)
-        steps, months = self.steps[recent], _months(self.days[1:])[recent]
-        # Winsorised, so that one collapse does not become a season.
-        limit = 4.0 * float(np.median(np.abs(steps - np.median(steps)))) or np.inf
-        steps = np.clip(steps, np.median(steps) - limit, np.median(steps) + limit)
-        counts = np.bincount(months, minlength=12)
-        sums = np.bincount(months, weights=steps, minlength=12)
-        years = len(steps) / self.calendar.steps_a_year
-        overall = float(steps.mean())
-        above = np.where(counts > 0, sums / np.maximum(counts, 1) - overall, 0.0)
-        # Between-month variance beyond what noise alone would give decides how much of a season is believed.
-        between = float(np.average(above**2, weights=np.maximum(counts, 1e-9)))
-        noise = float(steps.var()) * 12.0 / max(len(steps), 1)
-        trust = max(0.0, 1.0 - noise / between) if between > 0 else 0.0
-        return np.asarray(trust * years / (years + _SEASON_YEARS) * above)
+        """What each part of the year (of a series of every day: of the week) adds to the level; 0 where that is no more than its noise.
+
+        Regressed on the parts through the errors of a local level, which are as good as independent: of a walk these are its steps, of
+        noise about a level the values. What lies far back counts less, since seasons move. Found evident by its F, it keeps ``1 - 1 / F``
+        of itself, which is the share that is no noise (James and Stein), and is shrunk by nothing else.
+        """
+        cells = _cells(self.days, self.calendar)
+        if cells is None or len(self.x) < _CYCLES * cells.max() + 1:
+            return np.zeros(1 if cells is None else int(cells.max()) + 1)
+        recent = slice(-int(_SEASON_YEARS * self.calendar.steps_a_year), None)
+        x, cells = self.x[recent], cells[recent]
+        parts = np.eye(int(cells.max()) + 1)[cells]
+        age = np.arange(len(x) - 2, -1, -1) / parts.shape[1]
+        weight = np.sqrt(_SEASON_STAYS**age)[:, None]
+        season = np.zeros(parts.shape[1])
+        for decay in (1.0, None):
+            decay = best_decay(x - parts @ season) if decay is None else decay
+            table = np.column_stack([parts, x])
+            errors = table[1:] - smoothed(table, decay)[:-1]
+            design = np.column_stack([errors[:, :-1], np.ones(len(errors))])
+            season, f = _regressed(weight * design, weight[:, 0] * errors[:, -1])
+        return season * (1.0 - 1.0 / f) if f > _EVIDENT else np.zeros(len(season))
 
     def season_of(self, days: Days) -> FloatArray:
-        """The season's part in the steps that lead to these days."""
-        return np.asarray(self.season[_months(days)])
+        """The season's part in the level on these days."""
+        cells = _cells(days, self.calendar)
+        return np.zeros(len(days)) if cells is None else np.asarray(self.season[cells])
+
+    @cached_property
+    def rest(self) -> "ScaledPast":
+        """The past without its season: what members draw from."""
+        return replace(self, x=self.x - self.season_of(self.days)) if self.season.any() else self
 
     def ahead(self, now: FloatArray | float, long_run: float, steps: int) -> FloatArray:
         """Return the variance expected of each step ahead, from the one expected of the next: shape (..., steps)."""
@@ -145,8 +159,40 @@ class ScaledPast:
         return np.asarray(long_run + (np.asarray(now)[..., None] - long_run) * power)
 
 
-def _months(days: Days) -> IntArray:
-    return np.asarray(days.astype("datetime64[M]").astype(np.int64) % 12, dtype=np.int64)
+def _cells(days: Days, calendar: Calendar) -> IntArray | None:
+    """The part of the year, or week, that each day lies in; None for a frequency whose season is not looked for."""
+    months = days.astype("datetime64[M]").astype(np.int64) % 12
+    parts = {"month": months, "quarter": months // 3, "day": days.astype(np.int64) % 7}
+    return parts.get(calendar.frequency)
+
+
+def _regressed(design: FloatArray, target: FloatArray) -> tuple[FloatArray, float]:
+    """The effects of parts that sum to 0, and their F against none but the constant in the last column.
+
+    Errors are cut at four usual ones, so that one collapse does not become a season.
+    """
+    for _ in range(2):
+        effects, *_ = np.linalg.lstsq(design, target, rcond=1e-9)
+        fitted = design @ effects
+        error = target - fitted
+        limit = 4.0 * float(np.median(np.abs(error))) or np.inf
+        target = fitted + np.clip(error, -limit, limit)
+    constant = design[:, -1]
+    alone = target - constant * (constant @ target) / (constant @ constant)
+    left = float(((target - fitted) ** 2).sum())
+    parts = design.shape[1] - 2
+    counted = float((constant**2).sum())
+    explained = float((alone**2).sum()) - left
+    if explained <= 0.0 or counted <= parts + 1:
+        return np.zeros(parts + 1), 0.0
+    f = explained / parts / max(left / (counted - parts - 1), 1e-300)
+    return effects[:-1] - effects[:-1].mean(), f
+
+
+def best_decay(level: FloatArray) -> float:
+    """Return the decay of a local level with the least squared error one step ahead; 1 is a walk."""
+    tails = [(level[1:] - smoothed(level, decay)[:-1])[len(level) // 10 :] for decay in _LEVELS]
+    return _LEVELS[int(np.argmin([float((tail**2).mean()) for tail in tails]))]
 
 
 def smoothed(values: ArrayLike, share: float) -> FloatArray:

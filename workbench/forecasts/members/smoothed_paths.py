@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.forecasts.members.scaled_past import ScaledPast
-from workbench.forecasts.series.series_history import Days
 from workbench.science.arrays import FloatArray
 
 #: Values that a fit needs, the last ones that it looks at, and errors left out while the level settles.
@@ -42,44 +41,42 @@ class SmoothingFit(NamedTuple):
         return errors, level, trend
 
 
-def smoothed_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
+def smoothed_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
     """Return paths of a level and a damped trend with past errors; None where it is daily or too short for a fit.
 
     The parameters are those of the last turn of a year, as in the other members.
     """
-    return _trend_paths(past, days, theta=False, paths=paths, seed=seed)
+    return _trend_paths(past, steps, theta=False, paths=paths, seed=seed)
 
 
-def theta_paths(past: ScaledPast, steps: int, days: Days, *, paths: int, seed: int) -> FloatArray | None:
+def theta_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
     """Return paths of a smoothed level that drifts by half the slope of a line through the past; None as for `smoothed_paths`.
 
     Assimakopoulos and Nikolopoulos (2000), in the form of Hyndman and Billah (2003).
     """
-    return _trend_paths(past, days, theta=True, paths=paths, seed=seed)
+    return _trend_paths(past, steps, theta=True, paths=paths, seed=seed)
 
 
-def _trend_paths(past: ScaledPast, days: Days, *, theta: bool, paths: int, seed: int) -> FloatArray | None:
+def _trend_paths(past: ScaledPast, steps: int, *, theta: bool, paths: int, seed: int) -> FloatArray | None:
     a_year = max(round(past.calendar.steps_a_year), 1)
     whole = len(past.x) // a_year * a_year
     if past.daily or whole < _FEWEST:
         return None
-    clean = past.x - np.cumsum(past.season_of(past.days))
-    fitted_on = clean[max(0, whole - _MOST) : whole]
+    fitted_on = past.x[max(0, whole - _MOST) : whole]
     scale = float(np.diff(fitted_on).std())
     if scale == 0.0:
         return None
     fit = fit_smoothing(((fitted_on - fitted_on[0]) / scale).tobytes(), theta)
-    errors, level, trend = fit._replace(trend=fit.trend * scale).states(clean[-_MOST:])
+    errors, level, trend = fit._replace(trend=fit.trend * scale).states(past.x[-_MOST:])
     errors = errors[_SETTLES:] - errors[_SETTLES:].mean()
-    drawn = np.random.default_rng(seed).choice(errors, (len(days), paths))
+    drawn = np.random.default_rng(seed).choice(errors, (steps, paths))
     levels, trends = np.full(paths, level), np.full(paths, trend)
-    values = np.empty((len(days), paths))
-    for step in range(len(days)):
+    values = np.empty((steps, paths))
+    for step in range(steps):
         trends = fit.phi * trends
         values[step] = levels + trends + drawn[step]
         levels, trends = levels + trends + fit.alpha * drawn[step], trends + fit.beta * drawn[step]
-    season = np.cumsum(past.season_of(days)) + past.x[-1] - clean[-1]
-    return np.asarray(values.T + season)
+    return values.T
 
 
 @lru_cache(maxsize=512)

@@ -145,7 +145,7 @@ _MODELS = {
     "GJR-GARCH": "GJR-GARCH (volatility that falls raise more than rises)",
     "implied": "implied volatility",
     "reverting": "reverting to its mean",
-    "seasonal": "seasonal level",
+    "local level": "level that drifts",
     "smoothed": "smoothed, with a trend that fades",
     "theta": "theta (half the trend)",
     "analogues": "analogues (past stretches that began like now)",
