@@ -8,6 +8,7 @@ import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
+from typing import Self
 from zoneinfo import ZoneInfo
 
 from proxies.errors import CutoffRefused
@@ -68,13 +69,13 @@ class Cutoff:
             if day is None:
                 raise CutoffRefused(f"{word!r} is not a day of the calendar: write the cutoff as YYYY-MM-DD")
             try:
-                return cls(instant=start_of_day(day, NEW_YORK), text=word)
+                return cls(instant=start_of_day(day, NEW_YORK), text=word)._within_calendar()
             except OverflowError:
                 raise CutoffRefused(f"{word!r} is out of range for a cutoff") from None
         if _INSTANT.match(word):
             stamp = parse_instant(word, None)
             if stamp is not None:
-                return cls(instant=stamp, text=word)
+                return cls(instant=stamp, text=word)._within_calendar()
             if _naive(word) is not None:
                 raise CutoffRefused(
                     f"the cutoff {word!r} names no time zone: add one (2018-06-30T12:00-04:00, or Z for UTC)"
@@ -83,6 +84,13 @@ class Cutoff:
             f"{text!r} is not a cutoff: write a date (2018-06-30), an instant with its zone "
             "(2018-06-30T12:00-04:00), or now"
         )
+
+    def _within_calendar(self) -> Self:
+        try:
+            self.last_visible_day  # noqa: B018  # before the first day of the calendar there is none
+        except OverflowError:
+            raise CutoffRefused(f"{self.text!r} is out of range for a cutoff") from None
+        return self
 
     @property
     def last_visible_day(self) -> date:

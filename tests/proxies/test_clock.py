@@ -48,6 +48,8 @@ def test_now_and_live_clamp_nothing(text: str) -> None:
         "20180630",
         "2018-W26-6",
         "1e9",
+        "0001-01-01",
+        "0001-01-01T12:00Z",
     ],
 )
 def test_anything_else_is_refused_in_one_line(text: str) -> None:

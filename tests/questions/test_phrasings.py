@@ -30,6 +30,10 @@ JUNE = date(2018, 6, 29)
         ("the 3m libor is at 2.5 or more on 31 August", "3-month rate is at or above 2.5 on 2018-08-31"),
         ("bitcoin dips below $5k at some point in 2019", "yahoo:BTC-USD closes at or below 5000 at least once from 2018-12-31 to 2019-12-31"),
         ("10s above 3 and a quarter on 31 August", "fred:DGS10 is above 3.25 on 2018-08-31"),
+        ("WTI closes above 70 at least once within 24 hours", "WTI crude oil closes at or above 70 at least once through 2018-06-30"),
+        ("WTI closes above 70 at least once over the next 72 hours", "WTI crude oil closes at or above 70 at least once through 2018-07-02"),
+        ("yahoo:M&M.NS closes above 1.5e+3 on 2018-08-31", "yahoo:M&M.NS closes above 1500 on 2018-08-31"),
+        ("VIX above 1.25e1 on 2018-08-31", "The VIX closes above 12.5 on 2018-08-31"),
         ("at least twelve sessions on which the VIX closes above 18 in H2", "The VIX closes above 18 on at least 12 days from 2018-06-30 to 2018-12-31"),
     ],
 )  # fmt: skip

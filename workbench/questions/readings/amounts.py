@@ -27,7 +27,7 @@ _SHORT = {
 }
 
 _WORD = "|".join(sorted((*_SMALL, *_BIG), key=len, reverse=True))
-_NUMBER = r"\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
+_NUMBER = r"\d+(?:\.\d+)?e[-+]?\d{1,3}(?!\d)|\d{1,3}(?:[,' ]\d{3})+(?:\.\d+)?(?!\d)|\d{1,3}(?:\.\d{3})+,\d+|\d+(?:[.,]\d+)?|\.\d+"
 AMOUNT = re.compile(
     rf"(?P<sign>(?<![\w%])[-+](?=[$€£\d.]))?(?P<money>us ?\$|\$|€|£|usd |eur )? ?"
     rf"(?:\b(?P<half>(?:a |one )?half|(?:a|one) third|two thirds|(?:a|one) quarter|three quarters|(?:a|one) fifth|(?:a|one) tenth|[a-z]+ tenths)(?: an?| of an?)?(?=(?: (?:percent(?:age)?|point|of its|of their|from|or more|R|W))|$)|(?<![\w.])(?P<number>{_NUMBER})(?!\d*(?:st|nd|rd|th)\b)(?: (?P<top>\d)/(?P<bottom>\d+)(?!\d))?|\b(?P<words>(?:{_WORD})(?:[- ](?:and )?(?:{_WORD}))*)\b)"

@@ -41,6 +41,8 @@ _SAME: tuple[tuple[str, Rewriting], ...] = (
     (rf"(?P<a>{_NUMBER}) first,? or (?P<b>{_NUMBER})(?: first)?(?=[?,. ]|$)", r"\g<a> before \g<b>"),
     (rf"(?P<a>{_NUMBER}) or (?P<b>{_NUMBER}) first(?=[?,. ]|$)", r"\g<a> before \g<b>"),
     # when
+    (r"\b(?:within|in|over|during)(?: the)?(?: next| coming| following)? 24[- ]?h(?:ou)?rs?\b", "by tomorrow"),
+    (r"\b(?P<n>48|72|96)[- ]?h(?:ou)?rs?\b", lambda m: f"{int(m['n']) // 24} days"),
     (r"\bthis side of\b", "before"),
     (r"(?<![\w'])'?till?\b(?!er)", "until"),
     (r"\b(?:thx|tx|thanx|thks|tks)-?giving\b", "thanksgiving"),

@@ -30,7 +30,7 @@ _DBNOMICS = r"[A-Za-z0-9_-]+/[^\s/]+/[^\s/,;)?]+"
 _REFERENCES: Mapping[Source, tuple[str, str]] = {
     "embedded": ("embedded", r"[A-Za-z0-9_]{1,20}"),
     "fred": ("fred", _ID),
-    "yfinance": ("yahoo", _ID),
+    "yfinance": ("yahoo", r"[A-Za-z0-9^][A-Za-z0-9._=^&-]{0,39}"),  # M&M.NS
     "dbnomics": ("dbnomics", _DBNOMICS),
     "fmp": ("fmp", _ID),
     "kalshi": ("kalshi", r"[A-Za-z0-9][A-Za-z0-9._-]{0,79}"),
