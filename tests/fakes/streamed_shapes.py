@@ -179,6 +179,8 @@ def anthropic_stream(whole: Piece, sizes: list[int]) -> Iterator[Piece]:
                     {"type": "thinking_delta", "thinking": part} for part in pieces(block["thinking"], sizes)
                 ]
                 deltas.append({"type": "signature_delta", "signature": block["signature"]})
+            case "redacted_thinking":
+                empty, deltas = block, []
             case _:
                 empty = {**block, "input": {}}
                 text = json.dumps(block["input"]) if block["input"] else ""

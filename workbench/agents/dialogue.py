@@ -295,9 +295,7 @@ class Dialogue:
             if self._no_answer(reply, state):
                 continue
             if state.read_calls is not None:
-                self.messages.append(
-                    Message(role="assistant", content=reply.text, tool_calls=reply.tool_calls)
-                )
+                self.messages.append(_turn_of(reply))
                 try:
                     move = state.read_calls(reply)
                 except MalformedReply as malformed:
@@ -459,7 +457,7 @@ class Dialogue:
             return
         state.raised = state.partial is not None
         state.partial = (state.partial or "") + text
-        self.messages.append(Message(role="assistant", content=reply.text))
+        self.messages.append(_turn_of(reply))
         self.messages.append(Message(role="user", content=self._said("again_continue", state)))
         state.retry += 1
 
@@ -487,7 +485,7 @@ class Dialogue:
 
     def _text_of(self, reply: ModelReply, state: _Exchange) -> str | None:
         """The text to be read; None for a reply that calls tools. The reply joins the dialogue."""
-        self.messages.append(Message(role="assistant", content=reply.text, tool_calls=reply.tool_calls))
+        self.messages.append(_turn_of(reply))
         if reply.tool_calls:
             sources = [_code_of(call) for call in reply.tool_calls]
             if self._tools is None or None in sources or state.stage not in ("step", "debug"):
@@ -571,6 +569,10 @@ class Dialogue:
             raise cause
         state.faults += 1
         self._extra += 1
+
+
+def _turn_of(reply: ModelReply) -> Message:
+    return Message(role="assistant", content=reply.text, tool_calls=reply.tool_calls, thinking=reply.thinking)
 
 
 def _said_in(reply: ModelReply) -> str:

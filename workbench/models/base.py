@@ -45,7 +45,8 @@ class Message:
 
     ``images`` are PNG bytes shown to the model after the text; ``captions`` say in words what they show, for a model that
     takes no pictures, and follow from the cells that drew them, so they are no part of the stored form. ``tool_calls``
-    belong to an assistant's turn, ``tool_call_id`` to the tool turn that answers one of them.
+    belong to an assistant's turn, ``tool_call_id`` to the tool turn that answers one of them. ``thinking`` are the signed
+    thoughts of an assistant's turn, as its provider wants them back word for word.
     """
 
     role: Role
@@ -54,6 +55,7 @@ class Message:
     captions: tuple[str, ...] = ()
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
+    thinking: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,7 +141,8 @@ class ModelReply:
     """A model's answer. ``cost_usd`` is None if the price is unknown; 0.0 means free of charge.
 
     ``context_window`` is how many tokens the model takes, where that is known: agents make room before it is full. ``thoughts`` are
-    those that came beside the text: they are kept for the transcript and enter no prompt and no reading.
+    those that came beside the text: they are kept for the transcript and enter no prompt and no reading. ``thinking`` is as in a
+    `Message`.
     """
 
     text: str
@@ -152,6 +155,7 @@ class ModelReply:
     finish: Finish = "complete"
     context_window: int | None = None
     thoughts: str = ""
+    thinking: tuple[dict[str, Any], ...] = ()
 
 
 @runtime_checkable
@@ -217,6 +221,7 @@ def _message_json(message: Message) -> dict[str, Any]:
         "images": [base64.b64encode(image).decode() for image in message.images],
         "tool_calls": [_call_json(call) for call in message.tool_calls],
         "tool_call_id": message.tool_call_id,
+        **({"thinking": list(message.thinking)} if message.thinking else {}),
     }
 
 
@@ -241,6 +246,7 @@ def reply_to_json(reply: ModelReply) -> dict[str, Any]:
         "finish": reply.finish,
         "context_window": reply.context_window,
         **({"thoughts": reply.thoughts} if reply.thoughts else {}),
+        **({"thinking": list(reply.thinking)} if reply.thinking else {}),
     }
 
 
@@ -258,4 +264,5 @@ def reply_from_json(data: dict[str, Any]) -> ModelReply:
         finish=data.get("finish", "complete"),
         context_window=data.get("context_window"),
         thoughts=data.get("thoughts", ""),
+        thinking=tuple(data.get("thinking", ())),
     )

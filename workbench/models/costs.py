@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from workbench.errors import Option, sentence
 from workbench.models.base import Message, ModelReply, ModelRequest, Usage
+from workbench.models.model_options import THINKING
 
 #: What a picture counts as in a worst case; the providers' own numbers lie between 85 and 1,600.
 _TOKENS_PER_IMAGE = 2_000
@@ -53,11 +54,9 @@ def cached_price_of(model: str, prices: Mapping[str, Sequence[float]]) -> float 
     """Return what an input token out of the provider's cache costs: as a person states it, else as LiteLLM lists it, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model])).cached
-    from workbench.models.providers.litellm_client import load_litellm
+    from workbench.models.providers.litellm_client import listed_entry
 
-    costs = load_litellm().model_cost
-    entry = costs.get(model) or costs.get(model.partition("/")[2]) or {}
-    listed = entry.get("cache_read_input_token_cost")
+    listed = listed_entry(model).get("cache_read_input_token_cost")
     return float(listed) if listed else None
 
 
@@ -124,13 +123,25 @@ def _reply_text(reply: ModelReply) -> str:
     return reply.text + "".join(str(call.arguments) for call in reply.tool_calls)
 
 
+def thinking_room(effort: str | None, *, reasons: bool) -> int:
+    """Return the tokens that an effort may take beside the reply; ``reasons``: the model's list says that it does."""
+    if effort == "auto":
+        effort = "medium" if reasons else None
+    return THINKING.get(effort or "", 0)
+
+
+def reasons(model: str) -> bool:
+    """Return whether a model's list entry says that it thinks before it answers."""
+    from workbench.models.providers.litellm_client import listed_entry
+
+    return bool(listed_entry(model).get("supports_reasoning"))
+
+
 def longest_reply(model: str) -> int:
     """Return the most tokens that a reply is reserved for where its request sets no limit."""
-    from workbench.models.providers.litellm_client import load_litellm
+    from workbench.models.providers.litellm_client import listed_entry
 
-    litellm = load_litellm()
-    entry = litellm.model_cost.get(model) or litellm.model_cost.get(model.partition("/")[2]) or {}
-    listed = entry.get("max_output_tokens")
+    listed = listed_entry(model).get("max_output_tokens")
     return min(LONGEST_REPLY, listed) if isinstance(listed, int) and listed > 0 else LONGEST_REPLY
 
 

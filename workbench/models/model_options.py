@@ -11,6 +11,9 @@ OFFLINE = "offline/analyst"
 #: What a person may state of a provider's limits.
 RATES = ("requests_per_minute", "tokens_per_minute")
 
+#: Tokens of thought that an effort is worth, where a provider wants a number.
+THINKING: Mapping[str, int] = {"low": 8_000, "medium": 16_000, "high": 32_000}
+
 ReplyForm = Literal["auto", "text", "schema"]
 REPLY_FORMS: tuple[ReplyForm, ...] = ("auto", "text", "schema")
 

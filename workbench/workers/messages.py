@@ -115,6 +115,7 @@ def request_from_json(data: dict[str, Any]) -> ModelRequest:
             captions=tuple(captions),
             tool_calls=tuple(ToolCall(**call) for call in message["tool_calls"]),
             tool_call_id=message["tool_call_id"],
+            thinking=tuple(message.get("thinking", ())),
         )
         for message, captions in zip(stored["messages"], data["captions"], strict=True)
     )

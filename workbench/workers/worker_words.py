@@ -61,6 +61,8 @@ class _Reply(_Word):
     notes: list[Text] = []
     finish: Text = "complete"
     context_window: Number | None = None
+    thoughts: Text = ""
+    thinking: list[dict[str, Any]] = []
 
 
 class _Message(_Word):
@@ -69,6 +71,7 @@ class _Message(_Word):
     images: list[Text]
     tool_calls: list[_Call]
     tool_call_id: Text | None
+    thinking: list[dict[str, Any]] = []
 
 
 class _Node(_Word):

@@ -14,7 +14,15 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import Option, UsageError
 from workbench.models.base import Model, ModelReply, ModelRequest, ModelRole
-from workbench.models.costs import Price, longest_reply, price_of, with_sound_usage, worst_input_tokens
+from workbench.models.costs import (
+    Price,
+    longest_reply,
+    price_of,
+    reasons,
+    thinking_room,
+    with_sound_usage,
+    worst_input_tokens,
+)
 from workbench.models.errors import ModelError, ModelUnavailable
 from workbench.models.model_options import OFFLINE
 from workbench.models.roles import model_names, name_for, names_for
@@ -212,18 +220,25 @@ class ModelGateway:
         price, longest = self._worst_price(names), max(self._longest.get(name, 0) for name in names)
         worst_input = worst_input_tokens(request)
         async with self.pace.slot(worst_input // 2):
+            room = self._thinking_room(names, request.effort)
             hold = await self.budget.reserve(
                 address.node,
                 address.trial,
                 address.stage,
                 price=price,
                 input_tokens=worst_input,
-                output_tokens=request.max_tokens or longest,
+                output_tokens=(request.max_tokens or longest) + room,
             )
             sent = request
             if self.budget.bounded and hold.output_tokens != request.max_tokens:
                 # Not a part of the hash: the same address must be found again when a resumed run has more to spend.
-                sent = replace(request, max_tokens=hold.output_tokens)
+                fits = hold.output_tokens > room
+                sent = replace(
+                    request,
+                    # The model's client adds the room for thoughts again.
+                    max_tokens=hold.output_tokens - room if fits else hold.output_tokens,
+                    effort=request.effort if fits else None,
+                )
             under_way = False
             try:
                 await self._announce(
@@ -262,6 +277,12 @@ class ModelGateway:
         if self.writer is not None:  # the next call need not wait for this one's commit
             await self.writer.committed()
         return reply
+
+    def _thinking_room(self, names: Sequence[str], effort: str | None) -> int:
+        """Tokens of thought that no model of these exceeds, where the budget is bounded."""
+        if not self.budget.bounded or effort is None:
+            return 0
+        return max(thinking_room(effort, reasons=reasons(name)) for name in names)
 
     def _worst_price(self, names: Sequence[str]) -> Price | None:
         """The price that no model of these exceeds; None where one is unknown."""

@@ -67,6 +67,11 @@ _OVERFLOW = re.compile(
 )
 # A limit of tokens a minute that is smaller than this one request, which waiting does not mend.
 _TOO_LARGE = re.compile(r"request too large\b.*?\blimit:? (\d{3,8})", re.IGNORECASE)
+_GIVEN_THOUGHTS = re.compile(
+    r"(?:expected|found|start with a|preceding|latest)\W{1,3}(?:redacted_)?thinking|"
+    r"thinking\W{1,3}blocks?|signature\W{1,3}in\W{1,3}thinking|(?:thought|thinking)[ _]signature",
+    re.IGNORECASE,
+)
 _FILTERED = re.compile(
     r"content[ _](?:filter|policy|management)|safety (?:system|settings|policy)|was (?:filtered|flagged)|"
     r"responsible ai|prohibited_content|usage polic",
@@ -84,6 +89,8 @@ class Abilities:
     names_tools: bool = True
     caches: bool | None = None
     reasons: bool = False
+    #: The field of a message in which signed thoughts come and go back; None where nobody wants them.
+    thinks_in: str | None = None
     context: int | None = None
     max_output: int | None = None
     refused: set[str] = field(default_factory=set)
@@ -120,6 +127,9 @@ class Abilities:
         long as something is learned comes to an end. Requests side by side may learn the same.
         """
         words = _ECHO.sub("", words)
+        # "Expected `thinking`, but found `tool_use`" is about this dialogue, not about the model.
+        if is_about_given_thoughts(words):
+            return None
         if is_overflow(words) or is_filtered(words) or not _REFUSES.search(words):
             return None
         for part, pattern in _LESSONS:
@@ -137,6 +147,11 @@ def is_overflow(words: str) -> bool:
 def is_too_large(words: str) -> bool:
     """Whether a request is larger than what the provider takes of this account in a minute."""
     return _TOO_LARGE.search(words) is not None
+
+
+def is_about_given_thoughts(words: str) -> bool:
+    """Whether a provider misses, or does not know again, the thoughts of an earlier turn."""
+    return _GIVEN_THOUGHTS.search(words) is not None
 
 
 def is_filtered(words: str) -> bool:

@@ -29,6 +29,8 @@ def status_of(problem: Exception, exchange: Exchange) -> int | None:
     if exchange.error is not None:
         return status_of_error_body(exchange.error)
     status = getattr(problem, "status_code", None)
+    if exchange.status == 200 and status != 408:
+        return 502  # what LiteLLM could not read was no refusal, whatever it makes of that
     return status if isinstance(status, int) else None
 
 

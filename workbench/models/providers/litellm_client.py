@@ -19,6 +19,7 @@ from proxies.fetch.pacing import backoff
 from proxies.secret_registry import MASK, SECRETS
 from workbench.errors import Option
 from workbench.models.base import Finish, ModelReply, ModelRequest
+from workbench.models.costs import LONGEST_REPLY, thinking_room
 from workbench.models.errors import (
     AccountRefused,
     ContextOverflow,
@@ -28,11 +29,12 @@ from workbench.models.errors import (
     ModelUnavailable,
     UnknownModel,
 )
-from workbench.models.model_options import ReplyForm, RetrySettings
+from workbench.models.model_options import THINKING, ReplyForm, RetrySettings
 from workbench.models.providers.abilities import (
     NAMED,
     NONE,
     REQUIRED,
+    is_about_given_thoughts,
     is_filtered,
     is_overflow,
     is_too_large,
@@ -68,6 +70,7 @@ from workbench.models.providers.litellm_reply import (
     finish_of,
     refusal_in,
     says_something,
+    signed_thoughts,
     text_of,
     thoughts_of,
     tool_calls_of,
@@ -78,6 +81,8 @@ from workbench.models.providers.wire import Exchange, PlainReply, observed
 
 __all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
 
+#: Ways to a provider that LiteLLM takes in the middle of a name.
+_ROUTES = ("responses", "chat", "converse", "invoke")
 #: Providers that take ``prompt_cache_key``; elsewhere a field that nobody knows may be refused.
 _KEYED_CACHES = ("openai", "azure")
 _CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
@@ -86,6 +91,8 @@ _UNNAMED = ("mistral", "codestral", "ollama", "ollama_chat")
 _PLACEHOLDER = "none-needed"
 #: Statuses under which a provider says what it does not take of a request.
 _ABOUT_THE_REQUEST = (400, 403, 404, 405, 415, 422, 501)
+#: Tokens that a reply has beside its thoughts, at least.
+_ROOM_TO_ANSWER = 4_096
 #: Characters of a provider's words that are shown.
 _SHOWN = 600
 _SECRETS = re.compile(
@@ -99,6 +106,8 @@ def load_litellm() -> Any:
     # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
     # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
     os.environ["LITELLM_MODE"] = "PRODUCTION"
+    for effort, tokens in THINKING.items():  # its own are 1,024 to 4,096
+        os.environ.setdefault(f"DEFAULT_REASONING_EFFORT_{effort.upper()}_THINKING_BUDGET", str(tokens))
     import litellm
 
     litellm.suppress_debug_info = True
@@ -167,8 +176,12 @@ class LiteLLMModel:
         # A provider that a host program has registered need not stream.
         registered = {entry["provider"] for entry in self._litellm.custom_provider_map}
         self._can_stream = self._provider not in registered
-        self.abilities = listed_abilities(self._litellm, name, own_address=api_base is not None)
+        self.abilities = listed_abilities(self._litellm, unrouted(name), own_address=api_base is not None)
         self.abilities.names_tools = self._provider not in _UNNAMED
+        if self._provider == "openrouter":
+            self.abilities.thinks_in = "reasoning_details"
+        elif self._is_claude:
+            self.abilities.thinks_in = "thinking_blocks"
         if reply_form != "auto":
             self.abilities.schema = reply_form == "schema"
         # A server that replied plainly to a request for a stream says no word before its last.
@@ -214,10 +227,11 @@ class LiteLLMModel:
         began = time.monotonic()
         attempt = 0
         learned: set[str] = set()
+        asked = request
         while True:
             attempt += 1
-            arguments, notes = self._arguments(request)
-            exchange = self._exchange(request)
+            arguments, notes = self._arguments(asked)
+            exchange = self._exchange(asked)
             try:
                 response = await self._asked(arguments, exchange)
                 break
@@ -237,7 +251,13 @@ class LiteLLMModel:
                     notes.append(f"filtered: {words[:_SHOWN]}")
                     return self._declined("", "filtered", notes, seconds, cost=0.0)
                 # What a model does not take is left out from now on: a lesson is learned once and is no failed attempt.
-                sent = _parts(arguments, request) if status in _ABOUT_THE_REQUEST else set()
+                if is_about_given_thoughts(words) and asked is request:
+                    # Another model thought in this dialogue, or a record holds no thoughts: asked without them this once.
+                    turns = tuple(replace(message, thinking=()) for message in request.messages)
+                    asked = replace(request, messages=turns, effort=None)
+                    attempt -= 1
+                    continue
+                sent = _parts(arguments, asked) if status in _ABOUT_THE_REQUEST else set()
                 lesson = self.abilities.learn(words, sent)
                 if lesson is not None:
                     learned.add(lesson)
@@ -334,6 +354,14 @@ class LiteLLMModel:
             return request.effort
         return "medium" if self.abilities.reasons else None
 
+    def _fitting(self, effort: str | None) -> str | None:
+        """The effort, or the next lower one whose thoughts leave room for a reply."""
+        most = self.abilities.max_output
+        for lower in ("high", "medium"):
+            if effort == lower and most is not None and THINKING[lower] + _ROOM_TO_ANSWER > most:
+                effort = {"high": "medium", "medium": "low"}[lower]
+        return effort
+
     def _arguments(self, request: ModelRequest) -> tuple[dict[str, Any], list[str]]:
         abilities = self.abilities
         notes = [
@@ -357,9 +385,13 @@ class LiteLLMModel:
                 arguments["stream_options"] = {"include_usage": True}
         if request.temperature is not None:
             wanted["temperature"] = request.temperature
-        if request.max_tokens is not None:
-            wanted["max_tokens"] = min(request.max_tokens, abilities.max_output or request.max_tokens)
-        if (effort := self._effort(request)) is not None:
+        effort = self._fitting(self._effort(request))
+        # Claude's thoughts count as output, and LiteLLM would leave little beside them.
+        limit = request.max_tokens or (LONGEST_REPLY if effort is not None and self._is_claude else None)
+        if limit is not None:
+            limit += thinking_room(effort, reasons=True)
+            wanted["max_tokens"] = min(limit, abilities.max_output or limit)
+        if effort is not None:
             wanted["reasoning_effort"] = effort
         if request.tools and abilities.calls_tools:
             tools, choice = wire_choice(request, abilities)
@@ -494,6 +526,9 @@ class LiteLLMModel:
         if finish == "refused":
             notes.append(SECRETS.clean(f"refused: {' '.join(well_formed(refusal).split())[:300]}"))
         thoughts = SECRETS.clean(thoughts_of(choice.message))
+        signed = (
+            exchange.details.values() if self._provider == "openrouter" else signed_thoughts(choice.message)
+        )
         if finish == "empty" and thoughts.strip():
             # Some servers' parsers take the whole reply for thought.
             text, thoughts, finish = thoughts, "", "complete"
@@ -509,6 +544,9 @@ class LiteLLMModel:
             finish=finish,
             context_window=self.abilities.context,
             thoughts=thoughts,
+            thinking=tuple(SECRETS.clean_values(dict(block)) for block in signed)
+            if self.abilities.thinks_in
+            else (),
         )
 
     def _cost(self, response: Any, stated: Mapping[str, Any]) -> float | None:
@@ -519,12 +557,33 @@ class LiteLLMModel:
         if price_per_token(self._name) is None or usage_of(response, stated).input_tokens is None:
             return None
         try:
-            cost = self._litellm.completion_cost(completion_response=response, model=self._name)
+            cost = self._litellm.completion_cost(completion_response=response, model=unrouted(self._name))
         except Exception as problem:  # LiteLLM raises bare Exception here for whatever it cannot price
             if not self._is_foreign(problem):
                 raise
             return None
         return max(0.0, float(cost))
+
+
+def unrouted(name: str) -> str:
+    """Return a model's name without the route in its middle.
+
+    >>> unrouted("openai/responses/gpt-4.1"), unrouted("openai/gpt-4.1")
+    ('openai/gpt-4.1', 'openai/gpt-4.1')
+    """
+    provider, _, rest = name.partition("/")
+    route, _, model = rest.partition("/")
+    return f"{provider}/{model}" if route in _ROUTES and model else name
+
+
+def listed_entry(name: str) -> dict[str, Any]:
+    """Return what LiteLLM's list has of a model, also behind a route (``openai/responses/...``); empty if nothing."""
+    costs = load_litellm().model_cost
+    name = unrouted(name)
+    provider, _, rest = name.partition("/")
+    entry: dict[str, Any] = costs.get(name) or costs.get(rest) or {}
+    # The bare model name may be listed for another provider, at that provider's price.
+    return entry if entry.get("litellm_provider", provider).split("_")[0] in name else {}
 
 
 def price_per_token(name: str) -> tuple[float, float] | None:
@@ -534,11 +593,7 @@ def price_per_token(name: str) -> tuple[float, float] | None:
     """
     if name.startswith("offline/"):
         return 0.0, 0.0
-    litellm = load_litellm()
-    entry = litellm.model_cost.get(name) or litellm.model_cost.get(name.partition("/")[2])
-    # The bare model name may be listed for another provider, at that provider's price.
-    if entry is None or entry.get("litellm_provider", name.partition("/")[0]).split("_")[0] not in name:
-        return None
+    entry = listed_entry(name)
     per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
     # A listed 0.0 is not believed: a run must not look free because its price is missing.
     if not per_input and not per_output:

@@ -49,7 +49,12 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
         if last is not None:
             note = f"{messages[last].content}\n\n{request.reply_schema.note}"
             messages[last] = replace(messages[last], content=note)
-    return [_message(message, images=abilities.shows_images) for message in _in_turn(messages)]
+    turns = _in_turn(messages)
+    wired = [_message(message, images=abilities.shows_images) for message in turns]
+    for message, turn in zip(turns, wired, strict=True):
+        if message.thinking and abilities.thinks_in:
+            turn[abilities.thinks_in] = copy.deepcopy(list(message.thinking))
+    return wired
 
 
 def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:

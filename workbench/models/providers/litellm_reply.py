@@ -99,6 +99,12 @@ def thoughts_of(message: Any) -> str:
     return well_formed(thoughts) if isinstance(thoughts, str) else ""
 
 
+def signed_thoughts(message: Any) -> list[dict[str, Any]]:
+    """Return the blocks of thought that go back with a message: those that are signed, or hidden."""
+    blocks = [dict(block) for block in getattr(message, "thinking_blocks", None) or ()]
+    return [block for block in blocks if block.get("signature") or block.get("data")]
+
+
 def usage_of(response: Any, stated: Mapping[str, Any]) -> Usage:
     """Return the tokens of a response; None where the server ``stated`` none, or counted what cannot be."""
     if not stated:

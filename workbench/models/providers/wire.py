@@ -48,6 +48,8 @@ class Exchange:
     usage: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     refusal: str = ""
+    #: OpenRouter's signed thoughts, by their place.
+    details: dict[Any, dict[str, Any]] = field(default_factory=dict)
     #: A word, thought or call has come.
     begun: bool = False
     #: Nothing more will come.
@@ -108,13 +110,24 @@ class Exchange:
         if piece.get("prompt_eval_count"):
             self.usage["prompt_eval_count"] = piece["prompt_eval_count"]
         for choice in choices:
-            said = _dict(choice.get("delta") or choice.get("message")).get("refusal")
-            self.refusal += said if isinstance(said, str) else ""
+            said = _dict(choice.get("delta") or choice.get("message"))
+            self.refusal += said["refusal"] if isinstance(said.get("refusal"), str) else ""
+            for place, detail in enumerate(said.get("reasoning_details") or ()):
+                self._join(detail, place)
             self.error = self.error or choice.get("error")
         # An error of the Responses is documented flat and seen with an object inside.
         flat = piece if kind == "error" else None
         self.error = self.error or piece.get("error") or inner.get("error") or flat
         self.over = self.over or kind in _LAST_EVENTS or piece.get("done") is True or self.error is not None
+
+    def _join(self, detail: Any, place: int) -> None:
+        if isinstance(detail, dict):
+            whole = self.details.setdefault((detail.get("index", place), detail.get("type")), {})
+            for name, value in detail.items():
+                if name in ("text", "summary", "data") and isinstance(value, str):
+                    whole[name] = (whole.get(name) or "") + value
+                elif value is not None or name not in whole:
+                    whole[name] = value
 
     async def pass_through(
         self, send: Callable[..., Awaitable[httpx.Response]], request: httpx.Request, options: dict[str, Any]
