@@ -338,3 +338,28 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_added(case: str, tmp_pat
     with pytest.raises(UsageError, match=words) as caught:
         opened(tmp_path, text, **said)
     assert "\n" not in str(caught.value) and not own_folder(tmp_path).exists()
+
+
+FIRST = "2018-01-01,10\n2018-02-01,11\n2018-03-01,12\n2018-04-01,13\n"
+#: A file as it stood, and as it stands with later rows: what was known before must be told alike.
+WORLDS: dict[str, tuple[str, str]] = {
+    "a column is added": ("month,x\n" + FIRST, "month,x,fines\n" + FIRST + "2018-08-01,14,5\n"),
+    "a column of text is added": ("month,x\n" + FIRST, "month,x,who\n" + FIRST + "2018-08-01,14,me\n"),
+    "23 digits": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,99999999999999999999999\n"),
+    "decimals": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,14.5\n"),
+    "missing": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-08-01,n/a\n"),
+    "later quarters": ("month,x\n" + FIRST, "month,x\n" + FIRST + "2018-10-01,1\n2019-01-01,1\n"),
+}
+
+
+@pytest.mark.parametrize("case", WORLDS)
+async def test_later_rows_change_nothing_of_what_was_known(case: str, tmp_path: Path) -> None:
+    answers = []
+    for number, text in enumerate(WORLDS[case]):
+        home = tmp_path / str(number)
+        home.mkdir()
+        said = {"date": "month", "lag": "10d", "value": "x"}
+        store_source(home, await open_source(home, "orders", csv(home, text), said, environ={}))
+        answers.append([(await asked(home, "2018-06-30", params)).data for params in ({}, {"column": "x"})])
+    assert answers[0] == answers[1] and len(answers[0][0]) == 4
+    assert "fines" not in answers[1][0][0]

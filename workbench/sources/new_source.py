@@ -238,6 +238,14 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         table = table[table[KNOWN].notna()]
         if table.empty:
             raise UsageError(f"{origin}: no row says when it was known")
+        told = {name: table[KNOWN][table[name].notna()].min() for name in others}
+        first = table[KNOWN].min()
+        columns = [
+            column.model_copy(update={"since": told[column.name].to_pydatetime()})
+            if told[column.name] > first
+            else column
+            for column in columns
+        ]
     value, note = _value_column(request, columns, frame, origin, {policy.column})
     notes += [note] if note else []
     table = table.sort_values([DATE, KNOWN, PLACE], kind="stable")

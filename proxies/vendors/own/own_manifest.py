@@ -46,6 +46,8 @@ class OwnColumn(BaseModel):
 
     name: str
     type: Literal["number", "text", "boolean", "date", "instant"]
+    #: From when on a row holds a value (UTC): before, the file had no such column.
+    since: datetime | None = None
 
 
 class OwnPolicy(BaseModel):

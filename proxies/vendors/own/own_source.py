@@ -155,8 +155,10 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
         values.append(params["by"])
     column = params.get("column")
     column = item.value if column == VALUE else column
-    names = [column] if column else [item_column.name for item_column in item.columns]
-    shown = ", ".join(f"{_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
+    known_by = _utc(params["known_by"]) if dated and params.get("known_by") else None
+    there = [one.name for one in item.columns if None in (one.since, known_by) or one.since <= known_by]
+    names = [column] if column else there
+    shown = "".join(f", {_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
     # for the policy, which takes it out again; who asks without a cutoff has no policy behind them
     known = f", {_quoted(KNOWN)}" if dated and params.get("known_by") else ""
     newest = ""
@@ -168,7 +170,7 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
     clause = f" WHERE {' AND '.join(where)}" if where else ""
     limit = min(int(params.get("limit") or MOST_ROWS + 1), MOST_ROWS + 1)
     sql = (
-        f"SELECT * EXCLUDE ({_quoted(PLACE)}) FROM (SELECT {_quoted(DATE)} AS date, {_quoted(PLACE)}, {shown}{known} "
+        f"SELECT * EXCLUDE ({_quoted(PLACE)}) FROM (SELECT {_quoted(DATE)} AS date, {_quoted(PLACE)}{shown}{known} "
         f"FROM read_parquet(?){clause}{newest}){outer} ORDER BY date DESC, {_quoted(PLACE)} DESC LIMIT {limit}"
     )
     return sql, values
