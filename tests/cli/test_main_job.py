@@ -151,7 +151,7 @@ def test_a_different_claim_works_the_same_way(tmp_path: Path) -> None:
     assert document["status"] == "done"
     assert document["root"]["p"] == pytest.approx(0.25, abs=0.12)
     assert document["root"]["p"] == pytest.approx(recomputed(document)["P0"], abs=1e-12)
-    assert document["n_leaves"] >= 4
+    assert document["n_leaves"] >= 2
 
 
 def test_what_if_moves_exactly_the_ancestors(demo: FinishedRun) -> None:

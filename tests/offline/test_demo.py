@@ -51,7 +51,7 @@ async def test_the_root_is_the_forecast_of_the_paths_which_the_record_scores(dem
     root = demo.tree.root.belief
     assert root is not None
     assert root.p == pytest.approx(own.p, abs=1e-6)
-    assert "difference 0" in root.report and "rest, of which no driver knows" in root.report
+    assert "difference 0" in root.report and "own share, which no driver covers" in root.report
     assert own.base_rate == pytest.approx(read_records(root.report)[-1].base_rate, abs=1e-6)
 
 

@@ -185,7 +185,7 @@ def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
     parsed = parse_linear(reply)
     by_hand = parsed.intercept + parsed.weights["P2"] * 0.7 + parsed.weights["P3"] * 0.4
     assert parsed.conclusion.p == pytest.approx(by_hand, abs=1e-9) == pytest.approx(0.62, abs=1e-9)
-    assert "difference 0" in reply and "rest, of which no driver knows" in reply
+    assert "difference 0" in reply and "own share, which no driver covers" in reply
     (record,) = read_records(parsed.conclusion.report)
     assert (record.kind, record.statement, record.forecast) == ("inner", "It happens", 0.62)
     assert record.outcomes.tolist() == OUTCOME.tolist()

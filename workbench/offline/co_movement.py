@@ -1,10 +1,9 @@
-"""How two series have moved together, and how often two claims came true together, by what was known at a cutoff."""
+"""How often two claims came true together, by what was known at a cutoff, and whether that is more than chance."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from workbench.forecasts.series.series_history import History
 from workbench.offline.report_records import OutcomeRecord, common_windows
 from workbench.science.arrays import FloatArray
 
@@ -78,40 +77,3 @@ def _independent(table: FloatArray) -> float:
     lags = np.fft.irfft(power, axis=0)[: count // 4]
     shared = np.prod(lags[1:] / lags[0], axis=1)
     return count / max(1.0, 1.0 + 2.0 * float(shared.sum()))
-
-
-def weekly_correlation(first: History, second: History) -> tuple[float, int]:
-    """Return the correlation of two series' changes and how many changes it is of: from week to week, of slower series from month to month.
-
-    Changes say more than outcomes of claims: a window of half a year has few outcomes, and hundreds of changes.
-
-    Examples
-    --------
-    >>> days = np.arange("2010-01-01", "2014-01-01", dtype="datetime64[D]")
-    >>> walk = 50 + np.cumsum(np.random.default_rng(0).normal(size=len(days)))
-    >>> r, changes = weekly_correlation(History.of(days, walk), History.of(days, 200 - walk))
-    >>> r < -0.9, changes
-    (True, 208)
-    """
-    unit = (
-        "W"
-        if all(len(each) > 1 and np.median(np.diff(each.days).astype(int)) < 7 for each in (first, second))
-        else "M"
-    )
-    last = [_last_of_period(each, unit) for each in (first, second)]
-    common, mine, theirs = np.intersect1d(last[0][0], last[1][0], return_indices=True)
-    if len(common) < 3:
-        return 0.0, 0
-    steps = np.column_stack([_changes(last[0][1][mine]), _changes(last[1][1][theirs])])
-    return _correlation(steps), len(common) - 1
-
-
-def _last_of_period(history: History, unit: str) -> tuple[np.ndarray, FloatArray]:
-    """The weeks or months of a history, and the last value of each."""
-    periods = history.days.astype(f"datetime64[{unit}]")
-    ends = np.append(periods[1:] != periods[:-1], True)
-    return periods[ends], history.values[ends]
-
-
-def _changes(values: FloatArray) -> FloatArray:
-    return np.asarray(np.diff(np.log(values) if (values > 0).all() else values))

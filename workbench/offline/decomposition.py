@@ -14,20 +14,17 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from workbench.forecasts.leaf_models import LeafEstimate
-from workbench.forecasts.series.series_history import History
 from workbench.formatting import percent
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
-from workbench.offline.co_movement import CoMovement, co_movement, weekly_correlation
+from workbench.offline.co_movement import CoMovement, co_movement
 from workbench.offline.driver_candidates import DriverCandidates, DriverKind
 from workbench.offline.report_records import OutcomeRecord
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, check, claim_history, value_series
+from workbench.questions.decision import Rows, appraise, check
 from workbench.questions.errors import ClaimRefused
 
 NEAR = 0.1
-#: What the changes of another series need to have in common with the claim's: a correlation, and so many standard errors of none.
-_CORRELATED, _BEYOND_CHANCE = 0.15, 3.0
 #: How many related series may be named; how far base rates may lie apart.
 _MOST_RELATED, _COMPARABLE = 2, 0.3
 #: Above this correlation a driver is its parent in other words.
@@ -36,11 +33,12 @@ _THE_SAME = 0.98
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Branch:
-    """A claim in the plan: why it supports its parent, its base rate at the cutoff, what is below it."""
+    """A claim in the plan: why it supports its parent and how surely, its base rate at the cutoff, what is below it."""
 
     claim: Claim
     why: str
     base_rate: float
+    strength: float = 0.0
     children: tuple["Branch", ...] = ()
 
 
@@ -65,7 +63,6 @@ class Planner:
         self.rows = rows
         self.last_day = last_day
         self._records: dict[Claim, OutcomeRecord | None] = {}
-        self._correlations: dict[tuple[str | None, ...], tuple[float, int]] = {}
         self._used: set[str] = set()
 
     def plan(self, claim: Claim) -> Branch:
@@ -78,9 +75,10 @@ class Planner:
         grown = [self._grown(branch, claim) for branch in own]
         # A series that stands below a driver already is not named beside it.
         named = {below.claim.series for branch in grown for below in branch.children}
-        related = self._moved_with(drivers.related(), claim, named)[:_MOST_RELATED]
-        released = self._moved_with(drivers.releases(), claim, named)[:1]
-        others = [branch for kind in related + released if (branch := self._pick(kind, claim)) is not None]
+        others = [
+            *self._strongest(drivers.related(), claim, named)[:_MOST_RELATED],
+            *self._strongest(drivers.releases(), claim, named)[:1],
+        ]
         if grown == own and others:
             others[0] = self._grown(others[0], claim)
         return replace(root, children=(*grown, *others))
@@ -108,28 +106,10 @@ class Planner:
 
     # --- choosing --------------------------------------------------------------------------------------------
 
-    def _moved_with(
-        self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]
-    ) -> list[DriverKind]:
-        """Return those that have moved with a claim's series, the most alike first, without those on series that are named already."""
-        candidates = []
-        for kind in kinds:
-            correlation, changes = self._changes_together(claim, kind)
-            beyond_chance = abs(correlation) * changes**0.5 >= _BEYOND_CHANCE
-            if kind.series not in named and abs(correlation) >= _CORRELATED and beyond_chance:
-                candidates.append((abs(correlation), kind))
-        return [kind for _, kind in sorted(candidates, key=lambda each: -each[0])]
-
-    def _changes_together(self, claim: Claim, kind: DriverKind) -> tuple[float, int]:
-        pair = (claim.series, claim.other, kind.series)
-        if pair not in self._correlations:
-            try:
-                other = value_series(kind.series, self.rows)
-                second = History.of(other.index.to_numpy(), other.to_numpy())
-                self._correlations[pair] = weekly_correlation(claim_history(claim, self.rows), second)
-            except ClaimRefused:
-                self._correlations[pair] = (0.0, 0)
-        return self._correlations[pair]
+    def _strongest(self, kinds: Iterable[DriverKind], claim: Claim, named: Collection[str]) -> list[Branch]:
+        """Return drivers of other series, those with the strongest link first, without series that are named already."""
+        picked = (self._pick(kind, claim) for kind in kinds if kind.series not in named)
+        return sorted((branch for branch in picked if branch), key=lambda branch: -branch.strength)
 
     def _direction(self, kind: DriverKind, claim: Claim) -> bool:
         """The direction that went with a claim in past windows, by the first candidate that tells."""
@@ -179,7 +159,7 @@ class Planner:
         if abs(base - own) > _COMPARABLE or not together.linked():
             return None
         self._used.add(claim.statement)
-        return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base)
+        return Branch(claim=claim, why=_reason_of(kind, together), base_rate=base, strength=together.strength)
 
 
 def _reason_of(kind: DriverKind, together: CoMovement) -> str:

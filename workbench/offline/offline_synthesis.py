@@ -188,7 +188,7 @@ def _prose(node: NodeRef, result: Combination) -> str:
     if parent is not None:
         lines.append(
             f"Base rate known at the cutoff: {percent(parent.base_rate)} over {parent.effective_windows:.1f} effective windows. "
-            f"Forecast from the paths of its series: {percent(parent.p)}."
+            f"Simulation of the claim's series: {percent(parent.p)}."
         )
     if parent is not None and result.explained:
         lines += [_from_the_base_rate(parent, result), _how_weighted(division)]
@@ -246,7 +246,7 @@ def _from_the_base_rate(parent: OutcomeRecord, result: Combination) -> str:
         lines.append(
             f"- {child.id} {100 * weight * (now - usual):+.2f} = {weight:.4f} x ({100 * now:.2f} - {100 * usual:.2f})"
         )
-    lines.append(f"- rest, of which no driver knows: {100 * result.division.rest:+.2f}")
+    lines.append(f"- the simulation's own share, which no driver covers: {100 * result.division.rest:+.2f}")
     lines.append(f"- together {100 * parent.p:.2f}")
     return "\n".join(lines)
 
@@ -275,8 +275,8 @@ def _weighing_most(result: Combination) -> str:
         assert child.record is not None, "explained"
         return weight * (child.speaks(child.forecast) - child.speaks(child.record.base_rate))
 
-    child, weight = max(pairs, key=lambda pair: abs(moves(pair)))
+    largest = max(pairs, key=lambda pair: abs(moves(pair)))
     return (
-        f"The paths of its series give {percent(result.parent.p)}, base rate {percent(result.parent.base_rate)}; "
-        f"{child.id} {'raises' if moves((child, weight)) >= 0 else 'lowers'} it most ({100 * moves((child, weight)):+.1f} points): {child.statement}."
+        f"The simulation of the claim's series gives {percent(result.parent.p)}, base rate {percent(result.parent.base_rate)}. "
+        f"Of the drivers {largest[0].id} moves the claim most ({100 * moves(largest):+.1f} points): {largest[0].statement}."
     )
