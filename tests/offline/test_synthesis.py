@@ -192,7 +192,9 @@ def test_the_rule_gives_the_forecast_and_says_how_it_comes_about() -> None:
     assert parse_conclusion(vanilla_reply(PARENT, result)).p == parsed.conclusion.p
     steps = [
         float(number)
-        for number in re.findall(r"^- (?:base rate|P\d|rest, [a-z ]+:) ([+-]?[0-9.]+)", reply, re.MULTILINE)
+        for number in re.findall(
+            r"^- (?:base rate|P\d|the simulation's own share, [a-z ]+:) ([+-]?[0-9.]+)", reply, re.MULTILINE
+        )
     ]
     assert sum(steps[:4]) == pytest.approx(62.0, abs=0.03)
 
