@@ -261,7 +261,11 @@ def _judge(world: World, rng: np.random.Generator, errors: Errors) -> None:
     a, b = world.forecasts
     # Two thirds of the way to 0.5: a planted difference.
     poor = np.asarray(sigmoid(logit(a) / 3.0 + rng.normal(0, 0.2, len(a))))
-    events = Events.of(world.outcome, kind=world.kind, question=world.clusters.astype(str))
+    # Each cluster was asked on a day of its own.
+    asked = [(date(2000, 1, 1) + timedelta(days=int(code))).isoformat() for code in world.clusters]
+    events = Events.of(
+        world.outcome, kind=world.kind, question=world.clusters.astype(str), forecast_due_date=asked
+    )
     values = {"a": a, "b": b, "poor": poor}
     verdicts = {}
     for other in ("a", "poor"):

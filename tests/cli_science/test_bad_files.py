@@ -242,5 +242,7 @@ def test_nothing_half_written(files: tuple[Path, Path], tmp_path: Path) -> None:
     refused("returns", *words, "--log", folder / "log.csv")
     assert list(folder.iterdir()) == []
     write(files[1], FORECASTS)
-    assert "cannot write" in refused("calibrate", "fit", *words, "-o", tmp_path / "nowhere" / "model.json")
+    assert "cannot write" in refused(
+        "calibrate", "fit", *words, "--minimum", 4, "-o", tmp_path / "nowhere" / "model.json"
+    )
     assert "cannot write" in refused("returns", *words, "--log", tmp_path / "nowhere" / "log.csv")

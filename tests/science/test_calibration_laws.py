@@ -17,6 +17,7 @@ from workbench.science.calibrating.calibration import (
     fit_calibration,
     fit_threshold,
     horizon_class,
+    leave_out_calibration,
     load_calibration,
     save_calibration,
 )
@@ -217,7 +218,18 @@ def test_a_saved_calibration_reloads_exactly(tmp_path: Path, factors: tuple[str,
     assert np.abs(again.apply(p, chosen) - model.apply(p, chosen)).max() <= 1e-12
     assert [file.name for file in tmp_path.iterdir()] == ["model.json"]
     if factors == ("source",):
-        assert np.allclose(model.apply(p, chosen), fit_platt(p, o, group).apply(p, group), atol=1e-6)
+        free = fit_platt(p, o, group).slope  # without the prior
+        assert min(free, 1.0) < model.slope < max(free, 1.0)
+
+
+def test_a_calibration_counts_questions_and_is_worth_what_it_does_for_those_left_out() -> None:
+    p, o, _, question = resolved(11)
+    with pytest.raises(TooFewError, match="questions"):
+        fit_calibration(p, o, questions=np.arange(len(p)) % 20, minimum=50)
+    left_out = leave_out_calibration(p, o, question)
+    for each in np.unique(question)[:5]:
+        rest = question != each
+        assert np.allclose(left_out[~rest], fit_calibration(p[rest], o[rest]).apply(p[~rest]), atol=1e-6)
 
 
 def test_a_group_never_seen_has_no_offset() -> None:

@@ -73,9 +73,11 @@ def test_a_calibration_and_what_it_does_are_what_the_command_line_prints(
     words = ("--events", files[0], "--forecasts", files[1], "--method", "a")
     events = read_events(files[0])
     forecasts = read_forecasts(files[1], events)
-    model, report = documents.calibration_document(events, forecasts, "a", factors=["source"])
+    model, report = documents.calibration_document(events, forecasts, "a", factors=["source"], minimum=4)
     saved = tmp_path / "model.json"
-    assert plain(report) == run_json("calibrate", "fit", *words, "--by", "source", "-o", saved)
+    assert plain(report) == run_json(
+        "calibrate", "fit", *words, "--by", "source", "--minimum", 4, "-o", saved
+    )
     applied = documents.calibrated_document(model, events, forecasts, methods=["a"])
     assert plain(applied) == run_json("calibrate", "apply", saved, *words)
 

@@ -151,14 +151,16 @@ def test_below_six_clusters_nothing_is_told() -> None:
 def test_the_bars_of_a_record_are_over_its_clusters() -> None:
     """Eight answers on one series within a month are one cluster, hence no bar; a class of seven series has the share's interval."""
     far, near = np.repeat("VIX", 8), np.array([f"s{number}" for number in range(7)])
-    first = np.array([f"2020-03-{day:02}" for day in range(1, 9)] + ["2020-03-01"] * 7)
+    first = np.array(
+        [f"2020-03-{day:02}" for day in range(1, 9)] + [f"2020-{month:02}-09" for month in range(4, 11)]
+    )
     table = PastTable(
         forecast=np.repeat([0.9, 0.1], [8, 7]),
         outcome=np.array([1.0, 0.0] * 4 + [0.0] * 6 + [1.0]),
         rivals={BASE_RATE: np.full(15, 0.5)},
         series=np.concatenate([far, near]),
         first_day=first,
-        last_day=np.full(15, "2020-04-30"),
+        last_day=np.array(["2020-04-01"] * 8 + [f"2020-{month:02}-20" for month in range(4, 11)]),
     )
     low, high = exam_document(table, np.full(15, np.nan))["reliability"]
     assert (high["n"], high["low"], high["high"]) == (8, None, None)

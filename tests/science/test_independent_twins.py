@@ -27,7 +27,7 @@ from tests.synthesis.whatif.test_scenarios import three_levels
 from workbench.forecasts.series.exceedance import exceedance, make_model
 from workbench.forecasts.series.series_history import History
 from workbench.propositions import Tree
-from workbench.science.calibrating.calibration import fit_calibration
+from workbench.science.calibrating.calibration import SLOPE_PENALTY, fit_calibration
 from workbench.science.comparing.bootstrap import stratified_index
 from workbench.science.simulator.studies import crowd_study, depth_study, leaves_study, noise_study
 from workbench.science.simulator.worlds import make_world
@@ -207,7 +207,10 @@ def test_calibration_along_several_factors_is_the_penalised_likelihood_at_its_op
     def loss(v: np.ndarray) -> float:
         z = v[0] * scipy_logit(p) + v[1] + v[2:] @ offsets
         return float(
-            np.logaddexp(0, -z)[y == 1].sum() + np.logaddexp(0, z)[y == 0].sum() + 0.6 * (v[2:] ** 2).sum()
+            np.logaddexp(0, -z)[y == 1].sum()
+            + np.logaddexp(0, z)[y == 0].sum()
+            + 0.6 * (v[2:] ** 2).sum()
+            + SLOPE_PENALTY * (v[0] - 1) ** 2
         )
 
     found = minimize(loss, np.zeros(2 + len(names)), method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})

@@ -10,7 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workbench.science.comparing import paired
-from workbench.science.comparing.clusters import MIN_CLUSTERS, clusters_of, event_clusters
+from workbench.science.comparing.clusters import (
+    MIN_CLUSTERS,
+    cluster_count,
+    clusters_of,
+    day_count,
+    event_clusters,
+    series_clusters,
+    time_blocks,
+    widest_way,
+)
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
 from workbench.science.comparing.mixed import IndexContrast
 from workbench.science.comparing.paired import PairedVerdict, holm, paired_test, paired_tests
@@ -113,7 +122,8 @@ def test_a_verdict_over_several_methods_is_rarely_wrong_and_finds_what_is_there(
     for _ in range(40):
         truth = rng.uniform(0.1, 0.9, 12)
         outcome = (rng.uniform(size=12) < truth).astype(float)
-        events = Events.of(outcome, kind=np.repeat(["market", "dataset"], 6))
+        days = [f"2020-{month:02}-01" for month in range(1, 13)]
+        events = Events.of(outcome, kind=np.repeat(["market", "dataset"], 6), forecast_due_date=days)
         values = {f"m{k}": np.clip(truth + 0.15 * rng.standard_normal(12), 0.01, 0.99) for k in range(4)}
         values["poor"] = 1 - 0.9 * outcome - 0.05 * rng.random(12)
         tests = judge(
@@ -224,8 +234,89 @@ def test_the_columns_of_a_file_tell_the_clusters() -> None:
     days = {"forecast_due_date": ["2025-10-26"] * 3, "resolution_date": ["2025-11-02"] * 3}
     own = {"question": ["a", "b", "c"], "source": "fred"}
     ids = Events.of([1, 0, 1], source_question_id=["DGS10", "DGS10", ""], **own, **days)
-    assert event_clusters(ids).tolist() == ["fred/DGS10 0", "fred/DGS10 0", "c 0"]
+    assert series_clusters(ids).tolist() == ["fred/DGS10 0", "fred/DGS10 0", "c 0"]
+    assert event_clusters(ids)[:, 1].tolist() == ["0", "0", "0"] and cluster_count(event_clusters(ids)) == 1
     assert event_clusters(Events.of([1, 0, 1], series="x", **own, **days)).tolist() == ["x 0"] * 3
+
+
+def asked(days: list[str], series: int, *, column: str = "forecast_due_date", window: int = 20) -> Events:
+    """Events on so many series, all asked on each of these days."""
+    end = [(date.fromisoformat(day) + timedelta(days=window)).isoformat() for day in days]
+    return Events.of(
+        np.arange(len(days) * series) % 2,
+        series=np.tile([f"s{k}" for k in range(series)], len(days)),
+        resolution_date=np.repeat(end, series),
+        **{column: np.repeat(days, series)},
+    )
+
+
+MONTHS = [f"20{year}-{month:02}-01" for year in (20, 21) for month in range(1, 13)]
+
+
+@given(st.integers(1, 24), st.integers(2, 9), st.sampled_from(["forecast_due_date", "forecast_date"]))
+def test_there_are_no_more_clusters_than_days_nor_than_series_and_stretches(
+    days: int, series: int, column: str
+) -> None:
+    events = asked(MONTHS[:days], series, column=column)
+    labels = event_clusters(events)
+    assert day_count(events) == days
+    assert cluster_count(labels) == min(days, len(set(series_clusters(events).tolist())))
+    results = paired_comparisons(
+        events, {"m": np.linspace(0.1, 0.9, len(events)), "half": np.full(len(events), 0.5)}, "half"
+    )
+    test = results["m"]["overall"]
+    assert (test.days, test.clusters) == (days, cluster_count(labels))
+    assert (test.verdict is None) == (days < MIN_CLUSTERS) == (test.interval is None)
+
+
+def test_without_a_day_there_is_a_figure_and_no_verdict() -> None:
+    outcome = np.tile([1.0, 0.0], 10)
+    values = {"good": np.where(outcome == 1, 0.9, 0.1), "half": np.full(20, 0.5)}
+    for columns, verdict in (
+        ({}, None),
+        ({"forecast_due_date": ""}, None),
+        ({"forecast_due_date": "2025-10-26"}, None),
+        ({"forecast_date": np.array(MONTHS[:20])}, "better"),
+        ({"forecast_due_date": "", "forecast_date": np.array(MONTHS[:20])}, "better"),
+    ):
+        test = paired_comparisons(Events.of(outcome, **columns), values, "half")["good"]["overall"]
+        assert (
+            test.verdict == verdict
+            and test.estimate == pytest.approx(40)
+            and bool(test.reason) == (not verdict)
+        )
+
+
+def test_overlapping_windows_are_one_stretch_and_others_their_own() -> None:
+    starts = [date(2024, 9, 1) + timedelta(days=9 * k) for k in range(8)]
+
+    def blocks(window: int, **most: int) -> int:
+        ends = [(day + timedelta(days=window)).isoformat() for day in starts]
+        return len(set(time_blocks([day.isoformat() for day in starts], ends, **most).tolist()))
+
+    assert blocks(60) == 1  # one autumn
+    assert blocks(7) == 8  # each over before the next is asked
+    assert blocks(60, at_least=6) == 6 and blocks(60, at_least=10) == 8
+    rolling = [date(2020, 1, 1) + timedelta(days=7 * k) for k in range(104)]
+    ends = [(day + timedelta(days=27)).isoformat() for day in rolling]
+    many = time_blocks([day.isoformat() for day in rolling], ends)
+    assert len(set(many.tolist())) == 721 // 84 + 1
+
+
+@given(st.integers(2, 8), st.integers(2, 8), st.integers(0, 99))
+def test_luck_that_all_of_a_day_share_is_seen_whatever_the_series_say(
+    series: int, days: int, seed: int
+) -> None:
+    """Where every residual of a day is alike, days carry all the variance; where those of a series are, the series do."""
+    own = np.random.default_rng(seed).normal(size=max(series, days))
+    labels = np.array([[f"s{k}", f"d{day}"] for day in range(days) for k in range(series)])
+    by_day = np.repeat(own[:days] - own[:days].mean(), series)
+    by_series = np.tile(own[:series] - own[:series].mean(), days)
+    assert widest_way(labels, by_day)[0] == 1 and widest_way(labels, by_series)[0] == 0
+    # Nested clusters add nothing: each event its own series.
+    alone = labels.copy()
+    alone[:, 0] = np.arange(len(labels))
+    assert widest_way(alone, by_day) == (1, pytest.approx(1.0))
 
 
 # --- verdicts -----------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table
 
-HEAD = "event_id,question_key,source,question_type,outcome,crowd"
+HEAD = "event_id,question_key,source,question_type,outcome,crowd,forecast_date"
 
 
 def study(folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> dict[str, Any]:
@@ -32,7 +32,11 @@ def study(folder: Path, columns: dict[str, np.ndarray], outcome: np.ndarray) -> 
     lines = [",".join([HEAD, *columns])]
     for row, answer in enumerate(outcome):
         values = [f"{column[row]:.4f}" for column in columns.values()]
-        lines.append(",".join([f"e{row},e{row},x,market,{answer:g},0.5", *values]))
+        lines.append(
+            ",".join(
+                [f"e{row},e{row},x,market,{answer:g},0.5,2020-{row % 12 + 1:02}-{row // 12 + 1:02}", *values]
+            )
+        )
     (folder / "e.csv").write_text("\n".join(lines) + "\n")
     arms = ["market", *({"arm": "column", "name": name, "column": name} for name in columns)]
     document = {"name": "s", "exam": {"events": "e.csv"}, "arms": arms, "reference": "market"}
@@ -56,16 +60,22 @@ def test_five_questions_are_too_few_on_every_screen(tmp_path: Path) -> None:
     outcome = np.array([1.0, 0, 1, 0, 1])
     results = study(tmp_path, {"sure": 0.1 + 0.8 * outcome}, outcome)
     (row,) = results["differences"]
-    assert (row["verdict"], row["low"], row["high"], row["clusters"]) == ("too few to tell", None, None, 5)
+    assert (row["verdict"], row["low"], row["high"], row["clusters"], row["days"]) == (
+        "no verdict",
+        None,
+        None,
+        5,
+        5,
+    )
     assert row["p"] == row["p_holm"] == 2.0**-4
     arm = results["arms"]["sure"]
     assert arm["brier_index_low"] is None and arm["brier_high"] is None and arm["clusters"] == 5
     lines = "\n".join(results["summary"])
-    assert "sure against market: too few to tell" in lines and "better" not in lines
+    assert "sure against market: no verdict" in lines and "better" not in lines
     assert "an interval needs 6 clusters, these are 5" in lines
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "too few to tell: 5 clusters of 6" in page and "too few clusters" in page
-    assert "too few to tell" in (tmp_path / "out" / "report.ipynb").read_text()
+    assert "asked on 5 days of 6" in page and "too few clusters" in page
+    assert "no verdict" in (tmp_path / "out" / "report.ipynb").read_text()
 
 
 @pytest.mark.long

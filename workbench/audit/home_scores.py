@@ -15,6 +15,7 @@ from workbench.engine.hindsight import hindsight
 from workbench.engine.record.resolved_runs import counts_for, resolved_runs, topic_of
 from workbench.engine.record.state import RunState
 from workbench.errors import Option, UsageError, command
+from workbench.science.comparing.clusters import time_blocks
 from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.documents import score_document
 from workbench.science.tables import Events, Forecasts
@@ -115,7 +116,8 @@ def own_document(
 ) -> dict[str, Any]:
     """Return scores of the own record, with each run and the Brier score month by month: ``score --own``.
 
-    Runs of one claim are one question, and claims about one series (`topic_of`) in one stretch of time one cluster: intervals flip those.
+    Runs of one claim are one question. Claims about one series (`topic_of`) in one stretch of time are one cluster, and so are claims
+    about any series whose windows overlap (`time_blocks`): intervals flip those.
 
     Raises
     ------
@@ -136,19 +138,7 @@ def own_document(
         raise UsageError(
             f"no run of this home is resolved yet{why}: ", command("resolve", "RUN", "yes|no", on="DATE")
         )
-    events = Events.of(
-        [row["outcome"] for row in rows],
-        kind=_METHOD,
-        question=np.array([row["statement"] for row in rows], dtype=str),
-        source=_METHOD,
-        series=np.array([row["topic"] for row in rows], dtype=str),
-        forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
-        resolution_date=np.array([row["day"] for row in rows], dtype=str),
-        base_rate=np.array(
-            [np.nan if row["base_rate"] is None else row["base_rate"] for row in rows], dtype=float
-        ),
-        **{name: np.array([row[name] for row in rows], dtype=str) for name in OWN_COLUMNS},
-    )
+    events = own_events(rows)
     # The base rate stands beside every answer, so here too: a row of its own, over the claims that have one.
     baselines = ["0.5", BASE_RATE] if any(row["base_rate"] is not None for row in rows) else ["0.5"]
     forecasts = Forecasts.of(events, {_METHOD: {"forecast": [row["p"] for row in rows]}}, keyed_by="variant")
@@ -156,6 +146,24 @@ def own_document(
         events, forecasts, recipe, metrics=metrics, by=by, baselines=baselines, resampling=resampling or PLAIN
     )
     return {**document, "runs": rows, "over_time": _over_time(rows), "left_out": left_out}
+
+
+def own_events(rows: Sequence[dict[str, Any]]) -> Events:
+    """Return the claims of `own_runs` as a table of events, in which claims whose windows overlap share a stretch of time."""
+    return Events.of(
+        [row["outcome"] for row in rows],
+        kind=_METHOD,
+        question=np.array([row["statement"] for row in rows], dtype=str),
+        source=_METHOD,
+        series=np.array([row["topic"] for row in rows], dtype=str),
+        forecast_due_date=np.array([row["known"] for row in rows], dtype=str),
+        resolution_date=np.array([row["day"] for row in rows], dtype=str),
+        stretch=time_blocks([row["known"] for row in rows], [row["day"] for row in rows]),
+        base_rate=np.array(
+            [np.nan if row["base_rate"] is None else row["base_rate"] for row in rows], dtype=float
+        ),
+        **{name: np.array([row.get(name, "") for row in rows], dtype=str) for name in OWN_COLUMNS},
+    )
 
 
 def _over_time(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -13,18 +13,17 @@ import numpy as np
 import pandas as pd
 
 from workbench.annotations.estimates import people_scores
-from workbench.audit.home_scores import own_runs
+from workbench.audit.home_scores import own_events, own_runs
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError
 from workbench.formatting import signed_figure
 from workbench.propositions import ROOT
 from workbench.propositions.edits import SetValue
-from workbench.science.comparing.clusters import clusters_of
-from workbench.science.comparing.mean_intervals import PLAIN, loss_interval
+from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.mean_intervals import PLAIN, loss_interval, share_interval
 from workbench.science.comparing.own_correction import ENOUGH, learn_correction
 from workbench.science.comparing.paired import PairedVerdict, paired_test
-from workbench.science.comparing.rates import rate_over_runs
 from workbench.science.documents.skill_words import skill_line
 from workbench.science.pooling.shrinkage import trial_logits
 from workbench.spreadsheet import guard_formula
@@ -35,11 +34,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from numpy.typing import ArrayLike
+
+    from workbench.science.table_cells import StrArray
     from workbench.store import Store
 
 ORIGINS = ("live", "back-test")
 #: Forecasts by what was said of them: the ends of the tenths.
 _TENTHS = 10
+#: Brier score of always 50 %.
+_COIN = 0.25
 Row = dict[str, Any]
 
 
@@ -61,7 +65,8 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
     against = _against_base("", rows)
     return {
         "n": len(rows),
-        "clusters": len(set(clusters)),
+        "clusters": cluster_count(clusters),
+        "days": _days(rows),
         "recall": sum(bool(row["recall"]) for row in rows),
         "brier": _mean_of([row["brier"] for row in rows]),
         "base_rate": {
@@ -82,30 +87,27 @@ def _record_of(rows: Sequence[Row], states: Mapping[str, RunState]) -> dict[str,
     }
 
 
-def reliability(p: Sequence[float], outcome: Sequence[float], clusters: Sequence[str]) -> list[Row]:
+def reliability(p: Sequence[float], outcome: Sequence[float], clusters: ArrayLike) -> list[Row]:
     """Return the forecasts by tenths of what was said: how often it came true, with an interval over clusters.
 
     ``low`` and ``high`` are None where a tenth holds fewer than six clusters.
     """
     bins = []
+    said, came, labels = np.array(p), np.array(outcome, dtype=float), np.asarray(clusters)
+    tenths = np.minimum(_TENTHS - 1, (_TENTHS * said).astype(int))
     for tenth in range(_TENTHS):
-        inside = [place for place, each in enumerate(p) if min(_TENTHS - 1, int(_TENTHS * each)) == tenth]
-        if not inside:
+        inside = np.flatnonzero(tenths == tenth)
+        if not len(inside):
             continue
-        groups: dict[str, list[float]] = {}
-        for place in inside:
-            groups.setdefault(clusters[place], []).append(outcome[place])
-        interval = rate_over_runs(
-            [sum(each) for each in groups.values()], [len(each) for each in groups.values()]
-        )
+        interval = share_interval(came[inside], labels[inside], events=len(inside))
         bins.append(
             {
                 "from": tenth / _TENTHS,
                 "to": (tenth + 1) / _TENTHS,
                 "n": len(inside),
-                "clusters": len(groups),
-                "said": _mean_of([p[place] for place in inside]),
-                "true": _mean_of([outcome[place] for place in inside]),
+                "clusters": cluster_count(labels[inside]),
+                "said": _mean_of(said[inside].tolist()),
+                "true": _mean_of(came[inside].tolist()),
                 "low": None if interval is None else interval[0],
                 "high": None if interval is None else interval[1],
             }
@@ -158,7 +160,7 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
     """Brier score of some runs, and by how much it is below that of their base rates, with intervals over clusters.
 
     An interval is None below six clusters; ``base_n`` counts the runs that have a base rate, at which alone the two are compared;
-    ``line`` says in words what the comparison means, None where no run has a base rate.
+    ``line`` says in words what the comparison means, and where the score is worse than that of always 50 %; None where neither is to say.
     """
     clusters = _clusters(rows)
     based = [place for place, row in enumerate(rows) if row["base_rate"] is not None]
@@ -167,44 +169,48 @@ def _against_base(name: str, rows: Sequence[Row]) -> Row:
     gains = np.array(base) - np.array(own)
     test = None
     if based:
-        test = paired_test(
-            gains, [clusters[place] for place in based], resamples=PLAIN.resamples, seed=PLAIN.seed
+        test = paired_test(gains, clusters[based], resamples=PLAIN.resamples, seed=PLAIN.seed).on_days(
+            _days([rows[place] for place in based])
         )
     return {
         "name": name,
         "n": len(rows),
-        "clusters": len(set(clusters)),
+        "clusters": cluster_count(clusters),
+        "days": _days(rows),
         "brier": _mean_of([row["brier"] for row in rows]),
         "interval": loss_interval([row["brier"] for row in rows], clusters),
         "base_n": len(based),
         "base_brier": _mean_of(base),
         "gain": _mean_of(gains.tolist()),
         "gain_interval": None if test is None else test.interval,
-        "line": None if test is None else _skill_words(test, len(rows)),
+        "line": _skill_words(test, rows),
     }
 
 
-def _skill_words(test: PairedVerdict, runs: int) -> str:
+def _skill_words(test: PairedVerdict | None, rows: Sequence[Row]) -> str | None:
+    runs, brier = len(rows), _mean_of([row["brier"] for row in rows]) or 0.0
+    worse = f"Brier score {brier:.3f}, worse than the 0.250 of always 50%" if brier > _COIN else ""
+    if test is None:
+        return worse or None
     counted = f"{test.n} of {runs}" if test.n != runs else f"{runs}"
-    return skill_line(
+    days = _days(rows)
+    line = skill_line(
         test,
-        f"{counted} run{'s' * (runs != 1)}",
+        f"{counted} run{'s' * (runs != 1)} asked on {days} day{'s' * (days != 1)}",
         subject="the answers",
         rival="their base rates",
         gain="gain in Brier score",
         written=partial(signed_figure, digits=3),
     )
+    return f"{line}; {worse}" if worse else line
 
 
-def _clusters(rows: Sequence[Row]) -> list[str]:
-    """Claims about one series in one stretch of time share their luck."""
-    labels: list[str] = clusters_of(
-        [row["statement"] for row in rows],
-        series=[row["topic"] for row in rows],
-        start=[row["known"] for row in rows],
-        end=[row["day"] for row in rows],
-    ).tolist()
-    return labels
+def _clusters(rows: Sequence[Row]) -> StrArray:
+    return event_clusters(own_events(rows))
+
+
+def _days(rows: Sequence[Row]) -> int:
+    return len({row["known"] for row in rows})
 
 
 def _calibration(rows: Sequence[Row]) -> Row:

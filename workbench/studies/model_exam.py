@@ -36,6 +36,11 @@ from workbench.studies.study_state import StudyState
 #: Questions that a model is asked whether it remembers.
 PROBED = 10
 _MODEL, _FORECASTER = "model", "key-free forecaster"
+_US_STOCKS = "US stocks"
+_US_INDICES = frozenset(
+    {"SP500", "NASDAQ", "DJIA", "VIX", "VIXCLS", "NASDAQCOM", "NASDAQ100"}
+    | {"^GSPC", "^IXIC", "^DJI", "^NDX", "^RUT", "^VIX"}
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,7 +162,7 @@ def exam_results(
             forecast=p[rows],
             outcome=exam.events.outcome[rows],
             rivals={BASE_RATE: exam.events.probability(BASE_RATE_COLUMN)[rows]},
-            series=text["series"],
+            series=np.array([shared_series(name) for name in text["series"].tolist()], dtype=str),
             first_day=text["forecast_due_date"],
             last_day=text["resolution_date"],
         ),
@@ -187,6 +192,20 @@ def exam_results(
         "study": plan.spec.name,
     }
     return {**document, "sentence": exam_sentence(model, document)}
+
+
+def shared_series(name: str) -> str:
+    """Return the name under which a series counts in an exam: US stocks, their indices and the VIX move together, so they are one.
+
+    A ticker without a suffix or a sign is a US listing at Yahoo.
+
+    >>> [shared_series(name) for name in ("SP500", "yahoo:AAPL", "yahoo:^VIX", "yahoo:EURUSD=X", "yahoo:VOD.L", "WTI")]
+    ['US stocks', 'US stocks', 'US stocks', 'yahoo:EURUSD=X', 'yahoo:VOD.L', 'WTI']
+    """
+    source, _, ticker = name.rpartition(":")
+    if source in ("yahoo", "stooq", "fmp") and re.fullmatch(r"[A-Z]{1,5}", ticker):
+        return _US_STOCKS
+    return _US_STOCKS if ticker in _US_INDICES else name
 
 
 def write_exam(

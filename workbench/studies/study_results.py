@@ -16,7 +16,13 @@ from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import parts_in_order
-from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, event_clusters
+from workbench.science.comparing.clusters import (
+    MIN_CLUSTERS,
+    cluster_count,
+    day_count,
+    event_clusters,
+    series_clusters,
+)
 from workbench.science.comparing.comparison import judge, mixed_comparisons, paired_comparisons
 from workbench.science.comparing.mean_intervals import Resampling, rank_correlation_interval
 from workbench.science.comparing.mixed import IndexContrast
@@ -88,7 +94,8 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "arms": arms,
         "costs": cost_rows(arms, state.manifest, frame, answered_with=complements(exam.tasks)),
         "reasoning": reasoning_rows(
-            state, dict(zip(exam.events.event_id.tolist(), event_clusters(exam.events).tolist(), strict=True))
+            state,
+            dict(zip(exam.events.event_id.tolist(), series_clusters(exam.events).tolist(), strict=True)),
         ),
         "differences": differences,
         "build_up": _build_up(exam, {arm: pooled[arm] for arm in build_up}, spec),
@@ -117,13 +124,14 @@ def _arm(
     ends = interval_card(q, rows, exam.events, _SCORES, scores, resampling=resampling)
     low, high = ends["brier"]["overall"] or (None, None)
     index_low, index_high = ends["brier_index"]["overall"] or (None, None)
-    calibrated = calibrated_error(q)
+    calibrated = calibrated_error(q, series_clusters(exam.events)[rows])
     kinds = parts_in_order(exam.events.kind)
     costs = own["cost_usd"]
     entry: dict[str, Any] = {
         "kind": str(own["kind"].iloc[0]),
         "events": len(rows),
         "clusters": cluster_count(event_clusters(exam.events)[rows]),
+        "days": day_count(exam.events, rows),
         "missing": int(len(exam) - len(rows)),
         "trials": int(trials.shape[1]),
         "accuracy": accuracy(q, o),
@@ -226,6 +234,7 @@ def _judged(
                 "arm": arm,
                 "n": test.n,
                 "clusters": test.clusters,
+                "days": test.days,
                 "difference": test.estimate,
                 "low": low,
                 "high": high,
@@ -235,7 +244,7 @@ def _judged(
                 "mixed_difference": None if contrast is None else contrast.difference,
                 "mixed_low": None if contrast is None else contrast.low,
                 "mixed_high": None if contrast is None else contrast.high,
-                "verdict": test.verdict,
+                "verdict": test.verdict or "no verdict",
                 "reason": test.reason,
             }
         )

@@ -153,7 +153,7 @@ def _family_cells(name: str, record: dict[str, Any]) -> list[Any]:
         f"{record['against']['driftless walk']['brier_index']:.1f}",
         f"{against['difference']:+.1f}{ends}",
         f"{against['p_holm']:.3f}",
-        against["verdict"],
+        against["verdict"] or "no verdict",
     ]
 
 

@@ -27,6 +27,7 @@ from workbench.science.documents import (
     method_names,
     priors_document,
 )
+from workbench.science.documents.calibration_documents import ENOUGH
 from workbench.science.tables import read_events, read_forecasts
 
 calibrate = typer.Typer(help="Calibration learned from resolved forecasts.", no_args_is_help=True)
@@ -46,8 +47,8 @@ def fit(
     ] = "",
     penalty: Annotated[float, typer.Option("--lambda", help="Penalty on the offsets.", hidden=True)] = 1.0,
     minimum: Annotated[
-        int, typer.Option("--minimum", min=4, help="Fewer resolved forecasts are refused.", hidden=True)
-    ] = 10,
+        int, typer.Option("--minimum", min=4, help="Fewer resolved questions are refused.", hidden=True)
+    ] = ENOUGH,
     threshold: Annotated[
         bool,
         typer.Option(
@@ -56,7 +57,7 @@ def fit(
     ] = False,
     json: AsJson = False,
 ) -> None:
-    """Fit a calibration on every resolved forecast of one method."""
+    """Fit a calibration on every resolved forecast of one method, and save it where it helps questions left out of the fit."""
     table = read_events(events, unresolved=True)
     probabilities = read_forecasts(forecasts, table)
     names = method_names(probabilities, listed(method))
@@ -79,7 +80,10 @@ def fit(
     if json:
         emit_json(report)
         return
-    echo(f"slope {model.slope:.4f}, offset {model.offset:+.4f}, from {model.n} forecasts ({model.n_yes} Yes)")
+    echo(
+        f"slope {model.slope:.4f}, offset {model.offset:+.4f}, from {report['questions']} questions,"
+        f" {model.n} forecasts ({model.n_yes} Yes)"
+    )
     for factor, offsets in model.deltas.items():
         for group, value in offsets.items():
             echo(f"  {factor} {group}: {value:+.4f} ({model.counts[factor][group]})")
@@ -88,9 +92,10 @@ def fit(
         echo(
             f"Yes above {cut['threshold']:.4f}: accuracy {cut['accuracy']:.4f} here, {cut['accuracy_at_half']:.4f} at 0.5"
         )
-    before, after = report["in_sample"]["brier_before"], report["in_sample"]["brier_after"]
+    left_out, here = report["left_out"], report["in_sample"]
     echo(
-        f"Brier score here (in-sample) {before:.4f} -> {after:.4f}; `score --calibrate` gives the honest one"
+        f"Brier score of questions left out of the fit {left_out['brier_before']:.4f} -> {left_out['brier_after']:.4f};"
+        f" of those in it (in-sample) {here['brier_after']:.4f}"
     )
     say(str(output))
 

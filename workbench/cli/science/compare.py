@@ -70,8 +70,8 @@ def compare(
     """Compare methods with a reference on the events both answered.
 
     Differences are in Brier Index points (above 0: better than the reference). Interval and p value come from one test, sign flips
-    of whole clusters: events of one series in one stretch of time count as one. A verdict wants a p value of at most 0.05 after
-    Holm's correction for all methods compared, a mixed model that agrees, and 6 clusters: with fewer it is "too few to tell".
+    of whole clusters: events of one series in one stretch of time, and events asked on one day, share their luck. A verdict wants a p
+    value of at most 0.05 after Holm's correction for all methods compared, a mixed model that agrees, 6 clusters and 6 days asked on.
     """
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)
     document = compare_document(
@@ -105,15 +105,26 @@ def _show_comparison(document: dict[str, Any]) -> None:
                     part,
                     r["n"],
                     r["clusters"],
+                    r["days"],
                     with_interval(r["method"], r["method_interval"]),
                     f"{r['difference']:+.2f}{ends}",
                     r["p"],
                     r["p_holm"],
                     f"{mixed['difference']:+.2f} ({mixed['se']:.2f})" if mixed else None,
-                    r["verdict"] + (f" ({r['reason']})" if r["reason"] else ""),
+                    (r["verdict"] or "no verdict") + (f" ({r['reason']})" if r["reason"] else ""),
                 ]
             )
-    header = ["method", "part", "n", "clusters", "BI", f"against {document['reference']}", "p", "p holm"]
+    header = [
+        "method",
+        "part",
+        "n",
+        "clusters",
+        "days asked on",
+        "BI",
+        f"against {document['reference']}",
+        "p",
+        "p holm",
+    ]
     show_table([*header, "mixed model", "verdict"], rows)
     anova = document["anova"]["complete"] or document["anova"]["all"]
     if anova:

@@ -94,7 +94,8 @@ def returns(
 
     Return = 1 + edge + luck: edge was expected when the bet was made, luck came with the outcome; luck z beyond 2 either way
     says that the expectations were off. With --fee, --cap or --no-price bets are of one side, sized after costs, the rest kept.
-    Behind the figures stand 95 % intervals: of averages and luck with the bets fixed and outcomes at the prices' odds, of ratios over clusters.
+    Behind the figures stand 95 % intervals: of average returns the paper's bootstrap over events (Prophet Arena, App. C.7), of luck with the
+    bets fixed and outcomes at the prices' odds, of ratios over clusters.
     """
     levels = numbers(risk_aversion, option="--risk-aversion")
     table, probabilities, chosen = load(events, forecasts, exam=exam, home=home)

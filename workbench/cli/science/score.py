@@ -233,6 +233,7 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
             "method",
             "n",
             "clusters",
+            "days asked on",
             *[name for metric in columns for part in parts for name in _score_headings(metric, part)],
         ],
         [
@@ -240,6 +241,7 @@ def _show(document: dict[str, Any], columns: Sequence[str]) -> None:
                 name,
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
+                entry["n"]["days"],
                 *[cell for metric in columns for part in parts for cell in _score_cells(entry, metric, part)],
             ]
             for name, entry in entries.items()
@@ -324,12 +326,19 @@ def _score_own(
         emit_json(document)
         return
     show_table(
-        ["", "runs", "independent", *[name for metric in columns for name in _own_headings(metric)]],
+        [
+            "",
+            "runs",
+            "independent",
+            "days asked on",
+            *[name for metric in columns for name in _own_headings(metric)],
+        ],
         [
             [
                 {"own": "answers", BASE_RATE: "base rate", "0.5": "always 50%"}.get(label, label),
                 entry["n"]["overall"],
                 entry["n"]["clusters"],
+                entry["n"]["days"],
                 *[cell for metric in columns for cell in _own_cells(entry, metric)],
             ]
             for name, entries in document["methods"].items()

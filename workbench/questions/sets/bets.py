@@ -15,7 +15,7 @@ from workbench.questions.sets.linked import LinkedGroup, Mended, group_of, linke
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.questions.sets.set_scores import events_table
 from workbench.science.arrays import FloatArray
-from workbench.science.comparing.clusters import event_clusters
+from workbench.science.comparing.clusters import series_clusters
 from workbench.science.scoring.betting import size_bet
 from workbench.science.scoring.market import edge_and_luck, sum_deviation
 from workbench.science.scoring.portfolio import size_portfolio
@@ -148,7 +148,7 @@ def _luck_clusters(questions: QuestionSet) -> dict[str, str]:
     """What shares its luck, by event: a question with its options and days, one series in one stretch of time, and linked questions."""
     entries = list(questions.questions.values())
     table = events_table(entries)
-    clusters = dict(zip(table.event_id.tolist(), event_clusters(table).tolist(), strict=True))
+    clusters = dict(zip(table.event_id.tolist(), series_clusters(table).tolist(), strict=True))
     for group in linked_questions(entries):
         events = [event.id for question in group for event in events_of(question)]
         joined = {clusters[event] for event in events}

@@ -17,11 +17,13 @@ from proxies.atomic import replace_file
 from proxies.input_files import InputRefused, parse_json, read_text
 from workbench.errors import Option
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, logit, sigmoid
-from workbench.science.calibrating.logistic import fit_logistic
-from workbench.science.calibrating.platt import SLOPE_RIDGE
+from workbench.science.calibrating.logistic import fit_logistic, leave_out_logistic
 from workbench.science.errors import CalibrationError, DomainError, TooFewError
 
 _FORMAT = "analyst-workbench/calibration/1"
+
+#: Weight of ``(slope - 1) ** 2`` beside the negative log likelihood: a normal prior on the slope with a deviation of a half.
+SLOPE_PENALTY = 2.0
 
 #: Upper ends, in days, of the horizon classes that calibration by horizon uses; the last class is open.
 HORIZON_EDGES: tuple[int, ...] = (7, 30, 90, 180, 365)
@@ -179,35 +181,16 @@ def horizon_class(days: ArrayLike) -> list[str]:
     return [names[i] for i in np.searchsorted(HORIZON_EDGES, values, side="left")]
 
 
-def fit_calibration(
-    forecast: ArrayLike,
-    outcome: ArrayLike,
-    factors: Mapping[str, ArrayLike] | None = None,
-    *,
-    penalty: float = 1.0,
-    minimum: int = 10,
-    threshold: bool = False,
-    learned_from: str = "",
-) -> Calibration:
-    """A calibration learned from resolved forecasts, with shrunk offsets along any number of factors.
-
-    With one factor this is hierarchical Platt scaling: BLF, App. C.11. The guard is the authors' too (10 pairs).
-
-    ``penalty`` is lambda on the sum of squared offsets. Fewer than ``minimum`` resolved forecasts, or fewer than two of
-    either outcome, raise `TooFewError`. With ``threshold`` give a validation set, never the set that will be scored.
-    """
+def _design(
+    forecast: ArrayLike, factors: Mapping[str, ArrayLike] | None, penalty: float
+) -> tuple[FloatArray, FloatArray, FloatArray, list[tuple[str, str, int]]]:
+    """Features, their penalties and what these pull to, and (factor, group, size) of each offset."""
     p = as_probabilities(forecast)
-    y = as_outcomes(outcome, size=len(p))
-    if len(p) < minimum:
-        raise TooFewError(
-            f"too few to use: {len(p)} resolved forecasts, calibration wants at least {minimum}"
-        )
     if penalty <= 0.0:
         raise DomainError(f"the penalty on the group offsets must be above 0, not {penalty:g}")
-    # `PlattProblem.loss` counts half the ridge on the slope, `fit_logistic` all of a penalty: half of it here, so that
-    # with one factor both fits agree. The overall offset is free: the base rate is not pulled to one half.
+    # The overall offset is free: the base rate is not pulled to one half.
     columns: list[FloatArray] = [logit(p), np.ones(len(p))]
-    penalties, layout = [0.5 * SLOPE_RIDGE, 0.0], []
+    penalties, layout = [SLOPE_PENALTY, 0.0], []
     for name, labels in (factors or {}).items():
         codes, names = codes_of(labels)
         if len(codes) != len(p):
@@ -216,13 +199,42 @@ def fit_calibration(
             columns.append((codes == code).astype(np.float64))
             penalties.append(penalty)
             layout.append((name, group, int((codes == code).sum())))
-    fit = fit_logistic(np.column_stack(columns), y, penalty=penalties)
+    return np.column_stack(columns), np.array(penalties), np.eye(len(columns))[0], layout
+
+
+def fit_calibration(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    factors: Mapping[str, ArrayLike] | None = None,
+    *,
+    questions: ArrayLike | None = None,
+    penalty: float = 1.0,
+    minimum: int = 10,
+    threshold: bool = False,
+    learned_from: str = "",
+) -> Calibration:
+    """A calibration learned from resolved forecasts, with shrunk offsets along any number of factors.
+
+    With one factor this is hierarchical Platt scaling (BLF, App. C.11) with a prior on its slope, which is pulled to 1 by
+    ``SLOPE_PENALTY * (slope - 1) ** 2``: as much as some 15 forecasts teach, so that few questions change little.
+
+    ``penalty`` is lambda on the sum of squared offsets. Fewer than ``minimum`` resolved questions (forecasts, where none are given), or
+    fewer than two of either outcome, raise `TooFewError`. With ``threshold`` give a validation set, never the set that will be scored.
+    """
+    p = as_probabilities(forecast)
+    y = as_outcomes(outcome, size=len(p))
+    count = len(p) if questions is None else len(np.unique(np.asarray(questions)))
+    if count < minimum:
+        noun = "forecasts" if questions is None else "questions"
+        raise TooFewError(f"too few to use: {count} resolved {noun}, calibration wants at least {minimum}")
+    features, penalties, centre, layout = _design(p, factors, penalty)
+    fit = fit_logistic(features, y, penalty=penalties, centre=centre)
     deltas: dict[str, dict[str, float]] = {}
     counts: dict[str, dict[str, int]] = {}
-    for (name, group, count), value in zip(layout, fit.coefficients[2:], strict=True):
+    for (name, group, size), value in zip(layout, fit.coefficients[2:], strict=True):
         deltas.setdefault(name, {})[group] = float(value)
-        counts.setdefault(name, {})[group] = count
-    cut = fit_threshold(fit.predict(np.column_stack(columns)), y).threshold if threshold else None
+        counts.setdefault(name, {})[group] = size
+    cut = fit_threshold(fit.predict(features), y).threshold if threshold else None
     return Calibration(
         slope=float(fit.coefficients[0]),
         offset=float(fit.coefficients[1]),
@@ -234,6 +246,19 @@ def fit_calibration(
         counts=counts,
         learned_from=learned_from,
     )
+
+
+def leave_out_calibration(
+    forecast: ArrayLike,
+    outcome: ArrayLike,
+    questions: ArrayLike,
+    factors: Mapping[str, ArrayLike] | None = None,
+    *,
+    penalty: float = 1.0,
+) -> FloatArray:
+    """Forecasts each calibrated by `fit_calibration` on the other questions: what a calibration is worth on new ones."""
+    features, penalties, centre, _ = _design(forecast, factors, penalty)
+    return leave_out_logistic(features, outcome, questions, penalty=penalties, centre=centre)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import Draws, PairedResult, parts_in_order, stratified_index
-from workbench.science.comparing.clusters import event_clusters
+from workbench.science.comparing.clusters import day_count, event_clusters
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.paired import (
     NOT_SHOWN,
@@ -57,7 +57,8 @@ def paired_comparisons(
     Returns
     -------
     dict
-        Method -> part -> test; estimates above 0 favour the method. Verdicts are those of each part by itself: see `judge`.
+        Method -> part -> test; estimates above 0 favour the method. Verdicts are those of each part by itself (see `judge`), None where
+        the events were asked on fewer than six days, or nobody knows when.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def paired_comparisons(
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
     >>> test = paired_comparisons(events, values, "poor")["good"]["overall"]
     >>> round(test.estimate, 6), test.p, test.verdict
-    (35.0, 0.125, 'too few to tell')
+    (35.0, 0.125, None)
     """
     clusters = event_clusters(events)
     results: dict[str, dict[str, PairedVerdict]] = {}
@@ -98,8 +99,9 @@ def paired_comparisons(
                 resamples=resamples,
                 seed=seed,
             )
+            days = day_count(events, rows[inside])
             for name, test in zip(names, tests, strict=True):
-                results.setdefault(name, {})[part] = test
+                results.setdefault(name, {})[part] = test.on_days(days)
     return {name: results[name] for name in values if name in results}
 
 

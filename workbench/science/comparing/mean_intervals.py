@@ -14,8 +14,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri, stdtrit
 
-from workbench.science.arrays import FloatArray, codes_of
-from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count
+from workbench.science.arrays import FloatArray, ways
+from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.comparing.paired import paired_tests
 from workbench.science.errors import DomainError
 from workbench.science.scoring.utility import TaskValues
@@ -128,14 +128,13 @@ def ratio_interval(
     """
     x, whole = np.asarray(parts, dtype=np.float64), np.asarray(wholes, dtype=np.float64)
     ratio = float(x.sum() / whole.sum())
-    codes, names = codes_of(clusters)
-    effective = 1.0 / float((np.bincount(codes, weights=whole / whole.sum()) ** 2).sum())
+    effective, count = _worth(clusters, whole / whole.sum()), cluster_count(clusters)
     if effective < MIN_CLUSTERS:
         return None
-    t = [float(stdtrit(freedom - 1.0, 0.5 + resampling.level / 2)) for freedom in (effective, len(names))]
+    t = [float(stdtrit(freedom - 1.0, 0.5 + resampling.level / 2)) for freedom in (effective, count)]
     wider = np.sqrt(effective / (effective - 1.0)) * t[0] / t[1]
     influence = wider * (x - ratio * whole) / whole.mean()
-    ends = mean_intervals([ratio + influence], codes, resampling=resampling)[0]
+    ends = mean_intervals([ratio + influence], clusters, resampling=resampling)[0]
     return None if ends is None else [min(max(end, 0.0), 1.0) for end in ends]
 
 
@@ -160,17 +159,18 @@ def share_interval(
     x = np.asarray(hits, dtype=np.float64)
     own = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
     own = own / own.sum()
-    codes, names = codes_of(clusters)
-    share = np.bincount(codes, weights=own)
-    effective = 1.0 / float((share**2).sum())
-    if len(names) < MIN_CLUSTERS or effective < MIN_CLUSTERS - 1e-9:
+    effective, count = _worth(clusters, own), cluster_count(clusters)
+    if count < MIN_CLUSTERS or effective < MIN_CLUSTERS - 1e-9:
         return None
     mean = float((own * x).sum())
-    residual = np.bincount(codes, weights=own * (x - mean))
-    variance = float((residual**2).sum()) / (1.0 - 1.0 / effective)
+    residual = own * (x - mean)
+    codes = ways(clusters)
+    way, wider = widest_way(clusters, residual)
+    total = float((np.bincount(codes[way], weights=residual) ** 2).sum())
+    variance = wider**2 * total / (1.0 - 1.0 / effective)
     most = 1.0 / float((own**2).sum()) if events is None else float(events)
     within = mean * (1.0 - mean)
-    if events is None and len(names) == len(x):
+    if events is None and count == len(x):
         size, added = most, 0.0  # every event is a cluster: nothing is estimated
     elif within <= 0:
         # All right or all wrong: nothing tells how far a cluster's events go together, so each counts once.
@@ -178,12 +178,17 @@ def share_interval(
     else:
         size = most if variance <= 0 else min(max(within / variance, 1.0), most)
         added = max(0.0, 1.0 - within / most / variance) if variance > 0 else 0.0
-    normal, wider = float(ndtri(0.5 + level / 2)), float(stdtrit(effective - 1.0, 0.5 + level / 2))
-    z = (1.0 - added) * normal + added * wider
+    normal, student = float(ndtri(0.5 + level / 2)), float(stdtrit(effective - 1.0, 0.5 + level / 2))
+    z = (1.0 - added) * normal + added * student
     spread = z * z / size
     centre = (mean + spread / 2) / (1 + spread)
     half = float(np.sqrt(spread * mean * (1 - mean) + spread**2 / 4)) / (1 + spread)
     return [max(0.0, centre - half), min(1.0, centre + half)]
+
+
+def _worth(clusters: ArrayLike, weights: FloatArray) -> float:
+    """As many clusters of one size as these are worth by their weights, in the way that has the fewest."""
+    return min(1.0 / float((np.bincount(codes, weights=weights) ** 2).sum()) for codes in ways(clusters))
 
 
 def utility_intervals(

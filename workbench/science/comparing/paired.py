@@ -14,15 +14,15 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, codes_of
-from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.arrays import FloatArray, ways
+from workbench.science.comparing.clusters import MIN_CLUSTERS, cluster_count, widest_way
 from workbench.science.errors import DomainError
 
 #: From this many clusters on, sign patterns are drawn instead of enumerated.
 EXACT = 20
 RESAMPLES = 9999
 SEED = 20261123
-Verdict = Literal["better", "worse", "no difference shown", "too few to tell"]
+Verdict = Literal["better", "worse", "no difference shown", "too few to tell"] | None
 NOT_SHOWN: Verdict = "no difference shown"
 TOO_FEW: Verdict = "too few to tell"
 
@@ -43,7 +43,10 @@ class PairedVerdict:
         Two-sided, never 0: at least ``2 ** (1 - clusters)``.
     p_holm : float or None
         After Holm's correction over the methods compared, where several are.
-    verdict : {"better", "worse", "no difference shown", "too few to tell"}
+    days : int or None
+        Days on which the events were asked, where known.
+    verdict : {"better", "worse", "no difference shown", "too few to tell"} or None
+        None where the days asked on are unknown or fewer than `MIN_CLUSTERS` (`on_days`).
     reason : str
         Why a verdict is withheld, "" otherwise.
     """
@@ -55,6 +58,7 @@ class PairedVerdict:
     high: float
     p: float
     p_holm: float | None = None
+    days: int | None = None
     verdict: Verdict = NOT_SHOWN
     reason: str = ""
 
@@ -64,7 +68,9 @@ class PairedVerdict:
         return None if self.clusters < MIN_CLUSTERS else [self.low, self.high]
 
     def judged(self, *, alpha: float = 0.05, comparisons: int = 1) -> "PairedVerdict":
-        """The same with the verdict that its p value allows, after Holm's correction where there is one."""
+        """The same with the verdict that its p value allows, after Holm's correction where there is one; none stays none."""
+        if self.verdict is None:
+            return self
         if self.clusters < MIN_CLUSTERS:
             reason = (
                 f"{self.clusters} cluster{'s' * (self.clusters != 1)} of {MIN_CLUSTERS} that a verdict needs"
@@ -77,6 +83,17 @@ class PairedVerdict:
         if (self.p if self.p_holm is None else self.p_holm) <= alpha:
             verdict = "better" if self.estimate > 0 else "worse"
         return replace(self, verdict=verdict, reason="")
+
+    def on_days(self, days: int | None) -> "PairedVerdict":
+        """The same for events asked on so many days: without a verdict below `MIN_CLUSTERS` of them, or where they are unknown."""
+        if days is not None and days >= MIN_CLUSTERS:
+            return replace(self, days=days)
+        reason = (
+            "the day asked on is unknown (forecast_due_date or forecast_date)"
+            if days is None
+            else f"asked on {days} day{'s' * (days != 1)} of {MIN_CLUSTERS} that a verdict needs"
+        )
+        return replace(self, days=days, verdict=None, reason=reason)
 
 
 def paired_test(
@@ -94,8 +111,9 @@ def paired_test(
     ----------
     differences : array_like, shape (n,)
         Score of one method above the other's, per event.
-    clusters : array_like, shape (n,), optional
-        Events with one label are flipped together (`clusters_of`); each its own when not given.
+    clusters : array_like, shape (n,) or (n, 2), optional
+        Events with one label are flipped together (`event_clusters`); each its own when not given. Of two ways of sharing luck the one
+        that the differences vary more in is flipped, widened by what the other adds (`widest_way`).
     weights : array_like, shape (n,), optional
         Above 0; the estimate is the weighted mean. Alike when not given.
     level : float
@@ -140,39 +158,53 @@ def paired_tests(
     table = np.asarray(differences, dtype=np.float64)
     n = len(table)
     own = np.ones(n) if weights is None else np.asarray(weights, dtype=np.float64)
-    codes, names = codes_of(np.arange(n) if clusters is None else clusters)
+    labels = np.arange(n) if clusters is None else np.asarray(clusters)
     if table.ndim != 2 or not n or not np.isfinite(table).all():
         raise DomainError("a paired test needs finite differences, at least one")
-    if len(own) != n or len(codes) != n or not (np.isfinite(own) & (own > 0)).all():
+    if len(own) != n or len(labels) != n or not (np.isfinite(own) & (own > 0)).all():
         raise DomainError(f"a paired test needs a weight above 0 and a cluster for each of {n} differences")
     if not 0 < level < 1 or resamples < 1:
         raise DomainError("a paired test needs a level between 0 and 1 and at least 1 resample")
     own = own / own.sum()
-    count = len(names)
-    share = np.bincount(codes, weights=own, minlength=count)
-    sums = np.column_stack([np.bincount(codes, weights=own * column, minlength=count) for column in table.T])
-    halves = np.asfortranarray(
-        _subset_sums(np.column_stack([share, sums]), resamples, seed)
-    )  # read by column
+    codes, count = ways(labels), cluster_count(labels)
+    means = own @ table
+    chosen = [widest_way(labels, own * (column - mean)) for column, mean in zip(table.T, means, strict=True)]
+    tests: dict[int, PairedVerdict] = {}
+    for way in dict.fromkeys(way for way, _ in chosen):
+        columns = [place for place, (each, _) in enumerate(chosen) if each == way]
+        # Widened about its mean: the estimate stays.
+        wider = np.array([chosen[place][1] for place in columns])
+        flipped = own[:, None] * (means[columns] + wider * (table[:, columns] - means[columns]))
+        parts = np.column_stack([own, flipped])
+        sums = np.column_stack([np.bincount(codes[way], weights=column) for column in parts.T])
+        halves = np.asfortranarray(_subset_sums(sums, resamples, seed))  # read by column
+        for place, interval_and_p in zip(columns, _typical_values(halves, sums, level), strict=True):
+            low, high, p = interval_and_p if count >= MIN_CLUSTERS else (-np.inf, np.inf, interval_and_p[2])
+            test = PairedVerdict(n=n, clusters=count, estimate=float(means[place]), low=low, high=high, p=p)
+            tests[place] = test.judged(alpha=1 - level)
+    return [tests[place] for place in range(table.shape[1])]
+
+
+def _typical_values(halves: FloatArray, sums: FloatArray, level: float) -> list[tuple[float, float, float]]:
+    """Ends of the interval and p value of each column after the first, which holds the weights."""
     # The empty subset, or a drawn one of all clusters, flips nothing: it lies about every value.
     split = (halves[:, 0] > 1e-12) & (halves[:, 0] < 1.0 - 1e-12)
     inside, outside = 1.0 / halves[split, 0], 1.0 / (1.0 - halves[split, 0])
     # With m patterns a value is rejected where at most (1 - level) m of them lie about it; 1e-9 undoes rounding.
     rank = int((1.0 - level) * len(halves) + 1e-9) - int((~split).sum())
-    tests = []
-    for column, total in enumerate(sums.sum(axis=0).tolist(), 1):
+    results = []
+    for column, total in enumerate(sums.sum(axis=0).tolist()[1:], 1):
         drawn = halves[:, column]
         # Ties count against a difference, also where rounding parts them.
-        tie = 1e-12 * max(float(np.abs(sums[:, column - 1]).sum()), 1e-300)
+        tie = 1e-12 * max(float(np.abs(sums[:, column]).sum()), 1e-300)
         p = float((np.abs(total - 2.0 * drawn) >= abs(total) - tie).mean())
         low, high = -np.inf, np.inf
-        if count >= MIN_CLUSTERS and rank >= 0:
+        if rank >= 0 and split.any():
             own_mean, other_mean = drawn[split] * inside, (total - drawn[split]) * outside
             low = float(np.partition(np.minimum(own_mean, other_mean), rank)[rank])
             high = -float(np.partition(-np.maximum(own_mean, other_mean), rank)[rank])
-        test = PairedVerdict(n=n, clusters=count, estimate=total, low=low, high=high, p=p)
-        tests.append(test.judged(alpha=1 - level))
-    return tests
+        results.append((low, high, p))
+    return results
 
 
 def _subset_sums(parts: FloatArray, resamples: int, seed: int) -> FloatArray:

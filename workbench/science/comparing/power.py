@@ -6,8 +6,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import codes_of
-from workbench.science.comparing.clusters import MIN_CLUSTERS
+from workbench.science.comparing.clusters import MIN_CLUSTERS, fewest
 from workbench.science.errors import DomainError
 
 
@@ -41,8 +40,8 @@ def sample_size_hint(
 
     d = np.asarray(difference, dtype=np.float64)
     if clusters is not None:
-        codes, names = codes_of(clusters)
-        d = np.bincount(codes, weights=d, minlength=len(names)) / np.bincount(codes, minlength=len(names))
+        codes = fewest(clusters)
+        d = np.bincount(codes, weights=d) / np.bincount(codes)
     if len(d) < 2 or not np.isfinite(d).all():
         raise DomainError("a sample-size hint needs at least 2 finite differences")
     if not (0.0 < level < 1.0 and 0.0 < power < 1.0):

@@ -6,7 +6,12 @@ import numpy as np
 
 from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
-from workbench.science.calibrating.calibration import Calibration, fit_calibration, fit_threshold
+from workbench.science.calibrating.calibration import (
+    Calibration,
+    fit_calibration,
+    fit_threshold,
+    leave_out_calibration,
+)
 from workbench.science.calibrating.priors import (
     TemporalPrior,
     empirical_prior,
@@ -16,6 +21,9 @@ from workbench.science.documents.score_documents import Document, method_names, 
 from workbench.science.scoring.baselines import event_priors, group_labels
 from workbench.science.scoring.scores import brier, log_loss
 from workbench.science.tables import Events, Forecasts
+
+#: Questions below which no calibration is learned: of 20 a calibrated forecaster's fit loses 0.02 in Brier score on new ones.
+ENOUGH = 50
 
 
 def priors_document(
@@ -57,7 +65,7 @@ def calibration_document(
     how: str = "logit-mean",
     factors: Sequence[str] = (),
     penalty: float = 1.0,
-    minimum: int = 10,
+    minimum: int = ENOUGH,
     threshold: bool = False,
 ) -> tuple[Calibration, Document]:
     """A calibration learned from every resolved forecast of a method, and the document that `calibrate fit` prints.
@@ -76,26 +84,41 @@ def calibration_document(
     Raises
     ------
     UsageError
-        Nothing has resolved, or too little to learn from.
+        Nothing has resolved, too little to learn from, or the calibration does not lower the Brier score of questions left out of it.
     """
     p = _some(method, pooled_forecasts(forecasts, method, variant=variant, how=how))
     rows = np.flatnonzero(np.isfinite(p) & np.isfinite(events.outcome))
     if not len(rows):
         raise UsageError(f"{method}: no forecast has resolved yet, there is nothing to learn from")
     labels = {factor: events.factor(factor)[rows] for factor in factors}
-    p, o = p[rows], events.outcome[rows]
+    p, o, questions = p[rows], events.outcome[rows], events.question[rows]
     model = fit_calibration(
         p,
         o,
         labels,
+        questions=questions,
         penalty=penalty,
         minimum=minimum,
         threshold=threshold,
         learned_from=f"{method}, {len(rows)} resolved forecasts",
     )
     calibrated = model.apply(p, labels)
+    left_out = leave_out_calibration(p, o, questions, labels, penalty=penalty)
+    before, after = brier(p, o), brier(left_out, o)
+    if after >= before:
+        raise UsageError(
+            f"{method}: this calibration does not help, so none is saved: on questions left out of the fit the Brier score goes from"
+            f" {before:.4f} to {after:.4f}. Use the forecasts as they are, or resolve more questions"
+        )
     document: Document = {
         **model.to_json(),
+        "questions": len(np.unique(questions)),
+        "left_out": {
+            "brier_before": before,
+            "brier_after": after,
+            "log_loss_before": log_loss(p, o),
+            "log_loss_after": log_loss(left_out, o),
+        },
         "in_sample": {
             "brier_before": brier(p, o),
             "brier_after": brier(calibrated, o),

@@ -113,7 +113,7 @@ def compare_document(
     >>> forecasts = Forecasts.of(events, {"m": {"forecast": [0.9, 0.1, 0.8, 0.2]}}, keyed_by="variant")
     >>> document = compare_document(events, forecasts, Recipe(), "0.5", resamples=20)
     >>> round(document["paired_test"]["m"]["overall"]["difference"], 6), document["paired_test"]["m"]["overall"]["verdict"]
-    (35.0, 'too few to tell')
+    (35.0, None)
     """
     if unit not in UNITS:
         raise UsageError(Option("unit"), f" must be question, event or both, not {unit!r}")
@@ -245,6 +245,7 @@ def _tested(
             document[name][part] = {
                 "n": test.n,
                 "clusters": test.clusters,
+                "days": test.days,
                 "method": cards[name][0][part],
                 "method_interval": cards[name][1][part],
                 "difference": test.estimate,

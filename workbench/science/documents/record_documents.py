@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities
-from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters, series_clusters
 from workbench.science.comparing.comparison import paired_comparisons
 from workbench.science.comparing.mean_intervals import class_share_interval
 from workbench.science.comparing.paired import PairedVerdict, holm
@@ -107,11 +107,13 @@ def _tests(table: PastTable) -> dict[str, PairedVerdict]:
 
 
 def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at: int) -> Document:
-    o, values, clusters = table.outcome, table.values(), event_clusters(table.events())
+    events = table.events()
+    o, values, clusters = table.outcome, table.values(), event_clusters(events)
     curve = reliability(values[_OWN], o, bins=_BINS, interval=class_share_interval(clusters))
     return {
         "n": len(o),
         "clusters": cluster_count(clusters),
+        "days": day_count(events),
         "looked_at": looked_at,
         "first": str(min(table.first_day)),
         "last": str(max(table.first_day)),
@@ -119,7 +121,7 @@ def _document(table: PastTable, tests: Mapping[str, PairedVerdict], *, looked_at
         "brier": brier(values[_OWN], o),
         "brier_index": brier_index(values[_OWN], o),
         "ece": calibration_error(values[_OWN], o, bins=_BINS),
-        "ece_calibrated": calibrated_error(values[_OWN], bins=_BINS).expected,
+        "ece_calibrated": calibrated_error(values[_OWN], series_clusters(events), bins=_BINS).expected,
         "against": {
             name: {
                 "brier_index": brier_index(values[name], o),

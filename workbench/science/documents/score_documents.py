@@ -8,7 +8,7 @@ import numpy as np
 
 from workbench.errors import Option, UsageError
 from workbench.science.arrays import FloatArray, IntArray
-from workbench.science.comparing.clusters import cluster_count, event_clusters
+from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters, series_clusters
 from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.comparing.return_intervals import return_intervals
 from workbench.science.comparing.score_intervals import card_of, interval_card
@@ -235,7 +235,7 @@ def _score_entry(
     def card(p: FloatArray, rows: IntArray, own: FloatArray) -> Document:
         scores = scorecard(p, rows, events, metrics, difficulty)
         entry: Document = {**scores, "n": _counts(rows, events, own)}
-        if calibrated := calibrated_card(p, events.kind[rows], metrics):
+        if calibrated := calibrated_card(p, events.kind[rows], metrics, series_clusters(events)[rows]):
             entry["calibrated"] = calibrated
         if resampling.resamples:
             entry["intervals"] = interval_card(p, rows, events, metrics, scores, difficulty, resampling)
@@ -304,6 +304,7 @@ def _counts(rows: IntArray, events: Events, raw: FloatArray) -> Document:
     counts["overall"] = len(rows)
     counts["questions"] = len(np.unique(events.question[rows]))
     counts["clusters"] = cluster_count(event_clusters(events)[rows])
+    counts["days"] = day_count(events, rows)
     if raw.ndim == 2:
         number, how_often = np.unique(np.isfinite(raw).sum(axis=1), return_counts=True)
         counts["trials"] = {str(k): int(v) for k, v in zip(number, how_often, strict=True)}
@@ -498,6 +499,7 @@ def _returns(
     entry: Document = {
         "n": len(p),
         "clusters": cluster_count(clusters),
+        "days": day_count(events, rows),
         "average_return": {key: r.average_return for key, r in results.items()},
         "sharpe": {key: r.sharpe for key, r in results.items()},
         "sharpe_ddof0": {key: r.sharpe_ddof0 for key, r in results.items()},
@@ -511,7 +513,7 @@ def _returns(
         "staked": {key: float(each.stake.mean()) for key, each in bets.items()},
         "brier": brier(p, o),
         "ece": calibration_error(p, o),
-        "calibrated": {"ece": calibrated_error(p)._asdict()},
+        "calibrated": {"ece": calibrated_error(p, series_clusters(events)[rows])._asdict()},
         "ece_right_closed": calibration_error(p, o, closed="right"),
         "ties": int(ties(p, q).sum()),
         "yes_bets": int((p - q > TIE_WIDTH).sum()),

@@ -59,8 +59,9 @@ def skill_line(
     if test.verdict == "better":
         return f"On {separate} {subject} did better than {rival} ({figures})"
     advice = f"take {take or rival}"
-    if test.verdict == "too few to tell":
-        few = f"a verdict needs {MIN_CLUSTERS} independent ones" if test.interval is None else test.reason
+    if test.verdict in (None, "too few to tell"):
+        short = test.interval is None and test.verdict is not None
+        few = f"a verdict needs {MIN_CLUSTERS} independent ones" if short else test.reason
         return f"{separate} cannot tell skill from luck: {advice} ({figures}; {few})"
     said = (
         f"did worse than {rival}"

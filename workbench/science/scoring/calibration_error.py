@@ -105,11 +105,18 @@ class CalibratedError(NamedTuple):
 
 
 def calibrated_error(
-    forecast: ArrayLike, *, how: Bins = "width", bins: int = 10, draws: int = 400, seed: int = 20261124
+    forecast: ArrayLike,
+    clusters: ArrayLike | None = None,
+    *,
+    how: Bins = "width",
+    bins: int = 10,
+    draws: int = 400,
+    seed: int = 20261124,
 ) -> CalibratedError:
-    """What `calibration_error` would be of these forecasts if they were right, outcomes drawn from them independently.
+    """What `calibration_error` would be of these forecasts if they were right, one piece of luck drawn for each cluster.
 
-    Forecasts whose outcomes go together, such as dates of one question, show more.
+    The dates of a question come out together: an event is Yes where its cluster's draw lies below its forecast. Each event is its own
+    cluster when none are given.
 
     Examples
     --------
@@ -119,10 +126,14 @@ def calibrated_error(
     p, _ = checked(forecast, np.zeros(len(np.asarray(forecast))))
     order = np.argsort(codes := bin_of(p, bins=bins, how=how), kind="stable")
     ends = np.flatnonzero(np.diff(codes[order], prepend=-1))
+    own = np.arange(len(p)) if clusters is None else np.asarray(clusters)
+    # Numbered as they come, so that clusters of one event each draw what events without clusters do.
+    _, first, codes_in_order = np.unique(own[order], return_index=True, return_inverse=True)
+    luck = np.argsort(np.argsort(first))[codes_in_order]
     rng = np.random.default_rng(seed)
     errors = []
     for _ in range(draws):
-        gaps = np.add.reduceat((rng.random(len(p)) < p[order]) - p[order], ends)
+        gaps = np.add.reduceat((rng.random(len(first))[luck] < p[order]) - p[order], ends)
         errors.append(float(np.abs(gaps).sum()) / len(p))
     return CalibratedError(float(np.mean(errors)), float(np.quantile(errors, 0.95)))
 

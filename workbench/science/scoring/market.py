@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, codes_of, sigmoid
+from workbench.science.arrays import FloatArray, as_outcomes, as_probabilities, sigmoid, ways
 from workbench.science.errors import DomainError
 from workbench.science.scoring.score_checks import checked
 
@@ -42,8 +42,8 @@ def sum_deviation(deviations: ArrayLike, clusters: ArrayLike) -> float:
     (1.414214, 2.0)
     """
     own = np.asarray(deviations, dtype=np.float64)
-    together = np.bincount(codes_of(clusters)[0], weights=own)
-    return float(np.sqrt(max((together**2).sum(), (own**2).sum())))
+    together = [float((np.bincount(codes, weights=own) ** 2).sum()) for codes in ways(clusters)]
+    return float(np.sqrt(max(*together, float((own**2).sum()))))
 
 
 def edge_and_luck(

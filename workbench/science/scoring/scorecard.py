@@ -27,6 +27,7 @@ from workbench.science.scoring.scores import (
     metaculus_baseline,
     metaculus_scores,
 )
+from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
 
 Part = dict[str, float | None]
@@ -205,8 +206,10 @@ def scorecard(
     return card
 
 
-def calibrated_card(p: FloatArray, kind: Any, metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """What a calibrated forecaster of the same forecasts would show: metric -> part -> ``{expected, high}``, for ``ece``, ``ece_quantile``.
+def calibrated_card(
+    p: FloatArray, kind: Any, metrics: Sequence[str], clusters: StrArray | None = None
+) -> dict[str, dict[str, Any]]:
+    """What a calibrated forecaster of the same forecasts, with luck by cluster, would show: metric -> part -> ``{expected, high}``, for ``ece``, ``ece_quantile``.
 
     >>> calibrated_card(np.full(100, 0.5), np.full(100, "market"), ["ece"])["ece"]["dataset"]
     """
@@ -214,7 +217,11 @@ def calibrated_card(p: FloatArray, kind: Any, metrics: Sequence[str]) -> dict[st
     for metric in metrics:
         if metric in BINNED:
             card[metric] = {
-                part: calibrated_error(p[inside], how=BINNED[metric])._asdict() if inside.any() else None
+                part: calibrated_error(
+                    p[inside], None if clusters is None else clusters[inside], how=BINNED[metric]
+                )._asdict()
+                if inside.any()
+                else None
                 for part, inside in {
                     **{part: kind == part for part in parts_of(kind)},
                     "overall": np.ones(len(p), dtype=bool),
