@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from tests.fakes.upstream import Seen, Sent
+from tests.fakes.upstream import Seen
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import NOW
 
@@ -24,8 +24,6 @@ BEFORE = {
     "fmp/analyst/ratings/ratings-historical": ("2 (5 rows)", "3 (5 rows)", "3 (0 rows)"),
     "fmp/analyst/grades/grades": ("1 (20 rows)", "2 (20 rows)", "2 (20 rows)"),
     "fmp/statements/financial-statements/cash-flow-statement": ("1 (8 rows)", "1 (8 rows)", "2 (8 rows)"),
-    "polymarket/trades": ("5 (100 rows)", "25 (0 rows)", "25 (0 rows)"),
-    "polymarket/markets": ("7 (100 rows)", "25 (0 rows)", "25 (0 rows)"),
     "kalshi/markets": ("45 (100 rows)", "45 (100 rows)", "45 (0 rows)"),
 }  # fmt: skip
 
@@ -55,8 +53,6 @@ LISTS: dict[str, tuple[dict[str, Any], float, Row]] = {
     "fmp/analyst/ratings/ratings-historical": ({"symbol": "X", "limit": 5}, 252, day("date")),
     "fmp/analyst/grades/grades": ({"symbol": "X", "limit": 20}, 60, day("date")),
     "fmp/statements/financial-statements/cash-flow-statement": ({"symbol": "X", "limit": 8}, 4, stamp("acceptedDate")),
-    "polymarket/trades": ({"market": "0x1"}, 1500, lambda at: {"timestamp": int(at.timestamp()), "price": 0.5}),
-    "polymarket/markets": ({"tag_id": 2}, 2000, stamp("createdAt", "%Y-%m-%dT%H:%M:%SZ")),
     "kalshi/markets": ({"series_ticker": "S"}, 8760, stamp("open_time", "%Y-%m-%dT%H:%M:%SZ")),
 }  # fmt: skip
 
@@ -84,8 +80,6 @@ def vendor(path: str) -> Callable[[Seen], Any]:
                 if not query.get("cursor")
                 else 0
             )
-        if path == "polymarket/trades" and first > 3000:
-            return Sent({"error": "max historical activity offset of 3000 exceeded"}, 400)
         places = range(first, min(first + size, total))
         if query.get("ascending") == "true":
             places = range(total - 1 - first, max(-1, total - 1 - first - size), -1)

@@ -1,11 +1,20 @@
 """From a checked request to what is sent upstream: the policy's plan, the catalogue's forced parameters, the lookups."""
 
+from dataclasses import replace
+
 from proxies.asof import guards
 from proxies.asof.clock import Cutoff
 from proxies.asof.policies import ApiRequest, Plan, policy_of
 from proxies.asof.readjust import adjust_lookups
+from proxies.catalogue.loader import Endpoint
 from proxies.catalogue.schema import Residual, exceeds
 from proxies.errors import CutoffRefused, Refused
+
+
+def _with_defaults(endpoint: Endpoint, plan: Plan) -> Plan:
+    """The plan with what the catalogue says of parameters that were not asked for: no vendor's own default is trusted to be the same."""
+    stated = {name: param.default for name, param in endpoint.params.items() if param.default is not None}
+    return replace(plan, params={**stated, **plan.params})
 
 
 def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high") -> Plan:
@@ -20,12 +29,17 @@ def plan_request(request: ApiRequest, cutoff: Cutoff, *, most: Residual = "high"
     policy = policy_of(request.endpoint)
     # what only tells the present is refused by its policy, in words that say what to ask for instead
     is_answered = as_of.policy != "snapshot_refused" and not cutoff.live
+    if as_of.until and (cutoff.live or cutoff.last_visible_day.isoformat() > as_of.until):
+        raise CutoffRefused(
+            f"{request.endpoint.path} holds nothing after {as_of.until}: it answers at cutoffs up to then"
+            + (f"; use {as_of.instead}" if as_of.instead else "")
+        )
     if is_answered and exceeds(as_of.residual, most):
         raise CutoffRefused(
             f"{request.endpoint.path} has a {as_of.residual} residual risk of later knowledge: refused, since at most {most} is allowed here"
         )
     try:
-        plan = policy.prepare(request, cutoff)
+        plan = _with_defaults(request.endpoint, policy.prepare(request, cutoff))
         # what the catalogue forces is there to hold the cutoff, and a live call has none
         if cutoff.live:
             return plan

@@ -237,6 +237,8 @@ class AsOf:
     # undated changes of the vendor that this endpoint does not withstand
     open_to: tuple[Undated, ...] = ()
     instead: str = ""
+    # the last day of which the vendor has rows here; later cutoffs are refused, whose newest rows would be missing
+    until: str = ""
     # what to ask for instead, by the value of the parameter that names a series
     instead_names: Mapping[str, str] = field(default_factory=dict)
 

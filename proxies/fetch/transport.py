@@ -266,7 +266,9 @@ class RetryingTransport:
     transport : Transport
     limits : Limits
     retry : Retry
-    quota, busy : what a response of this source says beside its status
+    quota, busy, archived : what a response of this source says beside its status
+    keyed : bool
+        Whether another key may help.
     sleep : awaitable function of seconds, for tests
     """
 
@@ -276,6 +278,8 @@ class RetryingTransport:
     retry: Retry
     busy: Callable[[HttpResponse], bool] = lambda response: False
     quota: Callable[[HttpResponse], bool] = lambda response: response.status == 402
+    archived: Callable[[HttpResponse], bool] = lambda response: False
+    keyed: bool = True
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     sent: int = 0
     _pace: Pace = field(init=False)
@@ -332,10 +336,14 @@ class RetryingTransport:
                         ) from None
                     response = None
             if response is not None:
+                # the status of a copy is that of the page, when it was copied
+                if self.archived(response):
+                    self._pace.answered()
+                    return response
                 # before the question whether to retry: a used-up plan often answers 429 too, and no pause brings it back
                 if self.quota(response):
                     raise QuotaExhausted(
-                        f"{self.source} says that the plan's calls are used up: wait, or use another key"
+                        f"{self.source} says that the plan's calls are used up: {self._cure}"
                     )
                 busy = response.status == 429 or response.status >= 500 or self.busy(response)
                 if not busy:
@@ -358,10 +366,14 @@ class RetryingTransport:
             await self._pause(wait)
         raise AssertionError("the last try returns or raises")
 
+    @property
+    def _cure(self) -> str:
+        return "wait, or use another key" if self.keyed else "wait, and ask for less at once"
+
     def _spent(self, response: HttpResponse, wait: float | None) -> SourceUnavailable | QuotaExhausted:
         if response.status == 429:
             when = f" for {wait:.0f} s" if wait else ""
-            return QuotaExhausted(
-                f"{self.source} takes no more calls{when} (HTTP 429): wait, or use another key"
-            )
+            return QuotaExhausted(f"{self.source} takes no more calls{when} (HTTP 429): {self._cure}")
+        if response.status < 400:
+            return QuotaExhausted(f"{self.source} takes no more calls for now: {self._cure}")
         return SourceUnavailable(f"{self.source} is not working (HTTP {response.status}): try again later")

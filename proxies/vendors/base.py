@@ -74,6 +74,8 @@ class HttpSource:
             retry=settings.retry,
             quota=self.quota,
             busy=self.busy,
+            archived=self.archived,
+            keyed=info.key is not None,
             sleep=settings.sleep,
         )
 
@@ -238,10 +240,13 @@ class HttpSource:
         if any(not reply.absent_rows for reply in self._none_replies(response, payload)):
             return no_answer(self.name, endpoint.path)
         if response.status in (401, 403):
-            variable = self.info.key.variable if self.info.key else ""
+            if self.info.key is None:
+                contact = "" if self.info.agent else ", or say in WORKBENCH_CONTACT whom to write to"
+                return SourceRejected(
+                    f"{self.name} does not give this out (HTTP {response.status}): ask for something else{contact}"
+                )
             return SourceRejected(
-                f"{self.name} refuses the key or the plan (HTTP {response.status})"
-                + (f": check {variable}" if variable else "")
+                f"{self.name} refuses the key or the plan (HTTP {response.status}): check {self.info.key.variable}"
             )
         if not 200 <= response.status < 300:
             address = f", and WORKBENCH_UPSTREAM_{self.info.upstream}" if self._overridden else ""
@@ -281,6 +286,10 @@ class HttpSource:
     def busy(self, response: HttpResponse) -> bool:
         """Whether a response of another status than 429 and 5xx asks to come back later."""
         return response.status in self.also_retry
+
+    def archived(self, response: HttpResponse) -> bool:
+        """Whether a response is a copy of another server's, whose status says nothing of this source."""
+        return False
 
     async def aclose(self) -> None:
         """Close the connections."""

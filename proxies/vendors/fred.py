@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 
 from proxies.catalogue.loader import Endpoint
-from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected
+from proxies.errors import CutoffRefused, NoSuch, ProxyError, SourceRejected, no_answer
 from proxies.fetch.cache import RawAnswer
 from proxies.fetch.paging import WHOLE
 from proxies.fetch.transport import HttpResponse
@@ -36,6 +36,11 @@ class FredSource(HttpSource):
             return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())
         try:
             return await super().fetch(endpoint, params)
+        except CutoffRefused:
+            if params.get("realtime_start"):
+                raise
+            # a live call, which asks for no day
+            raise no_answer(self.name, endpoint.path) from None
         except TooManyVintages:
             payload = await self._in_parts(endpoint, params)
         return RawAnswer(body=orjson.dumps(payload), fetched_at=self._settings.now())

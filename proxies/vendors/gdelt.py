@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from proxies.catalogue.loader import Endpoint
+from proxies.errors import ProxyError, SourceRejected
 from proxies.fetch.transport import HttpRequest, HttpResponse
 from proxies.vendors.base import HttpSource
 
@@ -20,6 +21,18 @@ class GdeltSource(HttpSource):
             if params.get(name)
         }
         return self.build(endpoint, {**params, **digits})
+
+    def busy(self, response: HttpResponse) -> bool:
+        """Whether a response asks to come back later: that is a sentence under status 200."""
+        return response.status == 200 and response.body[:100].lower().startswith(b"please limit requests")
+
+    def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
+        """The error of a response: what is wrong with a query stands in a sentence under status 200."""
+        if response.status == 200 and response.body[:20].lower().startswith((b"your query", b"your search")):
+            return SourceRejected(
+                "gdelt does not take this query: words of three letters and more, phrases in quotes, some hundred characters at most"
+            )
+        return super().complaint(endpoint, response, payload)
 
     def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
         """As for every source; where nothing is found GDELT sends an object without anything in it."""

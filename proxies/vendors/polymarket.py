@@ -1,23 +1,39 @@
-"""Polymarket: JSON over HTTP; long price windows come back empty, so they are asked in chunks."""
+"""Polymarket: JSON over HTTP. Lists go by the vendor's cursors, long price windows in chunks, since they come back empty."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
 import orjson
 
 from proxies.catalogue.loader import Endpoint
+from proxies.errors import ParameterInvalid, SchemaDrift
 from proxies.fetch.cache import RawAnswer
+from proxies.fetch.transport import HttpResponse
 from proxies.vendors.base import HttpSource
 
 _CHUNK = 14 * 86400
 _MOST_CHUNKS = 60
+#: Of a list the key of its rows, the parameter that takes the cursor, and the most rows of a page.
+_LISTS = {
+    "polymarket/markets": ("markets", "after_cursor", 100),
+    "polymarket/events": ("events", "after_cursor", 100),
+    "polymarket/trades": ("data", "cursor", 1000),
+}
+_MOST_PAGES = 100
+_BOTH: tuple[Mapping[str, str], ...] = ({"closed": "false"}, {"closed": "true"})
+# the vendor's names of a trade's fields, and those of its older service, which the catalogue has
+_TRADE = {"condition_id": "conditionId", "token_id": "asset", "outcome_index": "outcomeIndex"}
 
 
 class PolymarketSource(HttpSource):
-    """Polymarket over HTTP: long price windows are asked in chunks of two weeks."""
+    """Polymarket over HTTP. A list without ``closed`` would leave out what is settled by now, so that both kinds are asked for."""
 
     async def fetch(self, endpoint: Endpoint, params: Mapping[str, Any]) -> RawAnswer:
-        """The raw answer; price paths of long windows are put together from chunks."""
+        """The raw answer: a part of a list, by rows, or a price path."""
+        if endpoint.path in _LISTS:
+            rows = await self._list(endpoint, params)
+            return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
         start, end = params.get("startTs"), params.get("endTs")
         if (
             endpoint.path != "polymarket/prices-history"
@@ -38,3 +54,96 @@ class PolymarketSource(HttpSource):
         return RawAnswer(
             body=orjson.dumps({"history": list(points.values())}), fetched_at=self._settings.now()
         )
+
+    def is_answer(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> bool:
+        """As for every source; a page of a list stands under a key of its own."""
+        if endpoint.path in _LISTS and isinstance(payload, dict):
+            return isinstance(payload.get(_LISTS[endpoint.path][0]), list)
+        return super().is_answer(endpoint, response, payload)
+
+    async def _list(self, endpoint: Endpoint, params: Mapping[str, Any]) -> list[Any]:
+        """So many rows of a list from an offset on, in the order that the plan asks for."""
+        first = int(params.get("offset") or 0)
+        if first > (endpoint.page.last or first):
+            return []
+        end = first + int(params.get("limit") or 100)
+        plain = {name: value for name, value in params.items() if name not in ("offset", "limit")}
+        if endpoint.path == "polymarket/trades":
+            plain = {("condition" if name == "market" else name): value for name, value in plain.items()}
+        kinds = ({},) if endpoint.path == "polymarket/trades" or "closed" in plain else _BOTH
+        parts = [_Part(self, endpoint, {**plain, **kind}) for kind in kinds]
+        while True:
+            rows = _in_order(parts) if "order" in plain else _one_by_one(parts)
+            left = [part for part in parts if not part.ended]
+            if len(rows) >= end or not left:
+                return rows[first:end]
+            # of two ordered lists the one that is behind says how far both are known
+            await (min(left, key=lambda part: part.reach) if "order" in plain else left[0]).read_on()
+
+
+class _Part:
+    """The pages of one list so far, each row with the stamp that orders it, or that of the row before it."""
+
+    def __init__(self, source: PolymarketSource, endpoint: Endpoint, params: Mapping[str, Any]) -> None:
+        self._source, self._endpoint, self._params = source, endpoint, params
+        self._cursor, self._pages = "", 0
+        self.rows: list[tuple[str, Any]] = []
+        self.reach, self.ended = "", False
+
+    async def read_on(self) -> None:
+        """Read the next page.
+
+        Raises
+        ------
+        ParameterInvalid
+            There are more pages than are read.
+        SchemaDrift
+            They do not come in the order that was asked for, so that nobody knows how far they reach.
+        """
+        key, name, size = _LISTS[self._endpoint.path]
+        if self._pages == _MOST_PAGES:
+            raise ParameterInvalid(f"{self._endpoint.path} holds too many rows before these: narrow the list")
+        sent = {**self._params, "limit": size} | ({name: self._cursor} if self._cursor else {})
+        payload, _ = await self._source.exchange(self._endpoint, self._source.build(self._endpoint, sent))
+        # the older service, and a list by ids, come bare
+        page, beside = (
+            (payload[key], payload.get("pagination", payload)) if isinstance(payload, dict) else (payload, {})
+        )
+        in_order = True
+        for row in page:
+            stamp = row.get(self._params.get("order")) if isinstance(row, dict) else None
+            if isinstance(stamp, str):
+                in_order = in_order and stamp[:19] >= self.reach[:19]
+                self.reach = stamp
+            self.rows.append((self.reach, _renamed(row)))
+        self._cursor = str(beside.get("next_cursor") or "")
+        self._pages += 1
+        self.ended = not (self._cursor and page) or beside.get("has_more") is False
+        if not (in_order or self.ended):
+            raise SchemaDrift(
+                f"polymarket does not give {self._endpoint.path} in the order that was asked for"
+            )
+
+
+def _in_order(parts: list[_Part]) -> list[Any]:
+    """The rows of all lists up to where each of them is known, each row once."""
+    reach = min((part.reach for part in parts if not part.ended), default=None)
+    rows = sorted((row for part in parts for row in part.rows), key=lambda row: row[0])
+    return _once(row for stamp, row in rows if reach is None or stamp <= reach)
+
+
+def _one_by_one(parts: list[_Part]) -> list[Any]:
+    """The rows of the first list and, once it has ended, of the next."""
+    known = list(takewhile(lambda part: part.ended, parts))
+    return _once(row for part in parts[: len(known) + 1] for _, row in part.rows)
+
+
+def _once(rows: Iterable[Any]) -> list[Any]:
+    """The rows without those that came before, which a market does that is closed while it is read."""
+    return list(
+        {orjson.dumps(row.get("id") or row if isinstance(row, dict) else row): row for row in rows}.values()
+    )
+
+
+def _renamed(row: Any) -> Any:
+    return {_TRADE.get(name, name): value for name, value in row.items()} if isinstance(row, dict) else row

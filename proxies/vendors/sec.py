@@ -112,7 +112,7 @@ def _filing_rows(columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     whole = {name: _filing_column(columns.get(name), unknown) for name in _COLUMNS}
     accepted = _filing_column(columns.get("acceptanceDateTime"), unknown)
     return [
-        {**{name: values[place] for name, values in whole.items()}, "accepted": _accepted(accepted[place])}
+        {**{name: values[place] for name, values in whole.items()}, **_acceptance(accepted[place])}
         for place in range(count)
     ]
 
@@ -124,14 +124,19 @@ def _filing_column(values: Any, unknown: list[Any]) -> list[Any]:
     return [None if value == "" else value for value in values]
 
 
-def _accepted(stamp: Any) -> str | None:
-    """When a filing was accepted, without a zone, so that it is read in New York's; a day alone where there is no time.
+def _acceptance(stamp: Any) -> dict[str, str | None]:
+    """The day on which a filing was accepted, in New York, and from when it counts, without a zone, so that it is read in New York's.
 
-    EDGAR writes New York's clock with a Z behind it. Taken at its word a filing would be known four or five hours early.
+    EDGAR writes the clock of New York for some filers and that of UTC for most, each with a Z behind it, and takes filings from six to
+    ten at night: an hour before six is UTC's, of the day before in New York, and by any later one both name one day. Read as New
+    York's a filing never counts too early.
     """
-    if not isinstance(stamp, str) or len(stamp) < 19:
-        return stamp if isinstance(stamp, str) else None
-    return stamp[:10] if stamp[11:19] == "00:00:00" else stamp[:19]
+    if not isinstance(stamp, str) or len(stamp) < 19 or stamp[11:19] == "00:00:00":
+        day = stamp[:10] if isinstance(stamp, str) else None
+        return {"accepted": day, "known": day}
+    day = _day(stamp)
+    told = day - timedelta(days=1) if day is not None and stamp[11:13] < "06" else day
+    return {"accepted": told.isoformat() if told is not None else None, "known": stamp[:19]}
 
 
 def _hit(item: Any) -> dict[str, Any]:

@@ -50,12 +50,17 @@ class WaybackSource(HttpSource):
             rows = _captures(payload)
         return RawAnswer(body=orjson.dumps(rows), fetched_at=self._settings.now())
 
+    def archived(self, response: HttpResponse) -> bool:
+        """Whether the archive says of what time its answer is a copy."""
+        return any(name.lower() == "memento-datetime" for name in response.headers)
+
     def _page(
         self, endpoint: Endpoint, response: HttpResponse, params: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
         headers = {name.lower(): value for name, value in response.headers.items()}
         captured = instant_of(headers.get("memento-datetime"))
-        if response.status == 404 and (captured or _NOT_COPIED in response.body):
+        # a copy of an error is no page
+        if (captured and response.status >= 400) or (response.status == 404 and _NOT_COPIED in response.body):
             return []
         # where there is no copy of this second the archive sends on to its nearest one, which may be a later one
         if response.status in (302, 307) and not captured and _NEAREST.search(headers.get("location", "")):

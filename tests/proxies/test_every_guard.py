@@ -148,7 +148,12 @@ async def a_list_in_pages() -> list[str]:
     def trades(later: int) -> Any:
         stamps = [1640995200 - n for n in range(later)] + [1600000000 - n for n in range(9)]
         rows = [{"timestamp": stamp, "price": 0.5, "asset": "1"} for stamp in stamps]
-        return lambda seen: rows[int(seen.query.get("offset", 0)) :][: int(seen.query.get("limit", 100))]
+
+        def answer(seen: Any) -> Any:
+            place, size = int(seen.query.get("cursor") or 0), int(seen.query.get("limit", 100))
+            return {"data": rows[place : place + size], "pagination": {"next_cursor": str(place + size)}}
+
+        return answer
 
     return [await told(trades(later), "polymarket/trades", "2021-03-15", market="0x1") for later in (0, 1200)]
 

@@ -60,6 +60,10 @@ def test_the_example_of_the_documentation_runs(endpoint: Endpoint) -> None:
         with pytest.raises(CutoffRefused, match="only tells the present"):
             exec(example_of(endpoint), names)
         return
+    if endpoint.as_of.until:
+        with pytest.raises(CutoffRefused, match="holds nothing after"):
+            exec(example_of(endpoint), names)
+        return
     exec(example_of(endpoint), names)
     assert answers[0].meta["endpoint"] == endpoint.path
     text = answers[0].encoded().decode()

@@ -57,7 +57,12 @@ class Paged(World):
 
     def answer(self, seen: Seen) -> Sent:
         page = self.endpoint.page
-        value = int(seen.query.get(page.param, 0) or 0) if page.style in ("page", "offset") else 0
+        # lists with cursors, which know no offset
+        cursor = seen.query.get("after_cursor") or seen.query.get("cursor") or 0
+        key = {"markets/keyset": "markets", "events/keyset": "events", "v2/trades": "data"}.get(
+            self.endpoint.url
+        )
+        value = int(cursor or seen.query.get(page.param, 0) or 0) if page.style in ("page", "offset") else 0
         # the world itself knows no second page
         plain = {name: text for name, text in seen.query.items() if name not in ("page", "offset")}
         sent = super().answer(replace(seen, query=plain))
@@ -82,7 +87,9 @@ class Paged(World):
         ]
         rows = rows[::-1] if seen.query.get("ascending") == "true" else rows
         first = value if page.style == "offset" else value * size
-        return Sent(rows[first : first + size])
+        part = rows[first : first + size]
+        beside = {"next_cursor": str(first + size)} if first + size < len(rows) else {}
+        return Sent({key: part, "pagination": beside, **beside} if key else part)
 
 
 @dataclass(frozen=True)

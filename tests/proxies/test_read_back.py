@@ -1,6 +1,7 @@
 """Lists that begin with what is newest, read back to the cutoff however much came later: found, or refused, never empty."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from proxies.asof.clock import Cutoff
 from proxies.asof.row_filter import Filtered
 from proxies.catalogue import load_catalogue
-from proxies.errors import CutoffRefused
+from proxies.errors import CutoffRefused, SchemaDrift
 from proxies.fetch import read_back
 from tests.fakes.upstream import Seen, Sent
 from tests.proxies.leaks.desk import Desk
@@ -50,6 +51,12 @@ class Computed:
         return row(END + timedelta(days=2) + (number - self.early) * self.every, number)
 
 
+def keyset(seen: Seen) -> str:
+    """The key of the rows in an answer of Polymarket's lists, "" for other lists."""
+    names = {"markets/keyset": "markets", "events/keyset": "events", "v2/trades": "data"}
+    return next((key for end, key in names.items() if seen.path.endswith(end)), "")
+
+
 def vendor(
     world: Computed,
     path: str,
@@ -65,6 +72,15 @@ def vendor(
     """
 
     def answer(seen: Seen) -> Any:
+        if key := keyset(seen):
+            # lists with cursors, which know no offset
+            place = int(seen.query.get("after_cursor") or seen.query.get("cursor") or 0)
+            plain = {name: text for name, text in seen.query.items() if "cursor" not in name}
+            rows = answer(replace(seen, path="", query={**plain, "offset": str(place)}))
+            if not isinstance(rows, list):
+                return rows
+            beside = {"next_cursor": str(place + len(rows))} if rows else {}
+            return {key: rows, "pagination": beside} if key == "data" else {key: rows, **beside}
         size = min(int(seen.query.get("limit", 100)), most)
         value = int(seen.query.get("page") or seen.query.get("offset") or 0)
         if value > last:
@@ -98,6 +114,8 @@ async def told(handler: Any, path: str, **params: Any) -> tuple[str, int]:
 @pytest.mark.parametrize("path", LISTS)
 async def test_however_many_rows_came_later_a_list_tells_the_same(path: str, late: int) -> None:
     params = {} if "13f" in path else {"limit": 10}
+    if path == TRADES and late > 3000:
+        return  # trades go by the vendor's cursors, and so far back they are refused: `capped`
     hour = timedelta(hours=1)
     one, _ = await told(vendor(Computed(60, 0), path), path, **params)
     other, requests = await told(vendor(Computed(60, late, hour), path), path, **params)
@@ -105,10 +123,11 @@ async def test_however_many_rows_came_later_a_list_tells_the_same(path: str, lat
     assert requests <= 2 + read_back.MOST_SEARCHED and len(one) > 300
 
 
-async def test_a_vendor_that_ignores_the_order_it_documents_is_read_back_too() -> None:
+async def test_a_vendor_that_ignores_the_order_it_documents_is_not_believed() -> None:
     one, _ = await told(vendor(Computed(60, 0), MARKETS), MARKETS, limit=60)
-    other, _ = await told(vendor(Computed(60, 2600), MARKETS, orders=False), MARKETS, limit=60)
-    assert one == other and one.count("createdAt") == 60
+    assert one.count("createdAt") == 60
+    with pytest.raises(SchemaDrift, match="order"):
+        await Desk(vendor(Computed(60, 2600), MARKETS, orders=False))(MARKETS, CUTOFF, tag_id=2)
 
 
 @pytest.mark.parametrize("late", [0, 3, 260, 2600])

@@ -189,7 +189,7 @@ def test_metaculus_posts_of_every_kind(tmp_path: Path) -> None:
     assert set(by_id["12"].outcomes.values()) == {1.0}  # above the range is above each level
     assert sum(by_id["13"].outcomes.values()) == 5  # of nine days, five lie on or after the first of June
     assert [link.kind for name in ("51", "52") for link in by_id[name].links] == ["given-yes", "given-no"]
-    assert reading.left_out == (("4", "14: resolved as annulled"),)
+    assert reading.left_out == (("14", "resolved as annulled"),)
 
 
 def test_a_claim_comes_without_its_explanation(tmp_path: Path) -> None:

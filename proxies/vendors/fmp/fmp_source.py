@@ -27,12 +27,14 @@ class FmpSource(HttpSource):
 
     def quota(self, response: HttpResponse) -> bool:
         """Whether the daily plan is used up: that is a 429 with words of its own, which a rate limit's 429 does not have."""
-        return response.status == 402 or (
-            response.status == 429 and b"limit reach" in response.body[:2000].lower()
-        )
+        return response.status == 429 and b"limit reach" in response.body[:2000].lower()
 
     def complaint(self, endpoint: Endpoint, response: HttpResponse, payload: Any) -> ProxyError | None:
         """The error of a complaint: FMP sends an object with ``Error Message`` instead of a list, also under status 200."""
+        if response.status == 402:
+            return SourceRejected(
+                f"your fmp plan does not hold {endpoint.path} for these values (HTTP 402): other endpoints and values are not concerned"
+            )
         if isinstance(payload, dict) and {"Error Message", "error", "Error"} & payload.keys():
             words = orjson.dumps(payload).lower()
             if b"limit reach" in words:

@@ -52,30 +52,34 @@ def collect(entries: Iterable[tuple[str, Any]], read: Any) -> QuestionFile:
     ----------
     entries : iterable of (name, value)
     read : callable
-        ``value -> Question``, or a list of them, or a text: the reason why it becomes none.
+        ``value -> Question``, or a text: the reason why it becomes none, or a list of questions and of parts that become none.
     """
     questions: list[Question] = []
     left_out: list[LeftOut] = []
     seen: set[str] = set()
     for name, value in entries:
-        try:
-            result = read(value)
-        except QuestionError as error:
-            left_out.append(LeftOut(name, " ".join(str(error).split())))
-            continue
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            left_out.append(LeftOut(name, f"an entry of another shape ({type(error).__name__}: {error})"))
-            continue
-        if isinstance(result, str):
-            left_out.append(LeftOut(name, result))
-            continue
+        result = read_part(name, read, value)
         for question in result if isinstance(result, list) else [result]:
+            if isinstance(question, LeftOut):
+                left_out.append(question)
+                continue
             if question.id in seen:
                 left_out.append(LeftOut(question.id, "its id stands in the file before"))
                 continue
             seen.add(question.id)
             questions.append(question)
     return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
+
+
+def read_part(name: str, read: Any, *values: Any) -> Any:
+    """What a reader makes of an entry or a part of one; a part that it refuses, or stumbles over, is left out alone."""
+    try:
+        result = read(*values)
+    except QuestionError as error:
+        return LeftOut(name, " ".join(str(error).split()))
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        return LeftOut(name, f"an entry of another shape ({type(error).__name__}: {error})")
+    return LeftOut(name, result) if isinstance(result, str) else result
 
 
 def day_of(value: Any) -> str:

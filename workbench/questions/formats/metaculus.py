@@ -13,6 +13,7 @@ from workbench.questions.formats.base import (
     day_of,
     field,
     number_of,
+    read_part,
     text_of,
 )
 from workbench.questions.question import Link, Question, QuestionError, event_id
@@ -21,31 +22,30 @@ from workbench.questions.worded_answers import outcomes_of, values_of
 _LEVELS = 9  # deciles of a numeric range become its events
 
 
-def posts_of(document: Any) -> list[Mapping[str, Any]] | None:
-    """The posts of a JSON value, None if it is no such list."""
-    entries = document.get("results") if isinstance(document, dict) else document
-    if not isinstance(entries, list) or not entries:
-        return None
-    shaped = [
-        each
-        for each in entries
-        if isinstance(each, dict) and {"question", "group_of_questions", "conditional"} & set(each)
-    ]
-    return entries if shaped else None
+def posts_of(document: Any) -> list[Any] | None:
+    """The posts of a JSON value, which may be one alone; None if it holds none."""
+    entries = document.get("results", [document]) if isinstance(document, dict) else document
+    return entries if isinstance(entries, list) and any(map(_is_post, entries)) else None
+
+
+def _is_post(entry: Any) -> bool:
+    # a market's "question" is a text
+    parts = ("question", "group_of_questions", "conditional")
+    return isinstance(entry, dict) and any(isinstance(entry.get(part), dict) for part in parts)
 
 
 def read_questions(document: Any) -> QuestionFile:
     """Read a list of posts.
 
-    Numeric and discrete questions get events at nine levels that cut their range in ten equal parts, date questions at
-    nine days; a question that was annulled or is ambiguous is left out with that reason.
+    Numeric and discrete questions get events at nine levels that cut their range in ten parts, equal on the scale of the question
+    (which may be logarithmic), date questions at nine days; a question that was annulled or is ambiguous is left out with that reason.
     """
     posts = posts_of(document)
     if posts is None:
         raise QuestionError(
             "no Metaculus-style list: posts with 'question', 'group_of_questions' or 'conditional'"
         )
-    reading = collect(((str(post.get("id", "?")), post) for post in posts), _post)
+    reading = collect(((_name(post), post) for post in posts), _post)
     left_out = list(reading.left_out)
     known = {question.id for question in reading.questions}
     questions = []
@@ -60,33 +60,35 @@ def read_questions(document: Any) -> QuestionFile:
     return QuestionFile(questions=tuple(questions), left_out=tuple(left_out))
 
 
-def _post(post: Mapping[str, Any]) -> list[Question] | str:
-    questions, refused = [], []
-    for entry, links in _entries(post):
-        result = _metaculus_question(post, entry, links)
-        if isinstance(result, str):
-            refused.append(f"{entry.get('id')}: {result}")
-        else:
-            questions.append(result)
-    if not questions:
-        return "; ".join(refused) or "a post without a question"
-    return questions
+def _post(post: Mapping[str, Any]) -> list[Question | LeftOut] | str:
+    parts = [*_parts(post)]
+    read = [read_part(_name(entry), _metaculus_question, post, entry, links) for entry, links in parts]
+    if post.get("group_of_questions"):
+        # what was left out of a group binds nothing
+        first = next((part.id for part in read if isinstance(part, Question)), "")
+        read = [
+            replace(part, links=(Link(kind="part-of", to=first),))
+            if isinstance(part, Question) and part.id != first
+            else part
+            for part in read
+        ]
+    return read or "a post without a question"
 
 
-def _entries(post: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], tuple[Link, ...]]]:
+def _parts(post: Mapping[str, Any]) -> Iterator[tuple[Any, tuple[Link, ...]]]:
     if post.get("question"):
         yield post["question"], ()
-    if group := post.get("group_of_questions"):
-        first = None
-        for entry in group["questions"]:
-            own = str(entry["id"])
-            yield entry, () if first is None else (Link(kind="part-of", to=first),)
-            first = first or own
+    for entry in (post.get("group_of_questions") or {}).get("questions") or ():
+        yield entry, ()
     if pair := post.get("conditional"):
-        condition = str(pair["condition"]["id"])
+        condition = _name(pair["condition"])
         yield pair["condition"], ()
         yield pair["question_yes"], (Link(kind="given-yes", to=condition),)
         yield pair["question_no"], (Link(kind="given-no", to=condition),)
+
+
+def _name(entry: Any) -> str:
+    return str(entry.get("id", "?")) if isinstance(entry, dict) else "?"
 
 
 def _metaculus_question(
@@ -103,7 +105,9 @@ def _metaculus_question(
         case "binary":
             shape = {"kind": "binary"}
         case "multiple_choice":
-            shape = {"kind": "options", "options": tuple(entry["options"])}
+            removed = _removed_options(entry)
+            shape = {"kind": "options", "options": tuple(o for o in entry["options"] if o not in removed)}
+            shape |= {"extra": {"removed_options": "|".join(removed)}} if removed else {}
         case "numeric" | "discrete":
             low, high = number_of(scaling.get("range_min")), number_of(scaling.get("range_max"))
             shape = {"kind": "numeric", "low": low, "high": high, "unit": text_of(entry.get("unit"))}
@@ -111,11 +115,12 @@ def _metaculus_question(
                 f"open_{end}": entry.get(f"open_{name}_bound") is True
                 for end, name in (("low", "lower"), ("high", "upper"))
             }
+            zero = number_of(scaling.get("zero_point"))
+            shape |= {"extra": {"zero_point": f"{zero:.12g}"}} if zero is not None else {}
             if low is not None and high is not None and low < high:
-                shape["levels"] = tuple(
-                    float(f"{low + (high - low) * step / (_LEVELS + 1):.6g}")
-                    for step in range(1, _LEVELS + 1)
-                )
+                shares = (step / (_LEVELS + 1) for step in range(1, _LEVELS + 1))
+                levels = (float(f"{_at_share(low, high, zero, share):.6g}") for share in shares)
+                shape["levels"] = tuple(dict.fromkeys(levels))
         case "date":
             shape = {"kind": "date", "days": _range_days(scaling)}
         case _:
@@ -147,6 +152,27 @@ def _metaculus_question(
     )
 
 
+def _at_share(low: float, high: float, zero: float | None, share: float) -> float:
+    """The number at a share of a range; with a zero point the scale is logarithmic, as Metaculus defines it.
+
+    >>> _at_share(0.0, 10.0, None, 0.5), round(_at_share(1.0, 1e6, 0.0, 0.5))
+    (5.0, 1000)
+    """
+    if zero is None or low <= zero <= high:
+        return low + (high - low) * share
+    ratio = (high - zero) / (low - zero)
+    return low + (high - low) * (ratio**share - 1) / (ratio - 1)
+
+
+def _removed_options(entry: Mapping[str, Any]) -> list[str]:
+    """The options that were taken away since the question opened: the newest forecasts hold nothing for them."""
+    latest = ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
+    values, options = latest.get("forecast_values") or [], entry["options"]
+    return (
+        [o for o, p in zip(options, values, strict=True) if p is None] if len(values) == len(options) else []
+    )
+
+
 def _range_days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
     low, high = day_of(scaling.get("range_min")), day_of(scaling.get("range_max"))
     if not low or not high or low >= high:
@@ -158,7 +184,7 @@ def _range_days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _crowd(question: Question, entry: Mapping[str, Any]) -> dict[str, float]:
     latest = ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
-    values = latest.get("forecast_values") or []
+    values = [value for value in latest.get("forecast_values") or [] if value is not None]
     centers = latest.get("centers") or []
     if question.kind == "binary":
         p = number_of(centers[0]) if centers else number_of(values[1]) if len(values) == 2 else None
@@ -178,7 +204,10 @@ def _answer_text(question: Question, resolution: Any) -> str:
             raise QuestionError(f"resolved {text}, but the range has no such bound")
         text = repr(bound + (1.0 if text.startswith("above") else -1.0))
     if question.kind == "date":
-        text = "never" if text == "above_upper_bound" else day_of(text)
+        first = min(question.days, default="")
+        if text == "below_lower_bound" and first:
+            return (date.fromisoformat(first) - timedelta(days=1)).isoformat()
+        text = "never" if text in ("above_upper_bound", "below_lower_bound") else day_of(text)
     return text
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.questions.formats.base import (
+    LeftOut,
     QuestionFile,
     collect,
     criteria_of,
@@ -19,47 +20,97 @@ from workbench.questions.formats.base import (
 )
 from workbench.questions.question import Question, Quote, event_id
 
-
-def kalshi_events(document: Any) -> list[Mapping[str, Any]] | None:
-    """Kalshi's events in a JSON value (one event, a list, or the answer of its API), None if there are none."""
-    if isinstance(document, dict) and isinstance(document.get("events"), list):
-        document = document["events"]
-    elif isinstance(document, dict) and isinstance(document.get("event"), dict):
-        document = [{"markets": document.get("markets", []), **document["event"]}]
-    if isinstance(document, list) and document and all(isinstance(each, dict) for each in document):
-        return document if "event_ticker" in document[0] else None
-    return None
+#: What prices of one market may be off from 1, and from where on a settled one has come out: the last trades stand in them.
+_SUM, _SURE = 0.03, 0.99
+VOID = "annulled: its venue paid every side the same"
 
 
-def polymarket_events(document: Any) -> list[Mapping[str, Any]] | None:
-    """Polymarket's events in a JSON value, None if there are none."""
-    events = document.get("events") if isinstance(document, dict) else document
-    if isinstance(events, list) and events and all(isinstance(each, dict) for each in events):
-        markets = events[0].get("markets")
-        if "slug" in events[0] and isinstance(markets, list):
-            return events
-    return None
+def kalshi_events(document: Any) -> list[Any] | None:
+    """Kalshi's events in a JSON value (events or markets, one, a list, or an answer of its API), None if there are none."""
+    entries = _entries(document)
+    if not any(isinstance(entry, dict) and "event_ticker" in entry for entry in entries):
+        return None
+    events: dict[str, Any] = {}
+    for place, entry in enumerate(entries):
+        if isinstance(entry, dict) and "ticker" in entry and "event_ticker" in entry:
+            own = {"event_ticker": entry["event_ticker"], "title": entry.get("title"), "markets": []}
+            events.setdefault(str(entry["event_ticker"]), own)["markets"].append(entry)
+        else:
+            events[f"entry {place}"] = entry
+    return list(events.values())
 
 
-def read_kalshi(events: Sequence[Mapping[str, Any]]) -> QuestionFile:
+def polymarket_events(document: Any) -> list[Any] | None:
+    """Polymarket's events in a JSON value, likewise; a market that comes without its event is one of its own."""
+    entries = [
+        {**entry, "title": entry["question"], "markets": [entry]} if _is_market(entry) else entry
+        for entry in _entries(document)
+    ]
+    shaped = any(isinstance(e, dict) and "slug" in e and isinstance(e.get("markets"), list) for e in entries)
+    return entries if shaped else None
+
+
+def _entries(document: Any) -> list[Any]:
+    if not isinstance(document, dict):
+        return document if isinstance(document, list) else []
+    if isinstance(document.get("event"), dict):
+        return [{"markets": document.get("markets", []), **document["event"]}]
+    if isinstance(document.get("market"), dict):
+        return [document["market"]]
+    listed = next(
+        (document[key] for key in ("events", "markets") if isinstance(document.get(key), list)), None
+    )
+    own = "event_ticker" in document or "slug" in document
+    return [document] if listed is None or own else listed
+
+
+def _is_market(entry: Any) -> bool:
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("question"), str)
+        and {"slug", "outcomes"} <= set(entry)
+    )
+
+
+def read_kalshi(events: Sequence[Any]) -> QuestionFile:
     """An event becomes a choice among its markets, or a binary question if it has one market."""
-    return collect(((str(event.get("event_ticker")), event) for event in events), _kalshi)
+    return collect(((_name(event, "event_ticker"), event) for event in events), _kalshi)
 
 
-def _kalshi(event: Mapping[str, Any]) -> Question | str:
-    markets = event.get("markets") or []
-    if not markets:
+def _name(event: Any, field_name: str) -> str:
+    return str(event.get(field_name, "?")) if isinstance(event, dict) else "?"
+
+
+def _kalshi(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
+    if not event.get("markets"):
         return "an event without markets"
     name = str(event["event_ticker"])
+    markets, left_out, results = [], [], []
+    for market in event["markets"]:
+        result = text_of(market.get("result")).lower()
+        if result in _KALSHI:
+            markets.append(market)
+            results.append(_KALSHI[result])
+        else:
+            paid = number_of(field(market, "settlement_value_dollars", "settlement_value"))
+            share = f" ({paid:g} a contract)" if paid is not None else ""
+            why = (
+                "annulled: the market is void"
+                if result == "void"
+                else f"settled as {result!r:.30}{share}, neither yes nor no"
+            )
+            left_out.append(LeftOut(str(market.get("ticker", name)), why))
+    if not markets:
+        return [*left_out]
     labels = _labels(
         [text_of(field(m, "yes_sub_title", "subtitle", "title")) or str(m["ticker"]) for m in markets]
     )
-    results = [{"yes": 1.0, "no": 0.0}.get(text_of(m.get("result")).lower()) for m in markets]
     volumes = [volume for m in markets if (volume := number_of(field(m, "volume_fp", "volume"))) is not None]
     rules = [text_of(m.get("rules_primary")) for m in markets]
-    return _choice(
+    title = " ".join(filter(None, (text_of(event.get("title")), text_of(event.get("sub_title")))))
+    question = _choice(
         name,
-        title=" ".join(filter(None, (text_of(event.get("title")), text_of(event.get("sub_title"))))),
+        title=f"{title}: {labels[0]}" if len(markets) == 1 < len(event["markets"]) else title,
         labels=labels,
         exclusive=event.get("mutually_exclusive") is True,
         results=results,
@@ -77,6 +128,10 @@ def _kalshi(event: Mapping[str, Any]) -> Question | str:
             "liquidity": _sum_text(field(m, "liquidity_dollars", "liquidity") for m in markets),
         },
     )
+    return [question, *left_out]
+
+
+_KALSHI: Mapping[str, float | None] = {"yes": 1.0, "no": 0.0, "": None}
 
 
 def _kalshi_quote(market: Mapping[str, Any]) -> Quote:
@@ -89,87 +144,120 @@ def _kalshi_quote(market: Mapping[str, Any]) -> Quote:
     return Quote(yes_ask=price("yes_ask"), no_ask=price("no_ask"), last=price("last_price"))
 
 
-def read_polymarket(events: Sequence[Mapping[str, Any]]) -> QuestionFile:
+def read_polymarket(events: Sequence[Any]) -> QuestionFile:
     """An event becomes a choice among its markets, or a binary question if it has one market of Yes and No."""
-    return collect(((str(event.get("slug")), event) for event in events), _polymarket)
+    return collect(((_name(event, "slug"), event) for event in events), _polymarket)
 
 
-def _polymarket(event: Mapping[str, Any]) -> Question | str:
-    markets = event.get("markets") or []
-    if not markets:
+def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question | str:
+    if not event.get("markets"):
         return "an event without markets"
-    other = [
-        m for m in markets if [text.lower() for text in _list_in_text(m.get("outcomes"))] != ["yes", "no"]
-    ]
-    if other and len(markets) > 1:
-        return f"{len(other)} of its {len(markets)} markets are not of Yes and No"
-    if other:
-        return _own_outcomes(event, other[0])
+    slug = str(event["slug"])
+    markets, left_out, results = [], [], []
+    for market in event["markets"]:
+        result = _why_none(market) or _came_out(market)
+        if isinstance(result, str):
+            left_out.append(LeftOut(f"{slug}/{_label(market)}", result))
+        else:
+            markets.append(market)
+            results.append(result)
+    if not markets:
+        return [*left_out]
+    other = [market for market in markets if _yes_place(market) is None]
+    if other and len(event["markets"]) > 1:
+        return [LeftOut(slug, f"{len(other)} of its {len(markets)} markets are not of Yes and No"), *left_out]
     volumes = [volume for m in markets if (volume := number_of(field(m, "volumeNum", "volume"))) is not None]
-    return _choice(
-        str(event["slug"]),
-        title=text_of(event.get("title")) or text_of(markets[0].get("question")),
-        labels=_labels(
-            [text_of(field(m, "groupItemTitle", "question")) or str(m.get("id")) for m in markets]
-        ),
-        exclusive=event.get("negRisk") is True or any(m.get("negRisk") is True for m in markets),
-        results=[_settled(market) for market in markets],
-        quotes=[_polymarket_quote(market) for market in markets],
+    if other:
+        labels = _list_in_text(other[0].get("outcomes"))
+        prices = _prices(other[0]) or [None] * len(labels)
+        won = results[0]
+        results = [None if won is None else float(place == won) for place in range(len(labels))]
+        quotes = [Quote(last=price) for price in prices]
+    else:
+        labels = _labels([_label(market) for market in markets])
+        quotes = [_polymarket_quote(market) for market in markets]
+    title = text_of(event.get("title")) or text_of(markets[0].get("question"))
+    if len(markets) == 1 < len(event["markets"]):
+        title = text_of(markets[0].get("question")) or f"{title}: {labels[0]}"
+    planned = max((day_of(field(m, "endDate", "closedTime")) for m in markets), default="")
+    closed = [day_of(m.get("closedTime")) for m in markets if m.get("closed") is True and m.get("closedTime")]
+    ended = max(closed) if len(closed) == len(markets) else ""
+    question = _choice(
+        slug,
+        title=title,
+        labels=labels,
+        exclusive=bool(other)
+        or event.get("negRisk") is True
+        or any(m.get("negRisk") is True for m in markets),
+        results=results,
+        quotes=quotes,
         source="polymarket",
         category=_tag(event),
         criteria=text_of(event.get("description")),
-        closes_on=max((day_of(field(m, "endDate", "closedTime")) for m in markets), default=""),
+        closes_on=ended or planned,
+        # what is asked goes on naming the planned end: a market is closed early once it is known how it comes out
+        horizons=(planned,) if ended and planned and ended != planned else (),
+        resolved_on=ended if all(result is not None for result in results) else "",
         volume=number_of(event.get("volume")) if event.get("volume") else sum(volumes) if volumes else None,
         extra={
-            "series": text_of(event.get("seriesSlug")) or str(event["slug"]),
-            "tickers": "|".join(str(market.get("id")) for market in markets),
-            "liquidity": _sum_text([event.get("liquidity")]),
+            "series": text_of(event.get("seriesSlug")) or slug,
+            "tickers": "" if other else "|".join(str(market.get("id")) for market in markets),
+            "liquidity": "" if other else _sum_text([event.get("liquidity")]),
         },
     )
+    return [question, *left_out]
 
 
-def _own_outcomes(event: Mapping[str, Any], market: Mapping[str, Any]) -> Question:
-    labels = _list_in_text(market.get("outcomes"))
-    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))] or [None] * len(
-        labels
-    )
-    ended = market.get("closed") is True
-    return _choice(
-        str(event["slug"]),
-        title=text_of(event.get("title")) or text_of(market.get("question")),
-        labels=labels,
-        exclusive=True,
-        results=[price if ended and price in (0.0, 1.0) else None for price in prices],
-        quotes=[Quote(last=price) for price in prices],
-        source="polymarket",
-        category=_tag(event),
-        criteria=text_of(event.get("description")),
-        closes_on=day_of(field(market, "endDate", "closedTime")),
-        volume=number_of(field(market, "volumeNum", "volume")),
-        extra={
-            "series": text_of(event.get("seriesSlug")) or str(event["slug"]),
-            "liquidity": "",
-            "tickers": "",
-        },
-    )
+def _label(market: Mapping[str, Any]) -> str:
+    return text_of(field(market, "groupItemTitle", "question")) or str(market.get("id"))
+
+
+def _yes_place(market: Mapping[str, Any]) -> int | None:
+    """Where Yes stands in a market of Yes and No, None for another; a note in brackets belongs to neither."""
+    sides = [text.partition("(")[0].strip().lower() for text in _list_in_text(market.get("outcomes"))]
+    return sides.index("yes") if sorted(sides) == ["no", "yes"] else None
+
+
+def _prices(market: Mapping[str, Any]) -> list[float]:
+    """A market's prices, none unless they are shares of one dollar."""
+    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))]
+    known = [price for price in prices if price is not None and 0 <= price <= 1]
+    return known if known and len(known) == len(prices) and abs(sum(known) - 1) <= _SUM else []
+
+
+def _why_none(market: Mapping[str, Any]) -> str:
+    """Why a market is no option: a venue keeps places free for names that may come."""
+    if market.get("closed") is True or _list_in_text(market.get("outcomePrices")):
+        return ""
+    free = market.get("negRiskOther") is True or market.get("active") is False
+    return "a place that is kept free, without a price" if free else ""
+
+
+def _came_out(market: Mapping[str, Any]) -> float | str | None:
+    """How a market came out: 1 or 0 of Yes and No, else the place of what won; why it is void; None while that is open."""
+    prices, status = _prices(market), text_of(market.get("umaResolutionStatus")).lower()
+    if market.get("closed") is not True or not prices or status not in ("", "resolved"):
+        return None
+    # a market of before the status had a name is settled once its prices are all or nothing
+    if max(prices) < (_SURE if status else 1):
+        if not status:
+            return None
+        if max(prices) - min(prices) < 1e-9:
+            return VOID
+        return f"settled in parts ({', '.join(f'{price:g}' for price in prices)}), not as one outcome"
+    yes, won = _yes_place(market), prices.index(max(prices))
+    return float(won) if yes is None else float(won == yes)
 
 
 def _polymarket_quote(market: Mapping[str, Any]) -> Quote:
     ask, bid = number_of(market.get("bestAsk")), number_of(market.get("bestBid"))
-    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))]
+    prices = _prices(market)
     # A No share is bought at one minus what is bid for Yes.
     return Quote(
         yes_ask=ask if ask is not None and 0 <= ask <= 1 else None,
         no_ask=1 - bid if bid is not None and 0 <= bid <= 1 else None,
-        last=prices[0] if prices and prices[0] is not None and 0 <= prices[0] <= 1 else None,
+        last=prices[_yes_place(market) or 0] if prices else None,
     )
-
-
-def _settled(market: Mapping[str, Any]) -> float | None:
-    if market.get("closed") is not True:
-        return None
-    prices = [number_of(price) for price in _list_in_text(market.get("outcomePrices"))]
-    return prices[0] if prices and prices[0] in (0.0, 1.0) else None
 
 
 def _choice(
