@@ -130,7 +130,7 @@ def test_a_file_that_is_not_there_or_not_a_table(files: tuple[Path, Path], tmp_p
 
 def test_rows_of_uneven_length(files: tuple[Path, Path]) -> None:
     write(files[1], FORECASTS.replace("m,002,1,", "m,002,1,0.5,"))
-    assert "is no CSV that can be read" in refused(*score(files))
+    assert "row 5 of the file has 5 cells, the header 4" in refused(*score(files))
     write(files[1], FORECASTS.replace("m,002,1,0.3", "m,002,1"))
     assert "row 5, column 'p'" in refused(*score(files))
 

@@ -11,11 +11,15 @@ import pytest
 
 from proxies.vendors.own.own_manifest import DATE, KNOWN, own_folder
 from tests.sources.test_add_source import asked, csv
-from workbench.errors import TwoReadings, UsageError
+from workbench.errors import TwoReadings, UsageError, WorkbenchError
+from workbench.questions.formats.question_tables import read_rows
+from workbench.science.errors import ScienceError
+from workbench.science.table_cells import read_cells
 from workbench.sources.new_source import NewSource
 from workbench.sources.own_store import store_source
 from workbench.sources.source_check import check_source
 from workbench.sources.source_origin import open_source
+from workbench.sources.table_files import read_table
 
 
 def opened(folder: Path, where: Any, **said: Any) -> NewSource:
@@ -338,6 +342,34 @@ def test_what_cannot_be_read_is_one_line_and_nothing_is_added(case: str, tmp_pat
     with pytest.raises(UsageError, match=words) as caught:
         opened(tmp_path, text, **said)
     assert "\n" not in str(caught.value) and not own_folder(tmp_path).exists()
+
+
+#: Every reader of tables that people write.
+READERS: dict[str, Any] = {
+    "own data": lambda path: read_table(path),
+    "events and forecasts": lambda path: read_cells(path),
+    "questions": lambda path: read_rows(path.read_text()),
+}
+
+
+@pytest.mark.parametrize("sign", [",", ";", "\t"])
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_refuses_a_row_that_is_longer_than_the_header(
+    reader: str, sign: str, tmp_path: Path
+) -> None:
+    read, lines = READERS[reader], ["id,title", "a,1", "b,2", "c,3"]
+
+    def table(*cells: str) -> Path:
+        return csv(tmp_path, "\n".join(cells).replace(",", sign) + "\n")
+
+    assert len(read(table(*lines))) == 3
+    assert len(read(table(*lines[:3], "c,3,"))) == 3
+    for longer in ([*lines[:2], "b,2,5", lines[3]], [lines[0], "a,1,5", "b,2,5", "c,3,5"]):
+        with pytest.raises(
+            (WorkbenchError, ScienceError), match=r"row \d of .* has 3 cells, the header 2"
+        ) as caught:
+            read(table(*longer))
+        assert "\n" not in str(caught.value)
 
 
 FIRST = "2018-01-01,10\n2018-02-01,11\n2018-03-01,12\n2018-04-01,13\n"

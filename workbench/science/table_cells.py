@@ -37,9 +37,9 @@ def read_cells(path: Path) -> pd.DataFrame:
         form = csv_form(text.read(1 << 16))
         text.seek(0)
         # As text, so that an id 001 keeps its zeros and a source called NA stays a name; `number_column` parses later.
-        header, columns = csv_columns(text, str(path), form)
+        header, columns = csv_columns(text, "the file", form)
     except InputRefused as error:
-        raise TableError(path, str(error).removeprefix(f"{path} ")) from None
+        raise TableError(path, str(error).removeprefix("the file ")) from None
     except UnicodeDecodeError as error:
         raise TableError(path, f"is no CSV that can be read: {' '.join(str(error).split())}") from error
     if twice := next((name for name, count in Counter(header).items() if count > 1), None):

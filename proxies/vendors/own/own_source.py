@@ -156,7 +156,9 @@ def rows_query(path: Path, item: OwnManifest, params: Mapping[str, Any]) -> tupl
     column = params.get("column")
     column = item.value if column == VALUE else column
     known_by = _utc(params["known_by"]) if dated and params.get("known_by") else None
-    there = [one.name for one in item.columns if None in (one.since, known_by) or one.since <= known_by]
+    there = [
+        one.name for one in item.columns if one.since is None or known_by is None or one.since <= known_by
+    ]
     names = [column] if column else there
     shown = "".join(f", {_quoted(name)} AS {_quoted('value' if column else name)}" for name in names)
     # for the policy, which takes it out again; who asks without a cutoff has no policy behind them
