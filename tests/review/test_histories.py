@@ -165,3 +165,32 @@ def test_a_download_without_the_column_that_orders_it_is_refused(tmp_path: Path)
     (tmp_path / "question_data.csv").write_text(QUESTIONS)
     with pytest.raises(UsageError, match="has no column Start Time"):
         history_scores(path)
+
+
+DAYS = {
+    "us": ("9/1/2026", "10/1/2026"), "german": ("31.01.2026", "01.02.2026"), "words": ("Sep 30, 2026", "Oct 1, 2026"),
+    "unpadded": ("2026-9-1", "2026-10-1"), "offsets": ("2026-09-01T12:00:00+05:00", "2026-09-01T10:00:00Z"),
+    "blank or T": ("2026-09-01T10:00", "2026-09-01 12:00"), "day first": ("13/1/2026", "1/2/2026"), "long words": ("30 September 2026", "1 October 2026"),
+    "seconds": ("1788220800", "1790812800"), "slashes": ("2026/9/30", "2026/10/1"), "two digits": ("9/30/26", "10/1/26"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("first, last", DAYS.values(), ids=DAYS)
+@pytest.mark.parametrize("turned", [False, True])
+def test_the_last_forecast_is_the_latest_however_days_are_written(
+    tmp_path: Path, first: str, last: str, turned: bool
+) -> None:
+    rows = [f'q,0.2,yes,"{first}"', f'q,0.9,yes,"{last}"']
+    path = tmp_path / "h.csv"
+    path.write_text("\n".join(["question,p,outcome,day", *(rows[::-1] if turned else rows)]) + "\n")
+    assert [row["p"] for row in history_scores(path)["rows"]] == [0.9]
+
+
+@pytest.mark.parametrize(
+    "days", [("3/1/2026", "1/2/2026"), ("soon", "2026-01-02"), ("2026-02-30", "2026-01-02")]
+)
+def test_days_whose_order_cannot_be_told_are_refused(tmp_path: Path, days: tuple[str, str]) -> None:
+    path = tmp_path / "h.csv"
+    path.write_text(f"question,p,outcome,day\nq,0.2,yes,{days[0]}\nq,0.9,yes,{days[1]}\n")
+    with pytest.raises(UsageError, match="2026-09-01"):
+        history_scores(path)

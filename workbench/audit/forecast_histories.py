@@ -35,6 +35,17 @@ _LEAST = 0.001
 _MILLISECONDS = 7_258_118_400
 _DECIMAL = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 _START = itemgetter(0)
+_DAY = re.compile(
+    r"(?P<one>\d{1,2})(?P<sign>[./-])(?P<two>\d{1,2})(?P=sign)(?P<year>\d{4}|\d{2})(?!\d)", re.ASCII
+)
+_ISO_DAY = re.compile(r"(\d{4})[-/](\d{1,2})[-/](\d{1,2})(?!\d)", re.ASCII)
+_WORDED = tuple(
+    f"{day}{clock}"
+    for day in ("%b %d, %Y", "%B %d, %Y", "%d %b %Y", "%d %B %Y")
+    for clock in ("", " %H:%M", " %H:%M:%S")
+)
+#: Of a Metaculus download with several aggregations the one that counts as the crowd, the first of these that is there.
+_AGGREGATIONS = ("recency_weighted", "metaculus_prediction", "unweighted", "single_aggregation")
 
 
 def history_scores(path: Path) -> dict[str, Any]:
@@ -59,16 +70,10 @@ def history_scores(path: Path) -> dict[str, Any]:
             raise UsageError(
                 f"{path} has no column for {field}: name one {', '.join(COLUMNS[field])}; it has {', '.join(map(str, frame.columns))[:200]}"
             )
-    last: dict[str, dict[str, Any]] = {}
-    unresolved = 0
-    for row in _rows_of_history(path, frame, columns):
-        if row["outcome"] is None:
-            unresolved += 1
-            continue
-        before = last.get(row["question"])
-        if before is None or row["day"] >= before["day"]:
-            last[row["question"]] = row
-    rows = list(last.values())
+    listed = _rows_of_history(path, frame, columns)
+    resolved = [row for row in listed if row["outcome"] is not None]
+    unresolved = len(listed) - len(resolved)
+    rows = _last_of_each(path, resolved)
     if not rows:
         raise UsageError(f"{path} has no forecast of a question that came out yes or no")
     crowds = [row for row in rows if row["crowd"] is not None]
@@ -87,6 +92,73 @@ def history_scores(path: Path) -> dict[str, Any]:
         "stated_peer": _mean_of(stated),
         "rows": rows,
     }
+
+
+def _last_of_each(path: Path, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The last row of each question; days whose order depends on whether the month comes first are refused."""
+    readings = _instants([row["day"] for row in rows], str(path))
+    chosen = []
+    for instants in readings:
+        last: dict[str, tuple[datetime, dict[str, Any]]] = {}
+        for instant, row in zip(instants, rows, strict=True):
+            if row["question"] not in last or instant >= last[row["question"]][0]:
+                last[row["question"]] = (instant, row)
+        chosen.append([row for _, row in last.values()])
+    if any(one is not other for reading in chosen[1:] for one, other in zip(chosen[0], reading, strict=True)):
+        raise UsageError(
+            f"{path}: days such as {rows[0]['day']!r} may name the month first or the day, and which forecast is a question's last"
+            " depends on that: write them as 2026-09-01"
+        )
+    return chosen[0]
+
+
+def _instants(texts: Sequence[str], where: str) -> list[list[datetime]]:
+    """Each text as an instant, in every way in which all of them can be read; without a zone it is UTC's, "" is before all others.
+
+    Raises
+    ------
+    UsageError
+        One of them is no day or instant.
+    """
+    readings: list[list[datetime]] = []
+    for month_first in (True, False):
+        instants = [_instant(text, month_first=month_first) for text in texts]
+        if all(instant is not None for instant in instants) and instants not in readings:
+            readings.append([instant for instant in instants if instant is not None])
+    if not readings:
+        either = ((text, [_instant(text, month_first=first) for first in (True, False)]) for text in texts)
+        unread = next((text for text, both in either if both == [None, None]), texts[0])
+        raise UsageError(
+            f"{where}: {unread!r:.40} is no day or instant: write it as 2026-09-01 or 2026-09-01T12:00Z"
+        )
+    return readings
+
+
+def _instant(text: str, *, month_first: bool) -> datetime | None:
+    if text.casefold() in ("", "nan", "nat", "none", "n/a"):
+        return datetime.min.replace(tzinfo=UTC)
+    day = _DAY.match(text)
+    if day is not None:
+        one, two, year = day["one"], day["two"], day["year"]
+        month, number = (two, one) if day["sign"] == "." or not month_first else (one, two)
+        full = year if len(year) == 4 else f"20{year}"
+        text = f"{full}-{int(month):02}-{int(number):02}{text[day.end() :]}"
+    elif iso := _ISO_DAY.match(text):
+        text = f"{iso[1]}-{int(iso[2]):02}-{int(iso[3]):02}{text[iso.end() :]}"
+    try:
+        instant = datetime.fromisoformat(text)
+    except ValueError:
+        instant = next(filter(None, (_in_words(text, form) for form in _WORDED)), None)  # type: ignore[assignment]
+    if instant is None:
+        return None
+    return instant.replace(tzinfo=UTC) if instant.tzinfo is None else instant.astimezone(UTC)
+
+
+def _in_words(text: str, form: str) -> datetime | None:
+    try:
+        return datetime.strptime(text, form)  # noqa: DTZ007 - UTC, as all that bear no zone
+    except ValueError:
+        return None
 
 
 def _in_one_table(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
@@ -133,7 +205,7 @@ def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
     came = _what_came(path, "question_data.csv", "Question ID", "Resolution")
     binary = frame[frame["Probability Yes"].astype(str).str.strip() != ""]
     own = binary
-    crowd: dict[str, list[tuple[str, str]]] = {}
+    crowd: dict[str, list[tuple[datetime, str]]] = {}
     if "Forecaster ID" in binary:
         _require(path, frame, "Start Time")
         people = binary["Forecaster ID"].astype(str).str.strip()
@@ -142,19 +214,32 @@ def _metaculus(path: Path, frame: pd.DataFrame) -> pd.DataFrame:
             raise UsageError(
                 f"{path} holds forecasts of {own['Forecaster ID'].nunique()} people: keep the rows of one"
             )
+        if "Forecaster Username" in others:
+            names = others["Forecaster Username"].astype(str).str.strip()
+            if names.nunique() > 1:
+                chosen = next((name for name in _AGGREGATIONS if name in set(names)), None)
+                if chosen is None:
+                    raise UsageError(
+                        f"{path} holds several aggregations ({', '.join(sorted(set(names)))[:120]}): keep the rows of one"
+                    )
+                others = others[names == chosen]
         for question, start, p in _rows_as_text(others, "Question ID", "Start Time", "Probability Yes"):
-            crowd.setdefault(question, []).append((start, p))
+            crowd.setdefault(question, []).append((_first_instant(path, start), p))
         for aggregates in crowd.values():
             aggregates.sort(key=_START)
         newest = []
         for question, start in _rows_as_text(own, "Question ID", "Start Time"):
             aggregates = crowd.get(question, [])
-            place = bisect_right(aggregates, start, key=_START)
+            place = bisect_right(aggregates, _first_instant(path, start), key=_START)
             newest.append(aggregates[place - 1][1] if place else "")
         own = own.assign(crowd=newest)
     return own.assign(
         Resolution=[came.get(question, "") for (question,) in _rows_as_text(own, "Question ID")]
     )
+
+
+def _first_instant(path: Path, text: str) -> datetime:
+    return _instants([_utc_instant(text.strip(), str(path))], str(path))[0][0]
 
 
 def _rows_as_text(frame: pd.DataFrame, *columns: str) -> Iterable[tuple[str, ...]]:
