@@ -371,7 +371,9 @@ class Dashboard(ipywidgets.VBox):  # type: ignore[misc]
         try:
             # The fan comes with the record, which takes a minute and is made anew after an upgrade; the series is there before.
             fan = self.run.series()
-            self.fan.value = panels.series_fan(fan, awaited=self._has_series)
+            self.fan.value = panels.series_fan(
+                fan, awaited=self._has_series and not no_record(self.run.state)
+            )
         except WorkbenchError as error:
             self.fan.value = panels.refusal(on_page(error))
         else:
