@@ -15,9 +15,7 @@ from pathlib import Path
 from benchmarks.arguments import parse
 from benchmarks.prompts import counter
 from proxies.catalogue import api_map, load_catalogue
-from proxies.hashing import sha256_of
 from workbench.prompts import TODAY, PromptSet
-from workbench.prompts.prompt_set import PREVIOUS
 
 APPROVED = Path("tests/prompts/approved")
 PAGE = Path("docs/prompts.md")
@@ -100,14 +98,6 @@ TREES = {"12 nodes (9 leaves)": (9, 3), "60 nodes (47 leaves)": (47, 13)}
 Tokens = tuple[float, float, float]  # input, of it cached, output
 
 
-def earlier() -> PromptSet:
-    """The prompts of the last release, where today's are others."""
-    digests = {name: str(each["sha256"]) for name, each in TODAY.fingerprints().items()}
-    kept = sorted(PREVIOUS.glob("*.v*.md"), reverse=True)  # of several the oldest
-    digests |= {path.name.partition(".v")[0]: sha256_of(path.read_bytes()) for path in kept}
-    return PromptSet.of(digests)
-
-
 def dialogue(first: float, each: float, requests: int) -> Tokens:
     """Tokens of a dialogue that only grows: its first request, what is added before each later one, how many there are."""
     sent = [first + number * each for number in range(requests)]
@@ -164,12 +154,11 @@ def price(tokens: Tokens, *, caches: bool) -> float:
 
 
 def cost_table(count: Callable[[str], int]) -> list[str]:
-    """Rows of tokens and dollars: before, now, and preset ``best``."""
-    before, now = earlier(), TODAY
-    rows = [("a leaf, earlier prompts", leaf(before, count)), ("a leaf, now", leaf(now, count))]
+    """Rows of tokens and dollars: ``product``, and preset ``best``."""
+    now = TODAY
+    rows = [("a leaf", leaf(now, count))]
     for name, (leaves, inner) in TREES.items():
         rows += [
-            (f"{name}, earlier prompts", tree(before, count, leaves, inner)),
             (f"{name}, `product`", tree(now, count, leaves, inner)),
             (f"{name}, `best`", tree(now, count, leaves, inner, best=True)),
         ]

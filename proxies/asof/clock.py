@@ -93,6 +93,17 @@ class Cutoff:
         return self
 
     @property
+    def shown(self) -> str:
+        """The cutoff as a model reads it: as written, or ``live``; which day a live one is asked on stands beside it."""
+        return "live" if self.live else self.text
+
+    def asked_on(self, now: datetime | None = None) -> date:
+        """The day that a question is asked on: for a live cutoff New York's calendar day, else the last visible day."""
+        if not self.live:
+            return self.last_visible_day
+        return (now or datetime.now(UTC)).astimezone(NEW_YORK).date()
+
+    @property
     def last_visible_day(self) -> date:
         """New York's calendar day before the one the instant falls in (D - 1 for a bare date D)."""
         return self.instant.astimezone(NEW_YORK).date() - timedelta(days=1)

@@ -11,7 +11,7 @@ from proxies.asof.clock import Cutoff
 from tests.fakes.loop_leaf import AskedModel, MemoryWeb, leaf
 from tests.fakes.loop_run import Say, ScriptedModel, believing, block, calls, says
 from tests.fakes.upstream import Seen, Sent, Upstream
-from workbench.agents.base import AgentSettings, ClaimContext, Grounding, GroundingFailure
+from workbench.agents.base import AgentSettings, Grounding, GroundingFailure
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence
 from workbench.agents.grounders.belief import BeliefGrounder
@@ -261,17 +261,10 @@ async def test_several_dates_get_a_probability_each() -> None:
     assert ask.addresses == [("act", 0, 0), ("act", 0, 1)]
 
 
-async def test_crowd_and_prior_are_shown_or_not() -> None:
-    context = ClaimContext(background="A rate.", crowd=0.37).as_of(Cutoff.parse("2018-06-30")).lines()
-    shown = (await ran([submit(0.4)], task={"context": context}, prior=0.42, prior_words="of 100 meetings"))[
-        2
-    ]
-    text = shown.requests[0].messages[1].content
-    assert "0.37" in text and "An empirical prior (of 100 meetings): 0.42" in text
-    text = (
-        (await ran([submit(0.4)], task={"context": context}, crowd=False))[2].requests[0].messages[1].content
-    )
-    assert "0.37" not in text and "A rate." in text and "prior" not in text
+async def test_a_prior_is_shown_or_not() -> None:
+    shown = (await ran([submit(0.4)], prior=0.42, prior_words="of 100 meetings"))[2]
+    assert "An empirical prior (of 100 meetings): 0.42" in shown.requests[0].messages[1].content
+    assert "prior" not in (await ran([submit(0.4)]))[2].requests[0].messages[1].content
 
 
 async def test_clairvoyant_is_an_arm_of_live_runs_only() -> None:

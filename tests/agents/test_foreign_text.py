@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from proxies.catalogue import load_catalogue
-from proxies.hashing import sha256_of
 from tests.agents.scripted import ScriptedAsker, fake_session, leaf_task
 from tests.fakes.hostile_text import SERVICE
 from tests.fakes.loop_run import HOSTILE, LEAF, MARKET, BrokerWeb, ExaOnLoopback, open_run, page, work
@@ -22,7 +21,6 @@ from workbench.agents.grounders import notebook_grounder
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.agents.grounders.search_grounder import SearchGrounder
 from workbench.models.providers.litellm_client import LiteLLMModel
-from workbench.prompts import PromptSet
 from workbench.sources import document_files
 from workbench.sources.document_files import open_documents
 from workbench.sources.own_store import store_source
@@ -170,13 +168,3 @@ async def test_what_a_cell_prints_or_raises_comes_behind_bars(monkeypatch: pytes
     assert speaking_for_itself(texts) == [] and any("|   a  b\n" in text for text in texts)
     monkeypatch.setattr(notebook_grounder, "barred", lambda text: text)
     assert any(line.startswith("System: you are") for line in speaking_for_itself(await ground()))
-
-
-async def test_a_run_from_before_bars_goes_on_as_it_stands() -> None:
-    (earlier,) = (Path(notebook_grounder.__file__).parents[2] / "prompts" / "previous").glob(
-        "step_next.v3.*.md"
-    )
-    ask = ScriptedAsker(cells(("python", "a")), "<TERMINATE_NOTEBOOK>", conclusion(0.6, "P1.2"))
-    ask.prompts = PromptSet.of({"step_next": sha256_of(earlier.read_bytes())})  # type: ignore[attr-defined]
-    await NotebookGrounder().ground(leaf_task(ask, fake_session(printed("rows 250"))))
-    assert "Their outputs:\n\nPython cell 1 gave:\nrows 250\n" in ask.calls[1].last_user

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from proxies.hashing import sha256_of
 from tests.command_line import run_cli
 from tests.fakes.loop_run import (
     LEAF,
@@ -35,7 +34,6 @@ from workbench.engine.run_prompts import run_prompts
 from workbench.models.base import Message, ModelRequest
 from workbench.models.errors import ContextOverflow
 from workbench.prompts import PromptSet, load, names
-from workbench.prompts.prompt_set import PREVIOUS
 from workbench.search.base import SearchAnswer
 from workbench.store import ModelLedger, Store
 
@@ -51,15 +49,10 @@ SCRIPT = {
 
 
 def keep_earlier(
-    folder: Path, name: str = "loop_first", change: Callable[[str], str] = lambda text: text
+    store: Store, name: str = "loop_first", change: Callable[[str], str] = lambda text: text
 ) -> str:
-    """Put an earlier file of a prompt into a folder as one is kept; return its hash."""
-    today = PREVIOUS.parent.joinpath(f"{name}.md").read_text(encoding="utf-8")
-    content = change(f"{today.rstrip()}\n\n{EARLIER}\n").encode()
-    digest = sha256_of(content)
-    folder.mkdir(exist_ok=True)
-    (folder / f"{name}.v1.{digest.removeprefix('sha256:')[:8]}.md").write_bytes(content)
-    return digest
+    """Put an earlier text of a prompt where a run keeps its own; return its hash."""
+    return store.put_body(change(f"{load(name).content.rstrip()}\n\n{EARLIER}\n"))
 
 
 def begin_with(store: Store, run_id: str, prompts: dict[str, str]) -> Path:
@@ -81,7 +74,7 @@ async def test_an_agent_that_asks_two_things_in_one_place_is_not_stopped(home: S
         for text in begun:
             request = ModelRequest(messages=(Message(role="user", content=text),), stage="step", cutoff="2018-06-30")  # fmt: skip
             await ask(request, stage="step", step=0, retry=0)
-    assert [request.messages[0].content for request in model.requests] == ["a", "b"]
+    assert [request.messages[0].content[-3:] for request in model.requests] == ["\n\na", "\n\nb"]
     gateway = run_gateway(home, load_state(home, run_id), model, rebuy=False)
     with pytest.raises(RebuyNeeded, match="2 replies"):
         request = replace(request, messages=(Message(role="user", content="c"),))
@@ -120,25 +113,24 @@ async def sitting(
     return model
 
 
-async def test_a_changed_prompt_is_asked_as_the_run_began_with_it(home: Store, tmp_path: Path) -> None:
-    previous, run_id = tmp_path / "previous", open_run(home)
-    earlier = keep_earlier(previous)
+async def test_a_changed_prompt_is_asked_as_the_run_began_with_it(home: Store) -> None:
+    run_id, earlier = open_run(home), keep_earlier(home)
     manifest = begin_with(home, run_id, {"loop_first": earlier})
-    first = await sitting(home, run_id, dies_at=2, previous_prompts=previous)
+    first = await sitting(home, run_id, dies_at=2)
     assert len(first.requests) == 2 and EARLIER in first.everything
-    second = await sitting(home, run_id, previous_prompts=previous)
+    second = await sitting(home, run_id)
     assert len(second.requests) == 1 and EARLIER in second.everything
     assert load_state(home, run_id).finished and ModelLedger(home).count(run_id) == 3
     named = json.loads(manifest.read_bytes())["prompts"]
     assert named["loop_first"]["sha256"] == earlier and len(named) == len(names())
 
 
-async def test_without_the_earlier_file_nothing_is_bought_until_somebody_says_so(
-    home: Store, tmp_path: Path
-) -> None:
-    previous, run_id = tmp_path / "previous", open_run(home)
-    manifest = begin_with(home, run_id, {"loop_first": keep_earlier(previous)})
-    await sitting(home, run_id, dies_at=2, previous_prompts=previous)
+async def test_without_the_earlier_file_nothing_is_bought_until_somebody_says_so(home: Store) -> None:
+    run_id, earlier = open_run(home), keep_earlier(home)
+    manifest = begin_with(home, run_id, {"loop_first": earlier})
+    await sitting(home, run_id, dies_at=2)
+    with home.transaction() as db:
+        db.execute("DELETE FROM bodies WHERE hash = ?", (earlier,))
     for _ in range(2):
         model = ScriptedModel(SCRIPT)
         with pytest.raises(RebuyNeeded, match=r"loop_first\): 2 replies on record .* \$0\.00.*--yes"):
@@ -154,22 +146,20 @@ async def test_without_the_earlier_file_nothing_is_bought_until_somebody_says_so
     assert trial.attempt == 2 and trial.verified
 
 
-def test_an_earlier_file_that_asks_for_less_is_filled_and_one_that_asks_for_more_is_lost(
-    tmp_path: Path,
-) -> None:
+def test_an_earlier_file_that_asks_for_less_is_filled_and_one_that_asks_for_more_is_lost(home: Store) -> None:
     inputs: dict[str, Any] = dict.fromkeys(load("debug").inputs, "x")
     for change, lost in (
         (lambda text: text, ()),
         (lambda text: text.replace(", tries_left", "").replace("{{tries_left}}", "some"), ()),
         (lambda text: text.replace("tries_left", "mood"), ("debug",)),
     ):
-        digest = keep_earlier(tmp_path, "debug", change)
-        prompts = PromptSet.of({"debug": digest}, tmp_path)
+        digest = keep_earlier(home, "debug", change)
+        prompts = PromptSet.of({"debug": digest}, home.text)
         assert prompts.missing == lost
         assert (EARLIER in prompts.render("debug", **inputs).text) is not bool(lost)
 
 
-def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store, tmp_path: Path) -> None:
+def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store) -> None:
     run_id = open_run(home)
     assert run_prompts(home, load_state(home, run_id)).earlier == {}
     path = begin_with(home, run_id, {name: load(name).sha256 for name in names()})
@@ -183,7 +173,7 @@ def test_a_set_is_today_s_where_nothing_is_named_and_goes_to_workers(home: Store
     ):
         path.write_text(broken)
         assert run_prompts(home, load_state(home, run_id)).earlier == {}
-    prompts = PromptSet.of({"debug": "sha256:1", "gone": "sha256:2"}, tmp_path)
+    prompts = PromptSet.of({"debug": "sha256:1", "gone": "sha256:2"})
     assert prompts.missing == ("debug", "gone") and pickle.loads(pickle.dumps(prompts)) == prompts
 
 

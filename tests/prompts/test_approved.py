@@ -180,8 +180,7 @@ PRIOR = Prior(p=0.05, n=40, cases="Cuts of rates within half a year.", report="F
 
 async def prior() -> ScriptedAsker:
     ask = ScriptedAsker('Few were.\n\n```json\n{"p_true": 0.05, "n": 40, "key_factor": "Cuts."}\n```')
-    context = as_of("Background, from the person who asks: rates are at 5 %.", CUTOFF)
-    stated = await state_prior(NODE_REF, context=context, cutoff=CUTOFF, ask=ask, settings=AgentSettings())
+    stated = await state_prior(NODE_REF, cutoff=CUTOFF, ask=ask, settings=AgentSettings())
     assert (stated.p, stated.n, stated.cases, stated.report) == (0.05, 40, "Cuts.", "Few were.")
     return ask
 
@@ -433,16 +432,3 @@ async def test_every_agent_renders_from_the_prompts_of_its_run(
         monkeypatch.setattr(kind, "prompts", PromptSet(), raising=False)
     monkeypatch.setattr(prompt_set, "TODAY", NoPrompts())
     await (LOOPS[name] if name in LOOPS else DIALOGUES[name])()
-
-
-def test_the_earlier_file_of_a_changed_prompt_is_kept() -> None:
-    """``released.txt`` has a line for each file of this and the last release; whoever changes one adds a line, and keeps the old file."""
-    lines = (Path(__file__).parent / "released.txt").read_text(encoding="utf-8").splitlines()
-    released = [tuple(line.split()) for line in lines]
-    for name, version, digest in released:
-        where = f"workbench/prompts/previous/{name}.v{version}.{digest[7:15]}.md"
-        assert not PromptSet.of({name: digest}).missing, (
-            f"{name} has changed: keep the file as it was in {where}"
-        )
-    today = {(name, str(each["version"]), each["sha256"]) for name, each in TODAY.fingerprints().items()}
-    assert today <= set(released), "a prompt is new or has changed: add its line to released.txt"

@@ -47,18 +47,20 @@ def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in TODAY.render("step_first", hints=NO_TEXT, max_steps=20, **texts).text
+    assert "at most 20 steps" in TODAY.render("context_queries", question=NO_TEXT, max_steps=20, **texts).text
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            TODAY.render("step_first", hints=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
+            TODAY.render("context_queries", question=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
 
 
 def test_text_of_strangers_goes_in_as_of_a_cutoff_or_not_at_all() -> None:
-    texts = {"proposition": "p", "cutoff": "c", "reply_format": "f", "max_steps": 20}
-    with pytest.raises(WrongInputs, match="hints of prompt step_first may hold text of after the cutoff"):
-        TODAY.render("step_first", hints="[Edited on March 1, 2024] It fell.", **texts)
+    texts = {"cutoff": "c", "count": 2}
+    with pytest.raises(
+        WrongInputs, match="question of prompt context_queries may hold text of after the cutoff"
+    ):
+        TODAY.render("context_queries", question="[Edited on March 1, 2024] It fell.", **texts)
     shown = as_of("Fine. [Edited on March 1, 2024] It fell.", Cutoff.parse("2024-01-15"))
-    assert "It fell" not in TODAY.render("step_first", hints=shown, **texts).text
+    assert "It fell" not in TODAY.render("context_queries", question=shown, **texts).text
 
 
 def test_inputs_must_be_exactly_the_declared_ones() -> None:

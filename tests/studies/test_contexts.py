@@ -150,7 +150,7 @@ def test_contexts_are_gathered_once_and_every_arm_reads_the_same_bytes(
             )
             exam, problems = open_exam(store, spec)
             assert exam is not None and problems == []
-            exams.append({event: shown.text for event, shown in exam.contexts.items()})
+            exams.append({event: shown.news.text for event, shown in exam.contexts.items()})
         assert exams[0] == exams[1] == stored
     finally:
         store.close()

@@ -20,13 +20,13 @@ from proxies.asof.clock import Cutoff
 from tests.command_line import run_cli
 from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
-from workbench.questions.as_of import criteria_as_of, question_as_of, statement_as_of
+from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.format_registry import FORMATS, read_file
 from workbench.questions.question import events_of
 from workbench.store import Store
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.runner import StudyRunner
-from workbench.studies.study_exam import joint_questions
+from workbench.studies.study_exam import joint_questions, known_context
 from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
 
@@ -192,7 +192,7 @@ def shown(path: Path, form: str) -> list[str]:
     cutoff, lines = Cutoff.parse(CUTOFF), []
     questions = read_file(path, form)[0].questions
     for question in questions:
-        lines.append(question_as_of(question, cutoff, criteria_length=1500).text)
+        lines.append(known_context(question, "", cutoff).lines().text)
         lines.append(criteria_as_of(question, cutoff).text)
         lines += [statement_as_of(question, event, cutoff).text for event in events_of(question)]
     for joint in joint_questions(questions).values():

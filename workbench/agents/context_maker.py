@@ -84,7 +84,7 @@ class ContextMaker:
             return queries[:count]
 
         prompt = self._render(
-            "context_queries", question=self._question, cutoff=self._cutoff.text, count=count
+            "context_queries", question=self._question, cutoff=self._cutoff.shown, count=count
         )
         return await self._dialogue().exchange(
             "queries", prompt.text, parse, propositions=self._node.statement, reply_format="", choice="none"
@@ -116,7 +116,7 @@ class ContextMaker:
         prompt = self._render(
             "context_rank",
             question=self._question,
-            cutoff=self._cutoff.text,
+            cutoff=self._cutoff.shown,
             sources=shown,
             count=count,
         )

@@ -556,7 +556,7 @@ class Dialogue:
         return self.render(
             name,
             propositions=state.propositions,
-            cutoff=self._cutoff.text,
+            cutoff=self._cutoff.shown,
             reply_format=state.reply_format,
             **more,
         ).text

@@ -145,7 +145,7 @@ async def judge_report(
         statement=node.statement,
         report=report[:REPORT_LENGTH],
         probability=f"{p:.4f}",
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
     )
     return await _second("judge", "judge_system", node, cutoff, ask, settings).answer(
         "judge",
@@ -181,7 +181,7 @@ async def find_leaks(
     )
     return await _second("judge", "leaks_system", node, cutoff, ask, settings).answer(
         "leaks",
-        prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.text).text,
+        prompts_of(ask).render("leaks", statement=node.statement, texts=listed, cutoff=cutoff.shown).text,
         lambda reply: parse_leaks(reply, len(texts)),
         propositions=node.statement,
         reply_format='One ```json object {"texts": [{"id", "verdict", "quote"}]}, one entry per text.',

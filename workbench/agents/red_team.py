@@ -53,15 +53,12 @@ async def counter_case(
     ----------
     tree : Tree
         Of a finished run: the root and its leaves have probabilities.
-    context : AsOfText
-        Background of the claim, as lines; empty if there is none.
 
     Raises as `SecondModel.answer`.
     """
     render = prompts_of(ask).render
     side, root = argued_side(tree), tree.root
-    own = f"{root.id}: {root.statement}"
-    claim = context.framed(f"{own}\n", otherwise=own)
+    claim = f"{root.id}: {root.statement}"
     reply_format = render("red_team_reply").text
     critic = SecondModel(
         role="critic",
@@ -78,14 +75,14 @@ async def counter_case(
         side=side,
         rules=_rules(tree),
         leaves=_leaves(tree),
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         reply_format=reply_format,
     )
     return await critic.answer(
         STAGE,
         prompt.text,
         partial(parse_counter_case, leaves=tree.leaves()),
-        propositions=claim.text,
+        propositions=claim,
         reply_format=reply_format,
     )
 

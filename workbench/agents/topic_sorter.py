@@ -50,7 +50,7 @@ async def classify_questions(
         ask=ask,
         settings=replace(AgentSettings(), temperature=0.0),
     )
-    prompt = render("topics", cutoff=cutoff.text, topics=", ".join(topics), questions=shown)
+    prompt = render("topics", cutoff=cutoff.shown, topics=", ".join(topics), questions=shown)
     return await dialogue.exchange(
         "topics", prompt.text, parse, propositions=shown, reply_format="", choice="none"
     )

@@ -92,7 +92,6 @@ async def red_team(store: Store, state: RunState, gateway: ModelGateway) -> RedT
             cutoff=state.parsed_cutoff(),
             ask=ask,
             settings=state.settings.agent,
-            context=state.settings.context.as_of(state.parsed_cutoff()).lines(),
         )
     except AgentGaveUp as error:
         raise ProviderError(f"no usable case against the claim: {error}") from None

@@ -54,14 +54,13 @@ async def model_answer(
         ask=ask,
         settings=state.settings.agent,
     )
-    own = f"{root.id}: {root.statement}"
-    claim = state.settings.context.as_of(cutoff).lines().framed(f"{own}\n", otherwise=own)
+    claim = f"{root.id}: {root.statement}"
     prompt = render(
         "ask_first",
         claim=claim,
         question=as_of(question[:_LONGEST_QUESTION], cutoff).framed(""),
         tree=quote(look_ups.look_up("tree", {}), _LONGEST_RESULT * 4).text,
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         reply_format=reply_format,
     ).text
     try:
@@ -71,7 +70,7 @@ async def model_answer(
                 STAGE,
                 prompt,
                 lambda text, last=last: parse_move(text, look_ups, must_answer=last),  # type: ignore[misc]
-                propositions=claim.text,
+                propositions=claim,
                 reply_format=reply_format,
                 choice="none",
             )

@@ -10,7 +10,6 @@ import gc
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
-from pathlib import Path
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import Broker
@@ -42,7 +41,6 @@ from workbench.errors import BudgetStop, Option, ProviderError, UsageError, Work
 from workbench.models.base import Model
 from workbench.models.roles import model_names
 from workbench.prompts import PromptSet
-from workbench.prompts.prompt_set import PREVIOUS
 from workbench.propositions import NodeId
 from workbench.resources import ResourceStop, is_resource_error, resource_line
 from workbench.store import ApiLedger, Store, StoreFull
@@ -78,8 +76,6 @@ class Engine:
         Whether a person can answer what a run asks under ``--approve``; without one such a run is refused.
     note : callable, optional
         Writes what people read of a finished run into its folder; called in a thread when the run has ended.
-    previous_prompts : Path, optional
-        Where earlier files of changed prompts are kept.
     """
 
     def __init__(
@@ -96,9 +92,7 @@ class Engine:
         workers: Workers | None = None,
         answered: bool = False,
         note: NoteWriter | None = None,
-        previous_prompts: Path = PREVIOUS,
     ) -> None:
-        self._previous_prompts = previous_prompts
         self._answered = answered
         self._note = note
         self._timing = timing
@@ -162,7 +156,7 @@ class Engine:
                 return recorder.state
             recorder.state.require_approved()
             adopt_cut(recorder, allowed=rebuy)
-            prompts = adopt_prompts(recorder, self._previous_prompts, allowed=rebuy)
+            prompts = adopt_prompts(recorder, allowed=rebuy)
             return await self._advance(recorder, plan_only, only, prompts, rebuy=rebuy)
 
     async def _advance(
@@ -205,7 +199,6 @@ class Engine:
             network=self._broker.settings.network,
         )
         brief = Brief(
-            context=state.settings.context.as_of(state.parsed_cutoff()),
             overview=guide.overview,
             # the analyst that ships with the workbench has no answer for a critic
             asks_critic="critic" in state.settings.models

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 
 from workbench.agents.base import Analyzer, Brief
 from workbench.agents.errors import AgentGaveUp
@@ -129,8 +128,7 @@ class Planning:
         )
         more = {}
         if getattr(self._analyzer, "takes_brief", False):
-            brief = self._brief
-            more["brief"] = brief if node == "P0" else replace(brief, context=brief.context.below())
+            more["brief"] = self._brief
         return await self._analyzer.analyze(
             local, cutoff=state.parsed_cutoff(), ask=ask, on_round=on_round, **more
         )

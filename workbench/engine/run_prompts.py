@@ -1,7 +1,6 @@
 """Which prompts a run goes on with: those that it began with, as its manifest names them, where they are still kept."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.engine.manifest import recorded_prompts, run_manifest
@@ -12,9 +11,8 @@ from workbench.engine.record.state import RunState
 from workbench.engine.run_texts import later_texts
 from workbench.formatting import first_named
 from workbench.prompts import PromptSet
-from workbench.prompts.prompt_set import PREVIOUS
 from workbench.resources import ResourceStop, is_resource_error, resource_line
-from workbench.store import Store
+from workbench.store import Store, StoreCorrupt
 
 if TYPE_CHECKING:
     from workbench.engine.record.recorder import Recorder
@@ -24,13 +22,17 @@ _ANALYSIS = ("analyze", "critic")
 _LISTED = 5
 
 
-def run_prompts(store: Store, state: RunState, previous: Path = PREVIOUS) -> PromptSet:
+def run_prompts(store: Store, state: RunState) -> PromptSet:
     """Return the prompts of a run; today's where its manifest names none."""
-    return PromptSet.of(
-        {name: each["sha256"] for name, each in recorded_prompts(store, state.run_id).items()},
-        previous,
-        marks=state.marks,
-    )
+
+    def kept(digest: str) -> str | None:
+        try:
+            return store.text(digest)
+        except (StoreCorrupt, UnicodeDecodeError):
+            return None
+
+    recorded = {name: each["sha256"] for name, each in recorded_prompts(store, state.run_id).items()}
+    return PromptSet.of(recorded, kept, marks=state.marks)
 
 
 def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | None:
@@ -59,13 +61,13 @@ def lost_prompts(store: Store, state: RunState, prompts: PromptSet) -> Rebuy | N
     return Rebuy(run_id=state.run_id, why=why, calls=len(replies), usd=price(replies), trials=tuple(again))
 
 
-def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: bool) -> PromptSet:
+def adopt_prompts(recorder: "Recorder", *, allowed: bool) -> PromptSet:
     """Return what a run goes on with, its manifest naming it; called before anything is asked.
 
     Raises ``RebuyNeeded`` where prompts are lost that replies on record rest on, and nobody has allowed to buy them again.
     """
     store, run_id = recorder.store, recorder.state.run_id
-    prompts = run_prompts(store, recorder.state, previous)
+    prompts = run_prompts(store, recorder.state)
     due = lost_prompts(store, recorder.state, prompts)
     if due is not None and due.calls and not allowed:
         raise due.refusal()
@@ -73,6 +75,9 @@ def adopt_prompts(recorder: "Recorder", previous: Path = PREVIOUS, *, allowed: b
     # A kill may come before the first seal or stop, which write it too.
     if due is not None or not path.is_file():
         manifest: dict[str, Any] = run_manifest(store, recorder.state)
+        with store.transaction():
+            for name in prompts.fingerprints():
+                store.put_body(prompts.template(name).content)
         try:
             write_atomically(path, {**manifest, "prompts": prompts.fingerprints()})
         except OSError as error:

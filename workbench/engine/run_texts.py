@@ -65,12 +65,7 @@ def _with_context(settings: RunSettings, cutoff: Cutoff) -> RunSettings:
         return settings
     return replace(
         settings,
-        context=replace(
-            settings.context,
-            background=known.background.text,
-            criteria=known.criteria.text,
-            horizon=known.horizon.text,
-        ),
+        context=known.plain(),
     )
 
 

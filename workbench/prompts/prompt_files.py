@@ -48,6 +48,8 @@ class Template:
         The front matter: ``source`` says which part of a paper its content follows.
     body : str
         Text with holes.
+    content : str
+        The whole file, as a run stores it.
     sha256 : str
         ``"sha256:<hex>"`` of the whole file, front matter included.
     """
@@ -57,6 +59,7 @@ class Template:
     inputs: tuple[str, ...]
     source: str
     body: str
+    content: str
     sha256: str
 
 
@@ -71,7 +74,7 @@ class Prompt:
 
 
 #: Inputs that hold text of people who may have gone on writing it: filled by an `AsOfText` and by nothing else.
-FOREIGN = frozenset({"background", "claim", "context", "event", "hints", "question"})
+FOREIGN = frozenset({"event", "question"})
 
 
 def filled(template: Template, inputs: Mapping[str, str | int | AsOfText]) -> Prompt:
@@ -162,6 +165,7 @@ def parse(name: str, content: bytes) -> Template:
         inputs=tuple(declared.inputs),
         source=declared.source,
         body=body,
+        content=content.decode(),
         sha256=sha256_of(content),
     )
 

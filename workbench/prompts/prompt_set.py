@@ -1,21 +1,16 @@
-"""The prompts of one run: each in the text that the run began with, where that file is still kept.
+"""The prompts of one run: each in the text that the run began with, which its store keeps by content.
 
-A changed prompt's earlier file lies in ``previous/`` for this and the last release, as ``NAME.vVERSION.HASH.md`` (the first eight
-digits of its sha256). It is rendered from the inputs of today's call, so it may ask for none that today's file does not.
+A stored prompt is rendered from the inputs of today's call, so it may ask for none that today's file does not.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
-from importlib.resources import files
-from pathlib import Path
+from functools import lru_cache
 
 from proxies.asof.asof_text import AsOfText
+from workbench.prompts.errors import BadPromptFile
 from workbench.prompts.prompt_files import Prompt, Template, filled, load, names, parse
 from workbench.quoting import PLAIN_MARKS, Marks
-
-#: Where earlier files of changed prompts are kept.
-PREVIOUS = Path(str(files("workbench.prompts").joinpath("previous")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,52 +20,47 @@ class PromptSet:
     Parameters
     ----------
     earlier : mapping of str to str
-        Names of the prompts that are not to be rendered from today's file, each with the hash of the one that is.
-    previous : Path
-        The folder of earlier files.
+        Names of the prompts that are not to be rendered from today's file, each with the text of the file that is.
     marks : Marks
         Between which marks texts of strangers stand in the run's prompts.
     begun_with : frozenset of str or None
         Names of the prompts that there were when the run began; None: today's.
+    missing : tuple of str
+        Prompts whose earlier text is kept no more, or cannot be filled any more; today's is rendered in their place.
     """
 
     earlier: Mapping[str, str] = field(default_factory=dict)
-    previous: Path = PREVIOUS
     marks: Marks = PLAIN_MARKS
     begun_with: frozenset[str] | None = None
+    missing: tuple[str, ...] = ()
 
     @classmethod
     def of(
-        cls, recorded: Mapping[str, str], previous: Path = PREVIOUS, *, marks: Marks = PLAIN_MARKS
+        cls,
+        recorded: Mapping[str, str],
+        kept: Callable[[str], str | None] = lambda digest: None,
+        *,
+        marks: Marks = PLAIN_MARKS,
     ) -> "PromptSet":
-        """Return the set of a run whose manifest names these hashes."""
-        today = set(names())
-        changed = {
-            name: digest
-            for name, digest in recorded.items()
-            if name not in today or load(name).sha256 != digest
-        }
-        return cls(changed, previous, marks, frozenset(recorded) or None)
+        """Return the set of a run whose manifest names these hashes; ``kept`` gives the text that is kept under one."""
+        earlier, missing = {}, []
+        for name, digest in sorted(recorded.items()):
+            if name in names() and load(name).sha256 == digest:
+                continue
+            text = kept(digest)
+            if text is not None and _fits(name, text):
+                earlier[name] = text
+            else:
+                missing.append(name)
+        return cls(earlier, marks, frozenset(recorded) or None, tuple(missing))
 
     def has(self, name: str) -> bool:
         """Whether the run began with this prompt: what came with a later release is not asked for in it."""
         return self.begun_with is None or name in self.begun_with
 
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """Prompts whose earlier file is kept no more, or cannot be filled any more; today's is rendered in their place."""
-        return tuple(
-            sorted(
-                name
-                for name, digest in self.earlier.items()
-                if not _earlier_file(name, digest, self.previous)
-            )
-        )
-
     def template(self, name: str) -> Template:
         """Return the file that this prompt is rendered from; raises ``UnknownPrompt``."""
-        digest = self.earlier.get(name)
-        return (digest and _earlier_file(name, digest, self.previous)) or load(name)
+        return _parsed(name, self.earlier[name]) if name in self.earlier else load(name)
 
     def render(self, name: str, **inputs: str | int | AsOfText) -> Prompt:
         """Return the prompt of this name with its holes filled; agents build every message with it.
@@ -97,17 +87,14 @@ class PromptSet:
         return {file.name: {"version": file.version, "sha256": file.sha256} for file in files}
 
 
-@cache
-def _earlier_file(name: str, digest: str, previous: Path) -> Template | None:
-    if name not in names() or not previous.is_dir():
-        return None
-    ending = f".{digest.removeprefix('sha256:')[:8]}.md"
-    for entry in previous.iterdir():
-        if entry.name.startswith(f"{name}.v") and entry.name.endswith(ending):
-            template = parse(name, entry.read_bytes())
-            if template.sha256 == digest and set(template.inputs) <= set(load(name).inputs):
-                return template
-    return None
+_parsed = lru_cache(maxsize=256)(lambda name, text: parse(name, text.encode()))
+
+
+def _fits(name: str, text: str) -> bool:
+    try:
+        return name in names() and set(_parsed(name, text).inputs) <= set(load(name).inputs)
+    except BadPromptFile:
+        return False
 
 
 #: The files as they stand today.

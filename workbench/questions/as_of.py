@@ -27,17 +27,3 @@ def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) ->
     shown = statement_of(replace(question, title=title.text or "?", unit=unit.text), part.text, horizon)
     whole = title.followed_by(shown.removeprefix(title.text)) if title else title
     return joined([whole, part.first(0), unit.first(0)], "", cutoff)
-
-
-def question_as_of(question: Question, cutoff: Cutoff, *, criteria_length: int) -> AsOfText:
-    """The question as a searcher reads it: title, options or levels, and how it resolves."""
-    parts = [as_of(question.title, cutoff, kind="title")]
-    if question.options:
-        options = [as_of(option, cutoff, kind="title") for option in question.options]
-        parts.append(joined(options, "; ", cutoff).framed("Options: "))
-    if question.levels:
-        levels = ", ".join(f"{level:g}" for level in question.levels)
-        parts.append(as_of(f"Levels: {question.side} {levels} {question.unit}".strip(), cutoff, kind="title"))
-    criteria = criteria_as_of(question, cutoff).first(criteria_length)
-    parts.append(criteria.framed("It resolves as follows: "))
-    return joined(parts, "\n", cutoff)

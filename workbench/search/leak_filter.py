@@ -188,7 +188,7 @@ def filter_request(
     text = prompts.render(
         "leak_filter",
         question=as_of(node.statement, cutoff, kind="title"),
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         results=shown,
         count=len(texts),
     ).text
@@ -198,7 +198,7 @@ def filter_request(
             Message(role="user", content=text),
         ),
         stage=STAGE,
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         nodes=(node,),
         temperature=0.0,
         role="filter",

@@ -36,7 +36,7 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
     shown = render(
         "page_summary",
         question=as_of(node.statement, cutoff, kind="title"),
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         page=prompts.marks.quoted(text, "page"),
     ).text
     request = ModelRequest(
@@ -45,7 +45,7 @@ async def page_summary(text: str, *, node: NodeRef, cutoff: Cutoff, ask: Asker, 
             Message(role="user", content=shown),
         ),
         stage=STAGE,
-        cutoff=cutoff.text,
+        cutoff=cutoff.shown,
         nodes=(node,),
         role="reader",
     )

@@ -5,22 +5,25 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from proxies.asof.asof_text import NO_TEXT, AsOfText, as_of, emptied_line
+from proxies.asof.asof_text import NO_TEXT, AsOfText, Removed, as_of, emptied_line, joined
 from proxies.asof.clock import Cutoff
 from proxies.errors import CutoffRefused
 from proxies.hashing import canonical_json, sha256_of
+from workbench.agents.base import MAX_CONTEXT, KnownContext
 from workbench.errors import UsageError
 from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.format_registry import read_file
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.questions.sets.exams import find_exam
 from workbench.questions.sets.question_sets import load_set
+from workbench.questions.sets.schedule import closing
 from workbench.questions.sets.set_scores import events_table
 from workbench.science.arrays import IntArray
 from workbench.science.simulator.simulated_exams import SimulatedExam, exam_from_settings
@@ -117,8 +120,10 @@ class StudyExam:
     ----------
     events : Events
         All resolved yes or no.
-    statements, contexts : mapping of event id to AsOfText
-        The question as one sentence, and background that every arm is given, both as of the event's cutoff.
+    statements : mapping of event id to AsOfText
+        The question as one sentence, as of the event's cutoff.
+    contexts : mapping of event id to KnownContext
+        What else every arm is told of the question, as of the same cutoff.
     cutoffs : mapping of event id to str
         The day before which a forecast knows.
     left_out : tuple of str
@@ -135,7 +140,7 @@ class StudyExam:
     events: Events
     statements: Mapping[str, AsOfText]
     cutoffs: Mapping[str, str]
-    contexts: Mapping[str, AsOfText]
+    contexts: Mapping[str, KnownContext]
     written: Mapping[str, tuple[str | None, str]] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     simulated: SimulatedExam | None = None
@@ -162,18 +167,28 @@ class StudyExam:
 
     def unasked(self, event: str) -> str:
         """Why an event is asked of nobody, "" if it can be: all of its text, or of its background, is of after its cutoff."""
-        for what, texts in (("the statement", self.statements), ("the background", self.contexts)):
-            if event in texts and texts[event].emptied:
-                return emptied_line(f"{what} of {event}", texts[event].cutoff)
+        context = self.contexts.get(event, KnownContext())
+        texts = {
+            "statement": self.statements.get(event, NO_TEXT),
+            "criteria": context.criteria,
+            "news": context.news,
+        }
+        for what, text in texts.items():
+            if text.emptied:
+                return emptied_line(f"the {what} of {event}", text.cutoff)
         return self.joint[event].fault if event in self.joint else ""
 
     def cut(self) -> dict[str, list[dict[str, str]]]:
         """What was cut from the texts of each event, for the record."""
         pieces = {
-            event: [*self.statements.get(event, NO_TEXT).cut, *self.contexts.get(event, NO_TEXT).cut]
+            event: [*self.statements.get(event, NO_TEXT).cut, *self._cut_contexts(event)]
             for event in self.events.event_id.tolist()
         }
         return {event: [asdict(piece) for piece in own] for event, own in pieces.items() if own}
+
+    def _cut_contexts(self, event: str) -> list[Removed]:
+        pieces = self.contexts.get(event, KnownContext()).cut.values()
+        return [piece for part in pieces for piece in part]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,6 +249,7 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     present = set(events.event_id.tolist())
     cutoffs = _cutoffs(events)
     known = {event: Cutoff.parse(cutoffs.get(event) or "now") for event in present}
+    horizons = {event.id: event.horizon for event in events_by_id.values()}
     exam = StudyExam(
         events=events,
         statements={
@@ -245,7 +261,9 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
         },
         cutoffs=cutoffs,
         contexts={
-            event: background_as_of(questions.get(event), contexts.get(event, ""), known[event])
+            event: known_context(
+                questions.get(event), contexts.get(event, ""), known[event], horizon=horizons.get(event, "")
+            )
             for event in present
         },
         written={
@@ -265,11 +283,21 @@ def open_exam(store: Store, spec: StudySpec) -> tuple[StudyExam | None, list[str
     return exam, [*problems, *context_problems]
 
 
-def background_as_of(question: Question | None, context: str, cutoff: Cutoff) -> AsOfText:
-    """What arms are told beside the statement, as of a cutoff: a context, else how the question resolves."""
-    if context or question is None:
-        return as_of(context, cutoff)
-    return criteria_as_of(question, cutoff)
+def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horizon: str = "") -> KnownContext:
+    """Return what is told of a question beside its statement, as of a cutoff; ``news`` are what was gathered about it."""
+    gathered = as_of(news, cutoff).first(MAX_CONTEXT)
+    if question is None:
+        return KnownContext(news=gathered)
+    close = closing(question)
+    day = horizon or (close - timedelta(days=1)).date().isoformat() if horizon or close else ""
+    options = [as_of(option, cutoff, kind="title") for option in question.options]
+    return KnownContext(
+        background=as_of(question.background, cutoff, opened=question.asked_on).first(MAX_CONTEXT),
+        criteria=criteria_as_of(question, cutoff).first(MAX_CONTEXT),
+        horizon=as_of("", cutoff).followed_by(f"by {day}" if day else ""),
+        choices=joined(options, "; ", cutoff).first(MAX_CONTEXT),
+        news=gathered,
+    )
 
 
 def _criteria(question: Question | None) -> str:

@@ -98,7 +98,7 @@ async def second_findings(
                 claim=as_of(claim, cutoff, kind="title"),
                 propositions=propositions,
                 combined="\n".join(_working_together(tree, new)),
-                cutoff=cutoff.text,
+                cutoff=cutoff.shown,
             ).text,
             parse_faults,
             propositions=f"{claim}\n\n{propositions}",

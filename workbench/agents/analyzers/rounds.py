@@ -103,8 +103,7 @@ class RoundsAnalyzer:
             "analyze_first",
             tree=outline(tree),
             max_leaves=settings.max_leaves,
-            cutoff=cutoff.text,
-            context=brief.context.lines().framed(after="\n\n"),
+            cutoff=cutoff.shown,
             reply_format=line,
         )
         for number in range(settings.max_analyzer_rounds):
@@ -169,7 +168,7 @@ class RoundsAnalyzer:
                 tree=outline(tree),
                 n_leaves=len(tree.leaves()),
                 max_leaves=settings.max_leaves,
-                cutoff=cutoff.text,
+                cutoff=cutoff.shown,
                 reply_format=line,
             )
         return tree
@@ -191,7 +190,7 @@ class RoundsAnalyzer:
             "retry",
             reason=f"{_criticism(faults)}.",
             propositions=shown,
-            cutoff=cutoff.text,
+            cutoff=cutoff.shown,
             reply_format=reply_format,
         )
         try:

@@ -37,8 +37,6 @@ from workbench.propositions.strict_json import STRICT
 MAX_DATES = 8
 # A batch is one round of look-ups and the answer, zero-shot the answer alone.
 _STEPS = {"batch": 2, "zero-shot": 1}
-#: How the context of a claim says what a crowd gives it (``KnownContext.lines``).
-_CROWD = "A market or crowd gives it"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +157,7 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
             stage="act",
             # The zero-shot arm keeps the prompt of the others and has nothing to call (App. J.4).
             system=system_prompt(task, rules, SUBMIT, data="call_api" in names),
-            prompt=first_prompt(self._shown(task), limits, SUBMIT, hints=self._hints()),
+            prompt=first_prompt(task, limits, SUBMIT, hints=self._hints()),
             proposition=f"{task.node.id}: {task.node.statement}",
             reply_format=reply_format(task, SUBMIT),
             ending=SubmitEnding(clamp=own.clamp, dates=own.dates, forced_p=None if own.belief else 0.5),
@@ -181,12 +179,6 @@ class BeliefGrounder(WebGrounder[BeliefSettings]):
             web=tools.web_records(),
         )
         return grounding_of(evidence, failed_cells=tools.cell.failed_cells)
-
-    def _shown(self, task: LeafTask) -> LeafTask:
-        """The task as the prompt shows it: without the crowd's price where that is switched off."""
-        if self.own.crowd:
-            return task
-        return replace(task, context=task.context.without_lines(_CROWD))
 
     def _hints(self) -> str:
         lines = []

@@ -23,7 +23,7 @@ from workbench.agents.grounders.loop_parts import (
     system_prompt,
     trace_step,
 )
-from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
+from workbench.agents.grounders.notebook_grounder import hints_of
 from workbench.agents.loop.agent_loop import AgentLoop, LoopOutcome, LoopPlan
 from workbench.agents.loop.loop_notes import HAND_IN, LoopNote, NotesEnding, note_lines
 from workbench.agents.loop.moves import Spent
@@ -128,8 +128,7 @@ class _Research:
         self._lead = Dialogue(
             system=self._render(
                 "research_system",
-                cutoff=task.cutoff.text,
-                last_day=last_day_of(task.cutoff),
+                cutoff=task.cutoff.shown,
                 api_map=task.data.overview.strip(),
             ).text,
             nodes=(task.node,),
@@ -145,7 +144,7 @@ class _Research:
             self._render(
                 "research_plan",
                 proposition=self.proposition,
-                cutoff=self.task.cutoff.text,
+                cutoff=self.task.cutoff.shown,
                 hints=hints_of(self.task),
                 questions=self.own.questions,
             ).text,
@@ -161,7 +160,7 @@ class _Research:
                 self._render(
                     "research_gaps",
                     proposition=self.proposition,
-                    cutoff=self.task.cutoff.text,
+                    cutoff=self.task.cutoff.shown,
                     notes=notes,
                     questions=self.own.gap_questions,
                 ).text,
@@ -234,7 +233,7 @@ class _Research:
         prompt = self._render(
             "research_report",
             proposition=self.proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             notes=notes,
             reply_format=shape,
         ).text

@@ -12,7 +12,7 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.agents.evidence.trace import TraceCall, TraceEvidence, TraceStep
 from workbench.agents.findings.check_table import RunKind
 from workbench.agents.findings.conclusion_checks import conclusion_findings
-from workbench.agents.grounders.notebook_grounder import hints_of, last_day_of
+from workbench.agents.grounders.notebook_grounder import hints_of
 from workbench.agents.grounders.proof_log import ProofLogMismatch
 from workbench.agents.loop.belief_state import FIELD, BeliefState
 from workbench.agents.loop.moves import LoopLimits, Spent
@@ -139,8 +139,7 @@ def system_prompt(task: LeafTask, rules: str, end: str, *, data: bool) -> str:
     render = prompts_of(task.ask).render
     return render(
         "loop_system",
-        cutoff=task.cutoff.text,
-        last_day=last_day_of(task.cutoff),
+        cutoff=task.cutoff.shown,
         rules=render(rules, end=end).text,
         api_map=task.data.overview.strip() if data else "(none in this run)",
     ).text
@@ -160,9 +159,9 @@ def first_prompt(
         .render(
             "loop_first",
             proposition=proposition or f"{task.node.id}: {task.node.statement}",
-            cutoff=task.cutoff.text,
+            cutoff=task.cutoff.shown,
             max_steps=limits.steps,
-            hints=hints_of(task).followed_by(hints),
+            hints=hints_of(task) + hints,
             reply_format=reply_format(task, end),
         )
         .text

@@ -44,8 +44,6 @@ from workbench.propositions import Belief
 from workbench.quoting import barred, one_line, quote
 
 if TYPE_CHECKING:
-    from proxies.asof.asof_text import AsOfText
-    from proxies.asof.clock import Cutoff
     from sandbox.types import CellResult
 
 MAX_IMAGES = 8
@@ -208,8 +206,7 @@ class _Proof:
         self.log = ProofLog(session)
         system = self._render(
             "notebook_system",
-            cutoff=task.cutoff.text,
-            last_day=last_day_of(task.cutoff),
+            cutoff=task.cutoff.shown,
             api_map=task.data.overview.strip(),
             output_chars=task.settings.output_chars,
             reply_format=self._render("step_reply").text,
@@ -291,7 +288,7 @@ class _Proof:
             prompt = self._render(
                 "step_first",
                 proposition=self.proposition,
-                cutoff=self.task.cutoff.text,
+                cutoff=self.task.cutoff.shown,
                 max_steps=self.settings.max_proof_steps,
                 hints=hints_of(self.task),
                 reply_format=self._render("step_line").text,
@@ -305,7 +302,7 @@ class _Proof:
                     notes=shown.preface(),
                     outputs=outputs,
                     proposition=self.proposition,
-                    cutoff=self.task.cutoff.text,
+                    cutoff=self.task.cutoff.shown,
                     steps_left=self.settings.max_proof_steps - self.steps,
                     reply_format=self._render("step_line").text,
                 ).text
@@ -390,7 +387,7 @@ class _Proof:
             source_code=source,
             error=_error_text(result, self.settings.output_chars, self.numbers, self.bars),
             proposition=self.proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             tries_left=self.settings.debug_max_retries - corrections,
             reply_format=reply_format,
         )
@@ -404,7 +401,7 @@ class _Proof:
             "conclude",
             opening=opening,
             proposition=self.proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             reply_format=reply_format,
         )
         return await self.dialogue.exchange(
@@ -444,8 +441,8 @@ class _Proof:
         return conclusion_findings(conclusion, record, RunKind(live=self.task.cutoff.live))
 
 
-def hints_of(task: LeafTask) -> AsOfText:
-    """What the analyst and the analyzer said of the leaf, and how this trial looks at it, as lines before the first step; empty if nothing."""
+def hints_of(task: LeafTask) -> str:
+    """What the analyzer said of the leaf, and how this trial looks at it, as lines before the first step; empty if nothing."""
     proposed = [
         f"Whoever took the claim apart proposed to settle this by: {task.resolves_by}"
         if task.resolves_by
@@ -460,15 +457,7 @@ def hints_of(task: LeafTask) -> AsOfText:
         calls = quote("\n".join(task.known_calls), _KNOWN_CALLS).text
         proposed.append(prompts.render("known_calls", calls=calls).text)
     lines = "\n".join(line for line in proposed if line)
-    hints = task.context.followed_by(f"\n{lines}" if task.context.text and lines else lines)
-    return hints.followed_by("\n\n") if hints.text else hints
-
-
-def last_day_of(cutoff: Cutoff) -> str:
-    """Return the sentence that says how far the data reach."""
-    if cutoff.live:
-        return "Data are live: each request sees what is known at that moment."
-    return f"The last day that you can see in full is {cutoff.last_visible_day.isoformat()} (New York time)."
+    return f"{lines}\n\n" if lines else ""
 
 
 def _source_refuses(result: CellResult) -> bool:

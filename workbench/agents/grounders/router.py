@@ -171,7 +171,7 @@ class RouterGrounder:
         )
         settled = f"\n\nSaid to settle it: {task.resolves_by}" if task.resolves_by else ""
         prompt = render(
-            "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.text
+            "route", statement=task.node.statement + settled, grounders=listed, cutoff=task.cutoff.shown
         )
         try:
             chosen, reason = await dialogue.exchange(

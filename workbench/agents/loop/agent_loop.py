@@ -175,7 +175,7 @@ class AgentLoop(Generic[T]):
             reason=reason,
             end=self.plan.ending.spec.name,
             proposition=self.plan.proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             reply_format=self.plan.reply_format,
         ).text
         move = await self._move(last_words if prompt is None else prompt, only_end=True)
@@ -333,7 +333,7 @@ class AgentLoop(Generic[T]):
         prompt = self._dialogue.render(
             "belief_compact",
             proposition=self.plan.proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             belief=written(belief),
         )
         request = ModelRequest(

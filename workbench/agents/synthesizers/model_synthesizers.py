@@ -157,7 +157,7 @@ class RuleSynthesizer(ABC):
             proposition=f"{node.id}: {node.statement}",
             causality=node.causality or "(no note)",
             children="\n\n".join([*(child_block(node, child) for child in children), *shown]),
-            cutoff=cutoff.text,
+            cutoff=cutoff.shown,
             rule=self.instructions(node, children, prompts),
             reply_format=reply_format,
         )
@@ -218,7 +218,7 @@ class RuleSynthesizer(ABC):
                 high=f"{high:.4g}",
                 doubts="\n".join(f"- {doubt}" for doubt in weighed.doubts),
                 propositions=in_brief(node, children),
-                cutoff=cutoff.text,
+                cutoff=cutoff.shown,
                 reply_format=reply_format,
             )
             weighed = await exchange(again.text, stand_by=True)

@@ -14,7 +14,6 @@ from workbench.models.base import Asker, NodeRef
 from workbench.prompts import prompts_of
 
 if TYPE_CHECKING:
-    from proxies.asof.asof_text import AsOfText
     from proxies.asof.clock import Cutoff
     from workbench.agents.base import AgentSettings
 
@@ -56,9 +55,7 @@ class Prior:
         return f"**Before its drivers were seen.** Claims like this come true {self.p:.3g}{of}: {self.cases} {self.report}\n\nAs a record:\n\n{record}"
 
 
-async def state_prior(
-    statement: NodeRef, *, context: AsOfText, cutoff: Cutoff, ask: Asker, settings: AgentSettings
-) -> Prior:
+async def state_prior(statement: NodeRef, *, cutoff: Cutoff, ask: Asker, settings: AgentSettings) -> Prior:
     """Return the prior of a claim; raises as `Dialogue.exchange`."""
     prompts = prompts_of(ask)
     proposition = f"{statement.id}: {statement.statement}"
@@ -75,8 +72,7 @@ async def state_prior(
         prompts.render(
             "prior",
             proposition=proposition,
-            cutoff=cutoff.text,
-            context=context.framed(after="\n\n"),
+            cutoff=cutoff.shown,
             reply_format=reply_format,
         ).text,
         parse_conclusion,

@@ -3,10 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
 
+from proxies.asof.clock import Cutoff
 from proxies.fetch.pacing import Pace
 from proxies.ledger import Address
+from workbench.agents.asked import day_words, last_day_named, with_words
+from workbench.agents.base import KnownContext
 from workbench.engine.access.budget import Budget, BudgetLimits
 from workbench.engine.access.outage import Outage, Timing
 from workbench.engine.rebuy import Rebuy, RebuyNeeded, paid, price
@@ -62,6 +66,10 @@ class ModelGateway:
         What agents of the run render with.
     rebuy : bool
         Whether a changed request may be asked at an address where another's reply is on record.
+    context : KnownContext
+        What is known of the claim; it stands before every request.
+    clock : callable
+        Gives the present, which says on what day a live question is asked.
     """
 
     model: Model
@@ -75,6 +83,8 @@ class ModelGateway:
     writer: BatchWriter | None = None
     prompts: PromptSet = TODAY
     rebuy: bool = True
+    context: KnownContext = field(default_factory=KnownContext)
+    clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     #: Set where a request had changed: nothing more is bought then.
     blocked: RebuyNeeded | None = field(default=None, init=False)
     #: Where this sitting has asked: an agent may ask two things in one place, and then the second is no changed one.
@@ -142,6 +152,7 @@ class ModelGateway:
             Another request's reply is on record here: what this one is made of has changed since, and nobody has allowed to buy
             it and what follows again.
         """
+        request = with_words(request, self.context.lines(root=address.node == "P0").text)
         model_name = name_for(self.model, request)
         digest = request.canonical_hash(model_name)
         recorded = self._recall(address, request, model_name, earlier)
@@ -218,7 +229,8 @@ class ModelGateway:
         """Send a request once, within the limits of provider and budget, and put its reply on record."""
         names = names_for(self.model, request)
         price, longest = self._worst_price(names), max(self._longest.get(name, 0) for name in names)
-        worst_input = worst_input_tokens(request)
+        dated = self._dated(request)
+        worst_input = worst_input_tokens(dated)
         async with self.pace.slot(worst_input // 2):
             room = self._thinking_room(names, request.effort)
             hold = await self.budget.reserve(
@@ -229,12 +241,12 @@ class ModelGateway:
                 input_tokens=worst_input,
                 output_tokens=(request.max_tokens or longest) + room,
             )
-            sent = request
+            sent = dated
             if self.budget.bounded and hold.output_tokens != request.max_tokens:
                 # Not a part of the hash: the same address must be found again when a resumed run has more to spend.
                 fits = hold.output_tokens > room
                 sent = replace(
-                    request,
+                    dated,
                     # The model's client adds the room for thoughts again.
                     max_tokens=hold.output_tokens - room if fits else hold.output_tokens,
                     effort=request.effort if fits else None,
@@ -263,12 +275,12 @@ class ModelGateway:
                 raise
             if self.announce is not None:
                 own = self._prices.get(model_name)
-                reply = with_sound_usage(reply, request, own, own_price=model_name in self.prices)
+                reply = with_sound_usage(reply, dated, own, own_price=model_name in self.prices)
             # The reply is paid for: no cancellation may come between it and what writes it.
             if self.writer is None:
-                self.ledger.record(address, request, digest, reply)
+                self.ledger.record(address, dated, digest, reply)
             else:
-                self.writer.put(lambda store: ModelLedger(store).record(address, request, digest, reply))
+                self.writer.put(lambda store: ModelLedger(store).record(address, dated, digest, reply))
             self.calls += 1
             usage = reply.usage
             self.budget.settle(
@@ -283,6 +295,16 @@ class ModelGateway:
         if not self.budget.bounded or effort is None:
             return 0
         return max(thinking_room(effort, reasons=reasons(name)) for name in names)
+
+    def _dated(self, request: ModelRequest) -> ModelRequest:
+        """The request with the day on which it is asked, and how many are left.
+
+        Added here and not before the ledger is looked at: a reply of yesterday is found at its address by the same hash.
+        """
+        cutoff = Cutoff.parse(request.cutoff)
+        statements = [node.statement for node in request.nodes[:1]]
+        end = last_day_named([*statements, self.context.horizon.text])
+        return with_words(request, day_words(cutoff, cutoff.asked_on(self.clock()), end))
 
     def _worst_price(self, names: Sequence[str]) -> Price | None:
         """The price that no model of these exceeds; None where one is unknown."""
@@ -370,6 +392,9 @@ def run_gateway(
         return part.usd, part.tokens, part.calls
 
     timing = timing or Timing()
+    context = settings.context.as_of(state.parsed_cutoff())
+    if settings.options.get("grounder", {}).get("crowd") is False:
+        context = replace(context, crowd=None)
     rates = settings.limits.get(model.name.partition("/")[0], {})
     pace = Pace(settings.concurrency, **rates, clock=timing.clock, sleep=timing.sleep)
     if isinstance(model, ReportsLimits):
@@ -400,6 +425,7 @@ def run_gateway(
         writer=writer,
         prompts=prompts,
         rebuy=rebuy or free,
+        context=context,
     )
 
 

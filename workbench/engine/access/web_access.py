@@ -102,7 +102,6 @@ class NodeLookUps:
             call_api=NotebookDataCalls(data, job, self.slots).from_grounder,
             data=self.guide,
             settings=job.bounds,
-            context=job.context(),
             resolves_by=_resolution(state, node),
             verdicts=self.verdicts,
         )

@@ -109,7 +109,6 @@ async def ground_job(
                 call_api=caller.from_grounder,
                 data=guide,
                 settings=job.bounds,
-                context=job.context(),
                 resolves_by=job.resolves_by,
                 reference_class=job.reference_class,
                 gave_up=job.gave_up,

@@ -5,7 +5,6 @@ from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol
 
-from proxies.asof.asof_text import AsOfText
 from proxies.asof.clock import Cutoff
 from proxies.ledger import Address
 from sandbox import Limits
@@ -99,10 +98,6 @@ class GroundJob:
     def ref(self) -> NodeRef:
         """The leaf, as prompts name it."""
         return NodeRef(id=self.node, statement=self.statement)
-
-    def context(self) -> AsOfText:
-        """Return what may be shown of the claim's background with this leaf."""
-        return self.settings.context.as_of(self.parsed_cutoff()).lines(root=self.node == "P0")
 
     @property
     def framing(self) -> str:

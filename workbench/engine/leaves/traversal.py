@@ -112,7 +112,6 @@ class TreeGrounding:
         try:
             return await state_prior(
                 NodeRef(id="P0", statement=root.statement),
-                context=state.settings.context.as_of(cutoff).lines(),
                 cutoff=cutoff,
                 ask=ask,
                 settings=state.settings.agent,

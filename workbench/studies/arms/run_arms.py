@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.agents.base import KnownContext
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
 from workbench.agents.registry import agent_names
@@ -113,9 +114,7 @@ class EngineArm:
 
     def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""
-        background = (
-            exam.contexts[cell.event].text if self.read_context and cell.event in exam.contexts else ""
-        )
+        context = exam.contexts.get(cell.event, KnownContext()).plain()
         crowd = _column(exam, "crowd") if self.crowd else {}
         own: dict[str, Any] = {}
         if self.joint:
@@ -126,7 +125,9 @@ class EngineArm:
         return replace(
             self.base,
             options={**self.base.options, **options},
-            context=replace(self.base.context, background=background, crowd=crowd.get(cell.event)),
+            context=replace(
+                context, crowd=crowd.get(cell.event), **({} if self.read_context else {"news": ""})
+            ),
             agent=replace(self.base.agent, rule_seed=cell.seed * 1000 + cell.trial),
         )
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from proxies.asof.asof_text import as_of, emptied_line
+from proxies.asof.asof_text import as_of, emptied_line, joined
 from proxies.asof.clock import Cutoff
 from proxies.catalogue import Availability
 from proxies.errors import ProxyError
@@ -25,7 +25,7 @@ from workbench.errors import BudgetStop, Option, UsageError, command
 from workbench.models.base import Asker, NodeRef
 from workbench.models.costs import price_of
 from workbench.models.errors import ModelError
-from workbench.questions.as_of import criteria_as_of, question_as_of
+from workbench.questions.as_of import criteria_as_of
 from workbench.questions.question import Question
 from workbench.search.base import FoundPage
 from workbench.search.engines import usable_engines
@@ -37,12 +37,12 @@ from workbench.store import ApiLedger, Store
 from workbench.studies.contexts.context import MOST_SOURCES, ContextSource, SharedContext
 from workbench.studies.contexts.context_store import SORT, StoredContext, store_context, stored_contexts
 from workbench.studies.contexts.market_snapshot import market_snapshot
+from workbench.studies.study_exam import known_context
 
 if TYPE_CHECKING:
     from proxies.broker import Broker
 
 _LIVE_FOR = timedelta(hours=1)
-_CRITERIA = 1500  # characters of the criteria that a searcher reads
 _SUMMARY = 420  # characters of a snippet that stands as a summary where no model writes one
 #: Input and output tokens of one context's calls: searches, two filter batches for each of them, the ranking.
 _QUERY_TOKENS, _FILTER_TOKENS, _RANK_TOKENS = (600, 150), (4_500, 250), (9_000, 900)
@@ -240,8 +240,9 @@ class ContextGatherer:
             The model failed for good, or gave nothing that can be read.
         """
         question, cutoff = wish
-        shown = question_as_of(question, cutoff, criteria_length=_CRITERIA)
-        if (criteria := criteria_as_of(question, cutoff)).emptied or not shown:
+        title = as_of(question.title, cutoff, kind="title")
+        shown = joined([title, known_context(question, "", cutoff).lines()], "\n", cutoff)
+        if (criteria := criteria_as_of(question, cutoff)).emptied or not title:
             raise UsageError(
                 emptied_line("its resolution criteria" if criteria.emptied else "its text", cutoff)
             )

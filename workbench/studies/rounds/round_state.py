@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from proxies.asof.clock import Cutoff
-from workbench.agents.base import MAX_CONTEXT
 from workbench.engine.access.model_gateway import spending
 from workbench.errors import Option, UsageError
 from workbench.questions.as_of import statement_as_of
@@ -26,7 +25,7 @@ from workbench.store import events as ev
 from workbench.studies.arms.arm_registry import make_arm
 from workbench.studies.arms.base import ArmContext
 from workbench.studies.arms.run_arms import EngineArm
-from workbench.studies.study_exam import StudyExam, background_as_of, joint_questions
+from workbench.studies.study_exam import StudyExam, joint_questions, known_context
 from workbench.studies.study_file import ArmSpec, StudyCell, StudySpec
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_state import StudyState, fold
@@ -335,11 +334,13 @@ def _exam(
             event.id: statement_as_of(questions.questions[event.question], event, instant) for event in events
         },
         cutoffs={event.id: cutoff for event in events},
-        # what a run's background may hold; a context is cut to it when it is made
         contexts={
-            event.id: background_as_of(
-                questions.questions[event.question], texts.get(event.question, ""), instant
-            ).first(MAX_CONTEXT)
+            event.id: known_context(
+                questions.questions[event.question],
+                texts.get(event.question, ""),
+                instant,
+                horizon=event.horizon,
+            )
             for event in events
         },
         joint={event: question.as_of(instant) for event, question in joint_questions(entries).items()},

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proxies.asof.asof_text import AsOfText, as_of
+from proxies.asof.asof_text import as_of
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting
@@ -58,20 +58,17 @@ class ThoughtCalls:
         self.outcomes: Mapping[str, float] = {}
         self.outcome = ""
         self.count = 0
-        self.background = task.context.framed(after="\n\n")
         self._proposition = f"{task.node.id}: {task.node.statement}"
 
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
         """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
-        background = self.background
-        if self._box is not None:
-            background = background.followed_by(await self._look_up(self._box, path))
+        found = "" if self._box is None else await self._look_up(self._box, path)
         reply_format = self._render("thoughts_reply").text
         prompt = self._render(
             "thought_propose",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
-            background=background,
+            cutoff=self.task.cutoff.shown,
+            found=found,
             path=_path(path),
             count=count,
             reply_format=reply_format,
@@ -88,8 +85,7 @@ class ThoughtCalls:
         prompt = self._render(
             "thought_query",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
-            background=self.background,
+            cutoff=self.task.cutoff.shown,
             path=_path(path),
             reply_format=reply_format,
         )
@@ -109,7 +105,7 @@ class ThoughtCalls:
         prompt = self._render(
             "thought_value",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             path=_path(path),
             reply_format=reply_format,
         )
@@ -123,7 +119,7 @@ class ThoughtCalls:
         prompt = self._render(
             "thought_merge",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             path=_path(thoughts),
             task=task,
             reply_format=reply_format,
@@ -135,10 +131,9 @@ class ThoughtCalls:
     async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
         """Return the probability after a path: one call."""
         reply_format = self._render("conclusion_reply").text
-        inputs: dict[str, str | AsOfText] = {
+        inputs: dict[str, str] = {
             "proposition": self._proposition,
-            "cutoff": self.task.cutoff.text,
-            "background": self.background,
+            "cutoff": self.task.cutoff.shown,
             "reply_format": reply_format,
         }
         if prompt == "thought_conclude":
@@ -153,9 +148,8 @@ class ThoughtCalls:
             "zero_shot_brief",
             proposition=self._proposition,
             event=as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title"),
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             outcomes=event.listing(),
-            background=self.task.context.framed(otherwise="(no source is given)"),
             prices=event.price_lines(),
             reply_format=reply_format,
         )
@@ -174,8 +168,7 @@ class ThoughtCalls:
         prompt = self._render(
             "zero_shot_manner",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
-            background=self.background,
+            cutoff=self.task.cutoff.shown,
             manner=manner,
             reply_format=reply_format,
         )
@@ -187,7 +180,7 @@ class ThoughtCalls:
         prompt = self._render(
             "zero_shot_aggregate",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
+            cutoff=self.task.cutoff.shown,
             answers=_path([answer[:LONGEST_THOUGHT] for answer in answers]),
             reply_format=reply_format,
         )
@@ -199,8 +192,7 @@ class ThoughtCalls:
         prompt = self._render(
             "zero_shot_vote",
             proposition=self._proposition,
-            cutoff=self.task.cutoff.text,
-            background=self.background,
+            cutoff=self.task.cutoff.shown,
             reply_format=reply_format,
         )
         vote = await self._ask("vote", prompt.text, read_vote, reply_format)

@@ -1,0 +1,149 @@
+"""Before every request stand the day it is asked on, the days that are left, and all that is known of the question, whatever the stage."""
+
+import asyncio
+from contextlib import closing
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from proxies.asof.clock import Cutoff
+from tests.fakes.models import ScriptedModel
+from workbench.agents import base
+from workbench.agents.asked import day_words, last_day_named
+from workbench.engine.access import model_gateway
+from workbench.engine.access.budget import Budget
+from workbench.engine.access.model_gateway import ModelGateway
+from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.questions.question import Question
+from workbench.store import ModelLedger, Store
+from workbench.studies.study_exam import known_context
+
+QUESTION = Question(
+    id="party", title="Which party leads on 2027-03-01?", kind="options", options=("D66", "CDA", "Other"),
+    background="Coalition talks go on.", criteria="The party of the prime minister. A caretaker counts.",
+    criteria_parts=("The party of the prime minister.", "A caretaker counts."), closes_on="2027-03-01",
+)  # fmt: skip
+PARTS = (
+    "Coalition talks go on.",
+    "The party of the prime minister.",
+    "A caretaker counts.",
+    "D66; CDA; Other",
+    "The talks stall.",
+)
+LATE = datetime(2026, 11, 29, 3, 0, tzinfo=UTC)  # still the 28th in New York
+STAGES = [
+    "analyze",
+    "critic",
+    "step",
+    "debug",
+    "conclude",
+    "prior",
+    "synthesize",
+    "act",
+    "vote",
+    "outcomes",
+    "judge",
+    "route",
+    "filter",
+]
+
+
+def sent(
+    tmp_path: Path, stage: str, node: str, cutoff: str, *, now: datetime = LATE, statement: str = "It holds."
+) -> str:
+    """What a model is sent at a stage, as one text."""
+    known = known_context(QUESTION, "The talks stall.", Cutoff.parse(cutoff, now=now))
+    model = ScriptedModel(["yes"])
+    with closing(Store(tmp_path / f"{stage}-{node}-{cutoff}-{now:%d%H}", durable=False)) as store:
+        gateway = ModelGateway(model, ModelLedger(store), Budget(), context=known, clock=lambda: now)
+        ask = gateway.asker(run="r", node=node, trial=1, attempt=1)
+        messages = (Message(role="system", content="S"), Message(role="user", content=f"{node}: {statement}"))
+        request = ModelRequest(
+            messages=messages, stage=stage, cutoff=cutoff, nodes=(NodeRef(id=node, statement=statement),)
+        )
+        asyncio.run(ask(request, stage=stage, step=0, retry=0))
+    return "\n".join(message.content for message in model.requests[0].messages)
+
+
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.parametrize("node", ["P0", "P1.2"])
+def test_every_request_holds_the_day_the_days_left_and_the_whole_question(
+    tmp_path: Path, stage: str, node: str
+) -> None:
+    text = sent(tmp_path, stage, node, "now")
+    assert "Today is 2026-11-28 (New York)" in text and "93 days are left until 2027-03-01." in text
+    assert all(part in text for part in PARTS)
+    past = sent(tmp_path, stage, node, "2018-06-30")
+    assert "in full is 2018-06-29 (New York time)" in past and "Today" not in past
+
+
+@pytest.mark.parametrize(
+    ("name", "part"), list(zip(["background", "criteria", "criteria", "choices", "news"], PARTS, strict=True))
+)
+def test_the_law_sees_each_part_that_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, part: str
+) -> None:
+    rest = {key: words for key, words in base.CONTEXT_TEXTS.items() if key != name}
+    monkeypatch.setattr(base, "CONTEXT_TEXTS", rest)
+    text = sent(tmp_path, "step", "P0", "now")
+    assert part not in text and sum(other in text for other in PARTS) == len(PARTS) - (
+        2 if name == "criteria" else 1
+    )
+
+
+def test_without_the_day_the_law_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_gateway, "day_words", lambda *args: "")
+    text = sent(tmp_path, "step", "P0", "now")
+    assert "2026-11-28" not in text and "days are left" not in text
+
+
+def test_a_run_that_goes_on_on_another_day_buys_nothing_again(tmp_path: Path) -> None:
+    model = ScriptedModel(["one", "two"])
+    with closing(Store(tmp_path / "home", durable=False)) as store:
+        for day, steps in ((28, 1), (29, 2)):
+            gateway = ModelGateway(
+                model,
+                ModelLedger(store),
+                Budget(),
+                clock=lambda day=day: datetime(2026, 11, day, 18, tzinfo=UTC),
+            )  # type: ignore[misc]
+            ask = gateway.asker(run="r", node="P0", trial=1, attempt=1)
+            for step in range(steps):
+                request = ModelRequest(
+                    messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="now"
+                )
+                asyncio.run(ask(request, stage="step", step=step, retry=0))
+        stored = [
+            messages[0]["content"]
+            for _, messages, _ in ModelLedger(store).dialogue(next(iter(ModelLedger(store).attempts("r"))))
+        ]
+    assert len(model.requests) == 2
+    assert ["2026-11-28" in stored[0], "2026-11-29" in stored[1]] == [True, True]
+
+
+@given(st.dates(date(2000, 1, 3), date(2090, 1, 1)), st.integers(0, 4000))
+def test_days_left_are_counted_from_the_day_that_is_said(today: date, left: int) -> None:
+    end = date.fromordinal(today.toordinal() + left)
+    for cutoff in (Cutoff.parse("now"), Cutoff.parse("2018-06-30")):
+        words = day_words(cutoff, today, end)
+        assert (
+            today.isoformat() in words
+            and f"{left} day" in words
+            and words.endswith(f"until {end.isoformat()}.")
+        )
+        assert "now" not in words.split() and day_words(cutoff, end, today).count("left") == (left == 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Rates are cut in September 2027", "2027-09-30"), ("Oil closes above 80 on 12/31/2027 or 2027-05-01", "2027-12-31"),
+        ("It ends before March 1, 2027", "2027-03-01"), ("by 7 May 2029", "2029-05-07"), ("by the end of 2026", None), ("soon", None),
+    ],
+)  # fmt: skip
+def test_the_end_is_the_last_day_that_is_named(text: str, day: str | None) -> None:
+    found = last_day_named(["nothing", text])
+    assert (found and found.isoformat()) == day
