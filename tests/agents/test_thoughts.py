@@ -51,6 +51,9 @@ class Thinker:
         if kind == "value":
             return f'```json\n{{"value": {len(self.calls) % 10}}}\n```'
         p = self.p.pop(0) if len(self.p) > 1 else self.p[0]
+        if '"percentiles"' in request.messages[-1].content:
+            levels = {str(level): float(level) for level in (5, 10, 25, 50, 75, 90, 95)}
+            return f"```json\n{json.dumps({'percentiles': levels, 'key_factor': 'clouds'})}\n```"
         if '"probabilities"' in request.messages[-1].content:
             stated = self.outcomes or {"Yes": p}
             return f"```json\n{json.dumps({'rationale': 'One. Two. Three.', 'probabilities': stated})}\n```"

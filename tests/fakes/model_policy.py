@@ -17,7 +17,7 @@ _RECALL = '"recalled_outcome"'
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
-_EXAMPLE = re.compile(r'"probabilities": (\{.*\})\}$', re.MULTILINE)
+_EXAMPLE = re.compile(r'"probabilities": (\{.*?\})[,}]', re.MULTILINE)
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
 
 #: parent -> {child: (statement, polarity)}; one round per parent
@@ -133,6 +133,7 @@ def stage_of(last: str) -> str:
         ("noisy-or", '"leak"'),
         ("logic", '"formula"'),
         ("outcomes", '"probabilities"'),
+        ("percentiles", '"percentiles"'),
         ("queries", '"queries"'),
         ("sources", '"sources"'),
         ("judge", '"scores"'),
@@ -226,6 +227,7 @@ class Policy:
             "value": lambda asked: _says(fenced({"value": len(asked.last) % 11})),
             "vote": lambda asked: _says(report_with({"vote": "yes", "confidence": 0.8}, asked.node)),
             "outcomes": self._outcomes,
+            "percentiles": self._percentiles,
             "judge": lambda _: _says(
                 fenced({"scores": self.scores, "reasons": dict.fromkeys(self.scores, "so")})
             ),
@@ -305,7 +307,16 @@ class Policy:
         names = json.loads(re.sub(r": ([a-z])([,}])", r': "\1"\2', _EXAMPLE.findall(asked.last)[-1]))
         p = self.p.get(asked.node, 0.6)
         stated = {name: round(p / 2**place, 4) for place, name in enumerate(names)}
+        if "exactly one does" in asked.last:
+            stated = {name: p / sum(stated.values()) for name, p in stated.items()}
+            return _says(fenced({"probabilities": stated, "key_factor": "The first stands."}))
         return _says(fenced({"rationale": "One. Two. Three.", "probabilities": stated}))
+
+    def _percentiles(self, asked: Asked) -> dict[str, Any]:
+        """Percentiles spread over the range that the prompt names."""
+        low, high = (float(end) for end in re.findall(r"at (?:least|most) (-?[\d.e+]+)", asked.last)[:2])
+        stated = {str(level): low + (high - low) * level / 100 for level in (5, 10, 25, 50, 75, 90, 95)}
+        return _says(fenced({"percentiles": stated, "key_factor": "It moves little."}))
 
     def _keep(self, asked: Asked) -> dict[str, Any]:
         count = re.search(r"^Answer with (\d+) lines", asked.last, re.MULTILINE)

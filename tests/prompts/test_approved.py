@@ -243,6 +243,7 @@ def thinking(name: str, kind: str, **options: Any) -> Callable[[], Awaitable[Any
     async def run() -> Thinker:
         ask = Thinker()
         ask.votes = [("yes", 0.9)] * 10
+        ask.outcomes = {"Sun": 0.4, "Rain": 0.6} if options.get("exclusive") else {}
         await ground(name, ask, **options)
         ask.calls = [call for call in ask.calls if call.stage.startswith(kind)]
         return ask
@@ -360,6 +361,29 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
     "thought_merge": thinking("graph-of-thoughts", "merge"),
     "thought_conclude": thinking("tree-of-thoughts", "answer"),
     "zero_shot_brief": thinking("zero-shot", "outcomes", form="brief"),
+    "zero_shot_choice": thinking(
+        "zero-shot",
+        "outcomes",
+        event=f"{LEAF.statement}, or not?",
+        outcomes=["Sun", "Rain"],
+        leaf="Sun",
+        exclusive=True,
+    ),
+    "zero_shot_percentiles": thinking(
+        "zero-shot",
+        "percentiles",
+        event=f"{LEAF.statement} How many millimetres?",
+        number={
+            "low": 0,
+            "high": 100,
+            "open_low": False,
+            "open_high": True,
+            "zero_point": None,
+            "unit": "mm",
+            "side": "above",
+            "level": 20,
+        },  # fmt: skip
+    ),
     "zero_shot_halawi": thinking("zero-shot", "answer", form="halawi"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
     "zero_shot_variant": thinking("zero-shot", "variant", elicit="ensemble"),

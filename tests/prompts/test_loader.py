@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from proxies.asof.asof_text import NO_TEXT, as_of
+from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff
 from workbench.prompts import TODAY, load, names
 from workbench.prompts.errors import BadPromptFile, UnknownPrompt, WrongInputs
@@ -47,10 +47,10 @@ def test_text_put_in_stands_verbatim(reason: str, propositions: str) -> None:
 
 def test_whole_numbers_may_be_put_in_but_nothing_else() -> None:
     texts = {"proposition": "p", "cutoff": "c", "reply_format": "f"}
-    assert "at most 20 steps" in TODAY.render("context_queries", question=NO_TEXT, max_steps=20, **texts).text
+    assert "at most 20 steps" in TODAY.render("step_first", hints="", max_steps=20, **texts).text
     for value in (None, 1.5, True, ["a"]):
         with pytest.raises(WrongInputs, match="max_steps"):
-            TODAY.render("context_queries", question=NO_TEXT, max_steps=value, **texts)  # type: ignore[arg-type]
+            TODAY.render("step_first", hints="", max_steps=value, **texts)  # type: ignore[arg-type]
 
 
 def test_text_of_strangers_goes_in_as_of_a_cutoff_or_not_at_all() -> None:

@@ -115,6 +115,8 @@ class Question:
         Range of a numeric answer; ``unit`` names what it is measured in.
     open_low, open_high : bool
         Whether the answer may lie beyond that end of the range; a closed end, the default, holds all of it.
+    zero_point : float or None
+        Makes the range logarithmic, as Metaculus defines it; None for a linear one.
     days : tuple of str
         ISO days of a date question's events.
     payoffs : mapping of str to float
@@ -158,6 +160,7 @@ class Question:
     high: float | None = None
     open_low: bool = False
     open_high: bool = False
+    zero_point: float | None = None
     unit: str = ""
     days: tuple[str, ...] = ()
     payoffs: Mapping[str, float] = field(default_factory=dict)

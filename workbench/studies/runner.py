@@ -16,6 +16,7 @@ from proxies.asof.clock import Cutoff
 from proxies.errors import ProxyError
 from sandbox.errors import SandboxError
 from workbench.agents.evidence.trace import TraceEvidence
+from workbench.agents.grounders.thoughts.outcomes import number_chance
 from workbench.engine.access.model_gateway import spending
 from workbench.engine.assembly import open_engine
 from workbench.engine.flow import Engine
@@ -289,8 +290,12 @@ class StudyRunner:
             if node == leaf and trial.evidence is not None
         ]
         stated = evidence[-1].outcomes if evidence and isinstance(evidence[-1], TraceEvidence) else {}
-        names = self._plan.exam.joint[cells[0].event].names
-        return {event: stated[name] for event, name in names.items() if name in stated}
+        joint = self._plan.exam.joint[cells[0].event]
+        if joint.number is not None and "50" in stated:
+            return {
+                event: number_chance(joint.number, stated, level) for event, level in joint.levels.items()
+            }
+        return {event: stated[name] for event, name in joint.names.items() if name in stated}
 
     def _reserve(self, arm: EngineArm) -> float | None:
         """Dollars of what is left for one run of the budget; the shares of all runs in work never exceed it."""

@@ -49,12 +49,19 @@ class JointQuestion:
         The exact name of each outcome, in the question's order.
     fault : str
         Why it cannot be asked; "" if it can.
+    exclusive : bool
+        Whether exactly one outcome comes true.
+    number : mapping or None
+        Range and unit of a number that is asked for by percentiles, whose events lie at ``levels``.
     """
 
     id: str
     title: str
     names: Mapping[str, str]
     fault: str = ""
+    exclusive: bool = False
+    number: Mapping[str, Any] | None = None
+    levels: Mapping[str, float] = field(default_factory=dict)
 
     def as_of(self, cutoff: Cutoff) -> JointQuestion:
         """The question with the words that may be shown at a cutoff."""
@@ -64,9 +71,12 @@ class JointQuestion:
             return replace(self, fault=fault)
         return replace(self, title=as_of(self.title, cutoff, kind="title").text, names=names)
 
-    def options(self, leaf: str, prices: Mapping[str, float]) -> dict[str, Any]:
-        """Settings of the grounder for a leaf that is this event; ``prices`` by event id."""
+    def options(self, leaf: str, prices: Mapping[str, float], *, paper: bool) -> dict[str, Any]:
+        """Settings of the grounder for a leaf that is this event; ``prices`` by event id, shown by paper P's task alone."""
+        if not paper and self.number is not None:
+            return {"event": self.title, "number": {**self.number, "level": self.levels[leaf]}}
         return {
+            **({} if paper else {"exclusive": self.exclusive}),
             "event": self.title,
             "outcomes": list(self.names.values()),
             "leaf": self.names[leaf],
@@ -88,9 +98,20 @@ def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
                 id=f"{question.id}@{horizon}" if horizon else question.id,
                 title=question.title + (f" (by {horizon})" if horizon else ""),
                 names={event.id: _part_name(question, event.part) for event in events},
+                exclusive=question.kind == "options" and question.exclusive,
+                number=_number(question),
+                levels={event.id: float(event.part) for event in events} if question.levels else {},
             )
             joint |= dict.fromkeys(own.names, own)
     return joint
+
+
+def _number(question: Question) -> dict[str, Any] | None:
+    """What percentiles of a numeric question are asked within; None where it has no range."""
+    if question.kind != "numeric" or question.low is None or question.high is None:
+        return None
+    names = ("low", "high", "open_low", "open_high", "zero_point", "unit", "side")
+    return {name: getattr(question, name) for name in names}
 
 
 def _part_name(question: Question, part: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace_records import Fault, step_id
-from workbench.agents.grounders.thoughts.outcomes import parse_outcomes
+from workbench.agents.grounders.thoughts.outcomes import number_conclusion, parse_outcomes, parse_percentiles
 from workbench.agents.grounders.thoughts.thought_readings import (
     Answer,
     combine,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from workbench.models.base import ModelReply
 
 _THOUGHTS, _VALUE, _VOTE, _OUTCOMES = ("propose", "merge", "refine"), "value", "vote", "outcomes"
+_PERCENTILES = "percentiles"
 _QUERY = "query"
 
 
@@ -93,6 +95,11 @@ def _fault(trace: Trace, step: TraceStep, text: str, answers: list[Answer], know
         if forecast.probabilities != trace.outcomes or trace.outcome not in trace.outcomes:
             return f"the reply of {step.stage} gives the outcomes other probabilities"
         conclusion = forecast.conclusion(trace.outcome)
+    elif kind == _PERCENTILES:
+        forecast = parse_percentiles(text, None)
+        if forecast.probabilities != trace.outcomes:
+            return f"the reply of {step.stage} gives other percentiles"
+        conclusion = number_conclusion(json.loads(trace.outcome), forecast)
     else:
         conclusion = parse_conclusion(text)
     answers.append(conclusion)

@@ -1,6 +1,8 @@
 """``questions bet`` and ``submit``: what to do with forecasts of a set: stakes against quoted asks, and a tournament's file."""
 
+import json
 import os
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,7 +29,14 @@ from workbench.questions.sets.bets import (
 )
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.set_scores import events_table
-from workbench.questions.sets.submission_files import FORMS, check_submission, read_rationales, submission
+from workbench.questions.sets.submission_files import (
+    FORMS,
+    check_submission,
+    metaculus_forecasts,
+    read_rationales,
+    submission,
+    within,
+)
 from workbench.science.documents.score_documents import pooled_forecasts
 from workbench.science.tables import read_forecasts
 
@@ -163,6 +172,9 @@ def submit(
     partial: Annotated[
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")
     ] = False,
+    least: Annotated[
+        float, typer.Option("--least", help="No probability leaves nearer to 0 or 1 than this.")
+    ] = 0.01,
     check: Annotated[
         bool,
         typer.Option(
@@ -182,6 +194,7 @@ def submit(
     if (forecasts is None) == (night is None):
         raise UsageError("forecasts come from one place: --forecasts FILE, or --night NAME")
     words = read_rationales(read_text(rationales)) if rationales is not None else {}
+    quantiles: Mapping[str, Mapping[str, float]] = {}
     if night is not None:
         from workbench.studies.rounds.round_page import rationales as night_words
         from workbench.studies.rounds.round_page import write_round
@@ -196,11 +209,12 @@ def submit(
                 results.record.line()
                 + ("; --method raw hands in what was said" if results.record.corrects else "")
             )
-        words = {**night_words(results), **words}
+        words, quantiles = {**night_words(results), **words}, results.quantiles
     assert forecasts is not None
+    p = within(questions, pooled_events(questions, forecasts, method, pool), least)
     text, left_out = submission(
         questions,
-        pooled_events(questions, forecasts, method, pool),
+        p,
         form,
         organization=organization,
         model=model,
@@ -211,6 +225,11 @@ def submit(
     if not partial:
         _say_problems(problems)
     write_output(output, text.encode())
+    if form == "metaculus":
+        beside = output.with_suffix(".json")
+        entries = metaculus_forecasts(questions, p, quantiles)
+        write_output(beside, (json.dumps(entries, indent=1, ensure_ascii=False) + "\n").encode())
+        echo(f"{beside}")
     for line in (*left_out, *problems):
         say(f"left out: {line}" if line in left_out else f"beware: {line}")
     echo(f"{output}")

@@ -173,6 +173,10 @@ def show(
         if question
         else question_documents.set_document(store, name)
     )
+    if question:
+        from workbench.studies.rounds.round_results import newest_quantiles
+
+        document["quantiles"] = newest_quantiles(store, name, load_set(store, name)[question])
     if as_json:
         emit_json(document)
         return
@@ -199,6 +203,8 @@ def show(
         echo(
             f"number {number['id']} {came}: quantiles are scored by CRPS (`questions score {name} --quantiles FILE`)"
         )
+    for level, value in document["quantiles"].items():
+        echo(f"forecast: {100 * float(level):g}% lie below {value:,.6g}")
     for reason in document["unscored"]:
         say(f"not scored: {reason}")
 

@@ -110,7 +110,13 @@ def _metaculus_question(
             shape |= {"extra": {"removed_options": "|".join(removed)}} if removed else {}
         case "numeric" | "discrete":
             low, high = number_of(scaling.get("range_min")), number_of(scaling.get("range_max"))
-            shape = {"kind": "numeric", "low": low, "high": high, "unit": text_of(entry.get("unit"))}
+            shape = {
+                "kind": "numeric",
+                "low": low,
+                "high": high,
+                "unit": text_of(entry.get("unit")),
+                "zero_point": number_of(scaling.get("zero_point")),
+            }
             shape |= {
                 f"open_{end}": entry.get(f"open_{name}_bound") is True
                 for end, name in (("low", "lower"), ("high", "upper"))

@@ -13,6 +13,7 @@ from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
 from workbench.questions.question import Question, QuestionError, check_day, event_id, events_of
 from workbench.questions.sets.question_sets import QuestionSet
+from workbench.science.scoring.quantile_curve import Scale, metaculus_cdf
 
 #: Share of each half that ForecastBench wants at least.
 FORECASTBENCH_SHARE = 0.95
@@ -317,6 +318,60 @@ def _prophet(questions: list[Question], p: Mapping[str, float], texts: Mapping[s
         }
         lines.append(json.dumps(entry, ensure_ascii=False))
     return "\n".join(lines) + "\n"
+
+
+def scale_of(question: Question) -> Scale | None:
+    """The range of a numeric question, on which its quantiles make a distribution; None without one."""
+    if question.kind != "numeric" or question.low is None or question.high is None:
+        return None
+    return Scale(
+        low=question.low,
+        high=question.high,
+        open_low=question.open_low,
+        open_high=question.open_high,
+        zero_point=question.zero_point,
+    )
+
+
+def within(questions: QuestionSet, p: Mapping[str, float], least: float) -> dict[str, float]:
+    """Forecasts as they leave the house: none nearer to 0 or 1 than ``least``; options of one choice keep their sum.
+
+    >>> asked = Question(id="q", title="Rain?")
+    >>> within(QuestionSet(name="s", questions={"q": asked}), {"q": 1.0}, 0.01)
+    {'q': 0.99}
+    """
+    if not 0 <= least < 0.5:
+        raise QuestionError(f"the least probability is from 0 to less than 0.5, not {least:g}")
+    kept = {event: min(max(value, least), 1 - least) for event, value in p.items()}
+    for question in questions.questions.values():
+        ids = [event.id for event in events_of(question) if event.id in p]
+        total = sum(p[event] for event in ids)
+        if question.kind != "options" or not question.exclusive or not 0.95 <= total <= 1.05:
+            continue
+        # Mixed with an even spread, so that the least one has enough and all still come to 1.
+        lowest, even = min(p[event] / total for event in ids), 1 / len(ids)
+        share = max(0.0, (min(least, even) - lowest) / (even - lowest)) if lowest < even else 0.0
+        kept |= {event: (1 - share) * p[event] / total + share * even for event in ids}
+    return kept
+
+
+def metaculus_forecasts(
+    questions: QuestionSet, p: Mapping[str, float], quantiles: Mapping[str, Mapping[str, float]]
+) -> list[dict[str, Any]]:
+    """Forecasts as Metaculus's API takes them, one entry a question that has one."""
+    entries: list[dict[str, Any]] = []
+    for question in questions.questions.values():
+        chances = {event.part: p[event.id] for event in events_of(question) if event.id in p}
+        scale = scale_of(question)
+        own = {"question": int(question.id) if question.id.isdigit() else question.id, "source": "api"}
+        if question.kind == "binary" and chances:
+            entries.append({**own, "probability_yes": chances[""]})
+        elif question.kind == "options" and len(chances) == len(question.options):
+            entries.append({**own, "probability_yes_per_category": chances})
+        elif scale is not None and question.id in quantiles:
+            stated = {f"{100 * float(level):g}": value for level, value in quantiles[question.id].items()}
+            entries.append({**own, "continuous_cdf": metaculus_cdf(stated, scale)})
+    return entries
 
 
 def _metaculus(questions: list[Question], p: Mapping[str, float], texts: Mapping[str, str]) -> str:

@@ -53,20 +53,27 @@ def crps_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None =
 
 
 def crps_of_quantiles(levels: ArrayLike, quantiles: ArrayLike, outcome: float) -> float:
-    """CRPS of a distribution that is known by some quantiles: twice the mean pinball loss over them.
+    """CRPS of a distribution that is known by some quantiles: twice the pinball loss, weighed by the spacing of the levels.
 
-    Levels lie in (0, 1), evenly spread: three of them near the middle say nothing of the tails.
+    Half of the gaps to both neighbours is a level's weight, the whole of its one gap that of the first and the last: levels that are
+    evenly spread weigh the same. Few levels near the middle say nothing of the tails.
 
-    >>> crps_of_quantiles([0.5], [1.0], 3.0)
-    2.0
+    >>> crps_of_quantiles([0.5], [1.0], 3.0), round(crps_of_quantiles([0.1, 0.3, 0.9], [0.0] * 3, 1.0), 4)
+    (2.0, 1.1333)
     """
     shares, q = np.asarray(levels, dtype=np.float64), np.asarray(quantiles, dtype=np.float64)
     if shares.ndim != 1 or not shares.size or shares.shape != q.shape:
         raise DomainError("levels and quantiles must have one non-zero length")
     if not ((shares > 0) & (shares < 1)).all() or not np.isfinite(q).all():
         raise DomainError("levels must lie between 0 and 1, quantiles must be finite")
+    order = np.argsort(shares, kind="stable")
+    shares, q = shares[order], q[order]
+    gaps = np.diff(shares)
+    weights = np.concatenate([gaps[:1], (gaps[1:] + gaps[:-1]) / 2, gaps[-1:]]) if len(gaps) else np.ones(1)
+    if not weights.sum() > 0 or (len(gaps) and not (gaps > 0).all()):
+        raise DomainError("levels must differ")
     gap = _finite_outcome(outcome) - q
-    return float(2.0 * np.mean(np.where(gap >= 0, shares, shares - 1.0) * gap))
+    return float(2.0 / weights.sum() * (weights * np.where(gap >= 0, shares, shares - 1.0) * gap).sum())
 
 
 def pit_of_draws(values: ArrayLike, outcome: float, weights: ArrayLike | None = None) -> float:

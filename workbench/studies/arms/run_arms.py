@@ -84,7 +84,7 @@ class EngineArm:
     def joint(self) -> bool:
         """Whether one run forecasts all outcomes of an event (paper P's task)."""
         alone = self.base.analyzer == "single" and self.base.trials == 1
-        return alone and self.base.grounder == "zero-shot" and self._options.get("form") == "brief"
+        return alone and self.base.grounder == "zero-shot" and self._form in ("brief", "plain")
 
     @property
     def clairvoyant(self) -> bool:
@@ -95,6 +95,10 @@ class EngineArm:
     def columns(self) -> tuple[str, ...]:
         """Columns of the exam that it shows to its model."""
         return ("crowd",) * self.crowd + (() if self.prior is None else (self.prior,))
+
+    @property
+    def _form(self) -> str:
+        return "elicited" if "elicit" in self._options else str(self._options.get("form", "plain"))
 
     @property
     def _options(self) -> Mapping[str, Any]:
@@ -118,7 +122,8 @@ class EngineArm:
         crowd = _column(exam, "crowd") if self.crowd else {}
         own: dict[str, Any] = {}
         if self.joint:
-            own, crowd = _event_options(exam, cell.event, crowd), {}
+            own = _event_options(exam, cell.event, crowd, paper=self._form == "brief")
+            crowd = {} if own or self._form == "brief" else crowd
         elif self.prior is not None and cell.event in (priors := _column(exam, self.prior)):
             own = {"prior": priors[cell.event]}
         options = {"grounder": {**self._options, **own}} if own else {}
@@ -138,11 +143,11 @@ def _column(exam: StudyExam, name: str) -> dict[str, float]:
     return {event: p for event, p in values if np.isfinite(p)}
 
 
-def _event_options(exam: StudyExam, event: str, crowd: Mapping[str, float]) -> dict[str, Any]:
+def _event_options(exam: StudyExam, event: str, crowd: Mapping[str, float], *, paper: bool) -> dict[str, Any]:
     """Settings of paper P's task: the outcomes that are asked together, and the market's prices where the arm shows them."""
     if event in exam.joint:
-        return exam.joint[event].options(event, crowd)
-    return {"outcomes": [YES], "prices": {YES: crowd[event]}} if event in crowd else {}
+        return exam.joint[event].options(event, crowd, paper=paper)
+    return {"outcomes": [YES], "prices": {YES: crowd[event]}} if paper and event in crowd else {}
 
 
 def run_arm(spec: ArmSpec, context: ArmContext) -> EngineArm:

@@ -38,6 +38,7 @@ def write_round(store: Store, night: Round) -> "tuple[RoundResults, Path]":
     write_output(folder / "night.json", (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode())
     write_output(folder / "grid.csv", _grid(results).encode())
     write_output(folder / "forecasts.csv", _forecasts(results).encode())
+    write_output(folder / "quantiles.csv", _quantiles(results).encode())
     write_output(
         folder / "rationales.json",
         (json.dumps(rationales(results), indent=1, ensure_ascii=False) + "\n").encode(),
@@ -64,6 +65,16 @@ def rationales(results: RoundResults) -> dict[str, str]:
             head = f"{row.event.removeprefix(row.question).lstrip('#@')}: " if row.question in several else ""
             texts.setdefault(row.question, []).append(f"{head}{words}")
     return {question: "\n\n".join(parts) for question, parts in texts.items()}
+
+
+def _quantiles(results: RoundResults) -> str:
+    """The numbers of a night as ``questions score --quantiles`` reads them."""
+    rows = [
+        ("final", question, level, repr(value))
+        for question, levels in results.quantiles.items()
+        for level, value in levels.items()
+    ]
+    return csv_of(("method", "event_id", "share", "value"), rows)
 
 
 def _forecasts(results: RoundResults) -> str:

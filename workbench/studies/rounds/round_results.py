@@ -1,19 +1,22 @@
 """What a night came to: per event its trials, its tree, the forecast that counts, and what does not fit together."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from math import fsum, sqrt
 from typing import Any
 
 import numpy as np
 
+from workbench.agents.evidence.trace import TraceEvidence
+from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
 from workbench.questions.question import Question, QuestionEvent, events_of
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import HalvingSchedule, next_review
 from workbench.science.pooling.pool import pool
+from workbench.science.scoring.quantile_curve import PERCENTILES
 from workbench.store import Store
 from workbench.studies.leak_audit import round_leaks
 from workbench.studies.rounds.round_coherence import coherent, set_findings
@@ -94,6 +97,7 @@ class RoundResults:
     rows: tuple[ForecastRow, ...]
     findings: tuple[Finding, ...]
     leaks: tuple[str, ...] = ()
+    quantiles: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``tournament show``."""
@@ -107,6 +111,7 @@ class RoundResults:
             "cost_usd": night.cost_usd,
             "own_record": None if self.record is None else self.record.to_json(),
             "forecasts": [row.to_json() for row in self.rows],
+            "quantiles": dict(self.quantiles),
             "promoted": {node: event.by for node, event in night.promoted.items()},
             "findings": [finding.to_json() for finding in self.findings],
             "leaks": list(self.leaks),
@@ -127,7 +132,16 @@ def round_results(store: Store, night: Round) -> RoundResults:
     ]
     p = {row.event: row.p for row in bare if row.p is not None}
     mended = coherent(entries, p)
-    rows = [replace(row, coherent=mended.get(row.event)) for row in bare]
+    # What was asked as one distribution is one: pooled option by option, it is brought back to a sum of 1.
+    choices = {entry.id for entry in entries if entry.kind == "options" and entry.exclusive}
+    rows = [
+        replace(
+            row,
+            coherent=mended.get(row.event),
+            p=mended.get(row.event, row.p) if row.question in choices else row.p,
+        )
+        for row in bare
+    ]
     rows.sort(key=lambda row: (-(row.gain or 0.0), row.event))
     return RoundResults(
         night=night,
@@ -135,7 +149,48 @@ def round_results(store: Store, night: Round) -> RoundResults:
         rows=tuple(rows),
         findings=tuple(set_findings(entries, p)),
         leaks=tuple(round_leaks(store, night)),
+        quantiles=round_quantiles(store, night, entries),
     )
+
+
+def round_quantiles(store: Store, night: Round, entries: Iterable[Question]) -> dict[str, dict[str, float]]:
+    """Quantiles of each number that a night asked by percentiles, level to value: the mean over its trials, level by level."""
+    pooled: dict[str, dict[str, float]] = {}
+    for question in entries:
+        if question.kind != "numeric" or len(question.horizons) > 1:
+            continue
+        first = [event.id for event in events_of(question)][:1]
+        runs = [
+            forecast.run
+            for cell, forecast in night.study.forecasts.items()
+            if cell.arm == QUICK and cell.event in first and forecast.run
+        ]
+        stated = [each for run in runs if (each := _percentiles(store, run))]
+        if stated:
+            pooled[question.id] = {
+                f"{float(level) / 100:g}": fsum(each[level] for each in stated) / len(stated)
+                for level in PERCENTILES
+            }
+    return pooled
+
+
+def newest_quantiles(store: Store, set_name: str, question: Question) -> dict[str, float]:
+    """Quantiles of the newest night of a set that forecast this number; empty without one."""
+    for name in reversed(rounds_of(store, set_name)):
+        found = round_quantiles(store, load_round(store, name), [question])
+        if found:
+            return found[question.id]
+    return {}
+
+
+def _percentiles(store: Store, run_id: str) -> Mapping[str, float]:
+    try:
+        state = load_state(store, run_id)
+        evidence = stored_evidence(store, state, state.tree.root.id, 1)
+    except WorkbenchError:  # deleted, or damaged
+        return {}
+    stated = evidence.outcomes if isinstance(evidence, TraceEvidence) else {}
+    return stated if set(stated) == set(PERCENTILES) else {}
 
 
 def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -> dict[str, list[datetime]]:

@@ -10,15 +10,18 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import fsum
 from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.reply_text import refuse_placeholder
 from workbench.agents.replies.stage_replies import Conclusion, ReplyShape, Unit, read_form
+from workbench.science.scoring.quantile_curve import Scale, chance_below
 
 #: The one outcome of a proposition, and what a model may say beside it without having been asked.
 YES, NO = "Yes", "No"
+_NEAR_ONE = 0.05  # as far as rounded probabilities of one distribution may come to another sum
 _MOST = 200  # outcomes of one event
 _LETTERS = "pqrstuvwxyzabcdefghijklmno"
 
@@ -36,12 +39,18 @@ class EventOutcomes:
         The outcome that the leaf is about.
     prices : mapping of str to float
         A market's probability of outcomes, where the model may see it.
+    exclusive : bool
+        Whether the probabilities must come to 1.
+    number : mapping or None
+        Range, unit and level of a number that is asked for by percentiles (`number_scale`).
     """
 
     event: str = ""
     outcomes: tuple[str, ...] = (YES,)
     leaf: str = YES
     prices: Mapping[str, float] = field(default_factory=dict)
+    exclusive: bool = False
+    number: Mapping[str, Any] | None = None
 
     def listing(self) -> str:
         """The outcomes, a line each."""
@@ -76,6 +85,47 @@ class OutcomeForecast:
         )
 
 
+def number_scale(number: Mapping[str, Any]) -> Scale:
+    """The range of a number that is asked for by percentiles."""
+    return Scale(**{name: number[name] for name in ("low", "high", "open_low", "open_high", "zero_point")})
+
+
+def scale_words(number: Mapping[str, Any]) -> str:
+    """Say in which unit and within which bounds the number is asked for."""
+    unit = f" {number['unit']}" if number["unit"] else ""
+    ends = [
+        f"{'usually' if number[f'open_{end}'] else 'certainly'} {words} {number[end]:g}{unit}"
+        for end, words in (("low", "at least"), ("high", "at most"))
+    ]
+    return f"The number is {' and '.join(ends)}; give plain numbers{' in' + unit if unit else ''}."
+
+
+def number_chance(number: Mapping[str, Any], percentiles: Mapping[str, float], level: float) -> float:
+    """Return how likely the number lies on the asked side of a level."""
+    below = float(chance_below(percentiles, number_scale(number), [level])[0])
+    return below if number["side"] in ("below", "at most") else 1 - below
+
+
+def number_conclusion(number: Mapping[str, Any], forecast: OutcomeForecast) -> Conclusion:
+    """What percentiles say of the leaf's level; the report holds all of them."""
+    stated = "\n".join(f"- {level} %: {value:g}" for level, value in forecast.probabilities.items())
+    return Conclusion(
+        p=number_chance(number, forecast.probabilities, number["level"]),
+        key_factor=forecast.rationale,
+        report=f"{forecast.rationale}\n\n{stated}",
+    )
+
+
+def parse_percentiles(text: str, scale: Scale | None) -> OutcomeForecast:
+    """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
+    shape, prose, _ = read_form(_PercentilesShape, text)
+    refuse_placeholder(shape.key_factor)
+    stated = {level: float(value) for level, value in shape.percentiles.items()}
+    if scale is not None and (faults := scale.faults(stated)):
+        raise MalformedReply("; ".join(faults))
+    return OutcomeForecast(probabilities=stated, rationale=shape.key_factor.strip() or prose.strip())
+
+
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
     """The event that the settings of a grounder name; the leaf's own proposition where they name none.
 
@@ -86,6 +136,8 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
     """
     if not {"event", "outcomes", "leaf", "prices"} & set(options):
         return EventOutcomes()
+    if "number" in options:
+        return EventOutcomes(event=str(options.get("event", "")), number=dict(options["number"]))
     names = options.get("outcomes")
     if (
         not isinstance(names, list | tuple)
@@ -103,11 +155,15 @@ def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
     ):
         raise BadSetting("prices of zero-shot are probabilities of its outcomes")
     return EventOutcomes(
-        event=str(options.get("event", "")), outcomes=tuple(names), leaf=leaf, prices=dict(prices)
+        event=str(options.get("event", "")),
+        outcomes=tuple(names),
+        leaf=leaf,
+        prices=dict(prices),
+        exclusive=options.get("exclusive") is True,
     )
 
 
-def parse_outcomes(text: str, outcomes: Sequence[str]) -> OutcomeForecast:
+def parse_outcomes(text: str, outcomes: Sequence[str], *, exclusive: bool = False) -> OutcomeForecast:
     """Read a reply: a probability of each outcome by its name; other upper and lower case is read where it leaves no doubt.
 
     Raises
@@ -117,6 +173,7 @@ def parse_outcomes(text: str, outcomes: Sequence[str]) -> OutcomeForecast:
     """
     shape, _, _ = read_form(_OutcomesShape, text)
     refuse_placeholder(shape.rationale)
+    refuse_placeholder(shape.key_factor)
     by_name = {_folded(name): name for name in outcomes}
     stated: dict[str, float] = {}
     for said, p in shape.probabilities.items():
@@ -133,8 +190,14 @@ def parse_outcomes(text: str, outcomes: Sequence[str]) -> OutcomeForecast:
     lacking = [name for name in outcomes if name not in stated]
     if lacking:
         raise MalformedReply(f"no probability of {_names(lacking)}")
+    total = fsum(stated.values())
+    if exclusive and abs(total - 1) > _NEAR_ONE:
+        raise MalformedReply(
+            f"exactly one option comes true, and the probabilities come to {total:g} instead of 1"
+        )
     return OutcomeForecast(
-        probabilities={name: stated[name] for name in outcomes}, rationale=shape.rationale.strip()
+        probabilities={name: stated[name] for name in outcomes},
+        rationale=shape.rationale.strip() or shape.key_factor.strip(),
     )
 
 
@@ -147,5 +210,11 @@ def _folded(name: str) -> str:
 
 
 class _OutcomesShape(ReplyShape):
-    rationale: str
+    rationale: str = ""
+    key_factor: str = ""
     probabilities: dict[str, Unit]
+
+
+class _PercentilesShape(ReplyShape):
+    percentiles: dict[str, float]
+    key_factor: str = ""

@@ -11,7 +11,15 @@ from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting
 from workbench.agents.evidence.trace import TraceEvidence, TraceStep
-from workbench.agents.grounders.thoughts.outcomes import EventOutcomes, parse_outcomes
+from workbench.agents.grounders.thoughts.outcomes import (
+    EventOutcomes,
+    OutcomeForecast,
+    number_conclusion,
+    number_scale,
+    parse_outcomes,
+    parse_percentiles,
+    scale_words,
+)
 from workbench.agents.grounders.thoughts.thought_readings import (
     LONGEST_THOUGHT,
     Answer,
@@ -143,6 +151,10 @@ class ThoughtCalls:
 
     async def conclude_event(self, event: EventOutcomes) -> Conclusion:
         """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
+        if event.number is not None:
+            return await self._conclude_number(event, event.number)
+        if event.exclusive:
+            return await self._conclude_choice(event)
         reply_format = self._render("outcomes_reply", example=event.example()).text
         prompt = self._render(
             "zero_shot_brief",
@@ -156,6 +168,47 @@ class ThoughtCalls:
         forecast = await self._ask(
             "outcomes", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
         )
+        return self._outcome(event, forecast)
+
+    async def _conclude_choice(self, event: EventOutcomes) -> Conclusion:
+        reply_format = self._render("choice_reply", example=event.example()).text
+        prompt = self._render(
+            "zero_shot_choice",
+            proposition=self._proposition,
+            event=as_of(event.event, self.task.cutoff, kind="title"),
+            cutoff=self.task.cutoff.shown,
+            outcomes=event.listing(),
+            reply_format=reply_format,
+        )
+        forecast = await self._ask(
+            "outcomes",
+            prompt.text,
+            lambda text: parse_outcomes(text, event.outcomes, exclusive=True),
+            reply_format,
+        )
+        return self._outcome(event, forecast)
+
+    async def _conclude_number(self, event: EventOutcomes, number: Mapping[str, Any]) -> Conclusion:
+        reply_format = self._render("percentiles_reply").text
+        prompt = self._render(
+            "zero_shot_percentiles",
+            proposition=self._proposition,
+            event=as_of(event.event, self.task.cutoff, kind="title"),
+            cutoff=self.task.cutoff.shown,
+            scale=scale_words(number),
+            reply_format=reply_format,
+        )
+        scale = number_scale(number)
+        forecast = await self._ask(
+            "percentiles", prompt.text, lambda text: parse_percentiles(text, scale), reply_format
+        )
+        answer = number_conclusion(number, forecast)
+        self._step("percentiles", "Forecast the number", answer.report, p=answer.p)
+        self.answers.append(answer)
+        self.outcome, self.outcomes = json.dumps(dict(number), sort_keys=True), forecast.probabilities
+        return answer
+
+    def _outcome(self, event: EventOutcomes, forecast: OutcomeForecast) -> Conclusion:
         answer = forecast.conclusion(event.leaf)
         self._step("outcomes", "Forecast every outcome", answer.report, p=answer.p)
         self.answers.append(answer)

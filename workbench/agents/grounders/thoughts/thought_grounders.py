@@ -37,7 +37,7 @@ from workbench.agents.grounders.thoughts.thought_readings import agreeing
 from workbench.agents.loop.toolset import WebOpener, open_leaf_web
 from workbench.agents.replies.stage_replies import Conclusion
 
-_EVENT = ("event", "outcomes", "leaf", "prices")
+_EVENT = ("event", "outcomes", "leaf", "prices", "exclusive", "number")
 _FORMS = {
     "plain": "thought_conclude",
     "brief": "zero_shot_brief",
@@ -92,10 +92,11 @@ class ZeroShotGrounder(_Thinker):
         form = options.get("form", "plain")
         if form not in _FORMS:
             raise BadSetting(f"form of zero-shot is one of {', '.join(_FORMS)}, not {form!r:.40}")
-        if form != "brief" and set(_EVENT) & set(options):
-            raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief")
+        if form not in ("brief", "plain") and set(_EVENT) & set(options):
+            raise BadSetting(f"{', '.join(_EVENT)} of zero-shot go with form=brief or plain")
         self.prompt = _FORMS[form]
-        self.event = read_outcomes(options) if form == "brief" else None
+        asked = form == "brief" or set(_EVENT) & set(options)
+        self.event = read_outcomes(options) if asked else None
         self.way = options.get("elicit")
         if self.way is None and "count" in options:
             raise BadSetting("count of zero-shot goes with elicit")

@@ -1,0 +1,104 @@
+"""A choice and a number are each one question: one request a trial, one distribution, and a number's CRPS once it came."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.command_line import run_cli
+from tests.fakes.model_policy import Policy
+from tests.fakes.openai_server import OpenAIServer
+from workbench.agents.errors import MalformedReply
+from workbench.agents.grounders.thoughts.outcomes import parse_outcomes, parse_percentiles
+from workbench.questions.formats.format_registry import OWN
+from workbench.science.scoring.quantile_curve import PERCENTILES, Scale, chance_below, metaculus_cdf
+
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "cut", "title": "Will the bank cut its rate before 2027-03-01?", "background": "It held since June."},
+    {"id": "party", "title": "Which party leads on 2027-03-01?", "kind": "options", "options": ["D66", "CDA", "VVD", "Other"]},
+    {"id": "oil", "title": "What does Brent close at on 2027-02-26?", "kind": "numeric", "low": 30, "high": 150,
+     "open_low": True, "open_high": True, "unit": "USD", "levels": [50, 70, 90, 110], "source": "metaculus"},
+]  # fmt: skip
+
+
+def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path: Path) -> None:
+    (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
+    assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
+    with OpenAIServer(Policy()) as server:
+        words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
+        done = run_cli(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        asked = list(server.asked)
+    assert len(asked) == 9
+    document = json.loads(run_cli(tmp_path, "tournament", "show", "s.1", "--json").stdout)
+    rows = {row["event"]: row for row in document["forecasts"]}
+    options = [rows[f"party#{name}"] for name in QUESTIONS[1]["options"]]
+    assert sum(row["p"] for row in options) == pytest.approx(1) and all(
+        len(row["trials"]) == 3 for row in options
+    )
+    levels = [rows[f"oil#{level}"]["p"] for level in (50, 70, 90, 110)]
+    assert levels == sorted(levels, reverse=True)
+    shown = json.loads(run_cli(tmp_path, "questions", "show", "s/oil", "--json").stdout)
+    assert list(shown["quantiles"]) == ["0.05", "0.1", "0.25", "0.5", "0.75", "0.9", "0.95"]
+    assert shown["quantiles"]["0.5"] == pytest.approx(90)
+    out = run_cli(tmp_path, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
+    assert out.returncode == 0, out.stderr
+    sent = json.loads((tmp_path / "m.json").read_text())
+    by_id = {entry["question"]: entry for entry in sent}
+    assert 0.01 <= by_id["cut"]["probability_yes"] <= 0.99
+    assert len(by_id["oil"]["continuous_cdf"]) == 201 and set(
+        by_id["party"]["probability_yes_per_category"]
+    ) == set(QUESTIONS[1]["options"])
+    came = run_cli(tmp_path, "questions", "resolve", "s", "oil", "90")
+    assert came.returncode == 0, came.stderr
+    table = tmp_path / "home" / "nights" / "s.1" / "quantiles.csv"
+    scored = run_cli(tmp_path, "questions", "score", "s", "--quantiles", str(table), "--json")
+    assert scored.returncode == 0, scored.stderr
+    assert json.loads(scored.stdout)["methods"]["final"]["crps"] > 0
+
+
+quantiles_of = st.lists(st.floats(-50, 250), min_size=7, max_size=7).map(sorted)
+
+
+@given(quantiles_of, st.booleans(), st.booleans(), st.sampled_from([None, -1.0, -100.0]))
+def test_a_cdf_is_what_metaculus_takes(
+    values: list[float], open_low: bool, open_high: bool, zero: float | None
+) -> None:
+    scale = Scale(low=0.0, high=200.0, open_low=open_low, open_high=open_high, zero_point=zero)
+    inside = [value if open_low else max(value, 0.0) for value in values]
+    quantiles = dict(
+        zip(PERCENTILES, (value if open_high else min(value, 200.0) for value in inside), strict=True)
+    )
+    cdf = np.array(metaculus_cdf(quantiles, scale))
+    steps = np.diff(cdf)
+    assert len(cdf) == 201 and steps.min() >= 5e-5 - 1e-12 and steps.max() <= 0.2
+    assert cdf[0] >= 0.001 if open_low else cdf[0] == 0
+    assert cdf[-1] <= 0.999 if open_high else cdf[-1] == pytest.approx(1, abs=1e-9)
+    below = chance_below(quantiles, scale, np.linspace(-300, 500, 99))
+    assert (np.diff(below) >= -1e-12).all() and below[0] >= 0 and below[-1] <= 1
+
+
+@pytest.mark.parametrize("broken", [{"95": 1.0}, {"5": -5.0}, {"60": 3.0}])
+def test_percentiles_that_fall_or_leave_closed_bounds_go_back(broken: dict[str, float]) -> None:
+    good = {level: float(level) for level in PERCENTILES}
+    scale = Scale(low=0, high=100)
+    assert (
+        parse_percentiles(f"```json\n{json.dumps({'percentiles': good})}\n```", scale).probabilities == good
+    )
+    with pytest.raises(MalformedReply):
+        parse_percentiles(f"```json\n{json.dumps({'percentiles': {**good, **broken}})}\n```", scale)
+
+
+@pytest.mark.parametrize(("total", "fits"), [(1.0, True), (1.04, True), (1.3, False), (0.8, False)])
+def test_options_that_do_not_come_to_one_go_back(total: float, fits: bool) -> None:
+    reply = f"```json\n{json.dumps({'probabilities': {'a': total / 2, 'b': total / 2}})}\n```"
+    if fits:
+        assert sum(parse_outcomes(reply, ("a", "b"), exclusive=True).probabilities.values()) == total
+    else:
+        with pytest.raises(MalformedReply, match="instead of 1"):
+            parse_outcomes(reply, ("a", "b"), exclusive=True)
+    assert parse_outcomes(reply, ("a", "b")).probabilities["a"] == total / 2  # the paper's task takes any sum
