@@ -382,7 +382,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
             "unit": "mm",
             "side": "above",
             "level": 20,
-        },  # fmt: skip
+        },
     ),
     "zero_shot_halawi": thinking("zero-shot", "answer", form="halawi"),
     "zero_shot_recall": thinking("zero-shot", "answer", form="recall"),
