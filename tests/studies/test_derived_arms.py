@@ -21,6 +21,7 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec, StudyCell, StudyError, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
+from workbench.studies.study_results import study_results
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table, trials_of
 
@@ -46,9 +47,17 @@ def test_a_build_up_is_one_study_and_each_step_stands_above_the_one_before(tmp_p
         plan = plan_study(store, study_of(document))
         state = asyncio.run(StudyRunner(store, plan, environ={}).work())
         trials = trials_of(tidy_table(plan.spec, plan.exam, state), plan.exam)
-        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
+        audited = audit_study(store, plan, state)
+        results = write_study(store, plan, audited, tmp_path / "out")
     finally:
         store.close()
+    paid = tidy_table(plan.spec, plan.exam, state)
+    paid.loc[paid["arm"] == "raw", "cost_usd"] = 0.01
+    bills = {
+        name: row["cost_usd"]
+        for name, row in study_results(plan.spec, plan.exam, audited, paid)["arms"].items()
+    }
+    assert bills == dict.fromkeys(bills, pytest.approx(1.6))  # nothing made of paid forecasts is free
     assert not state.missing and trials["raw"].shape == (40, 4)
     for name, recipe in (
         ("mean", Recipe(pool="mean")),

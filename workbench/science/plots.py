@@ -285,7 +285,16 @@ def frontier_plot(
     figure, axes = _figure(6.5, 4.5)
     for name, settings in points.items():
         a, b = zip(*settings, strict=True)
-        axes.plot(a, b, marker="o", markersize=4, linewidth=1, alpha=0.8, label=name)
+        (line,) = axes.plot(a, b, marker="o", markersize=4, linewidth=1, alpha=0.8)
+        # At the point: a legend of thirty methods covers what it explains.
+        axes.annotate(
+            name,
+            (a[-1], b[-1]),
+            xytext=(3, 3),
+            textcoords="offset points",
+            fontsize=7,
+            color=line.get_color(),
+        )
     x, y = np.array([point for settings in points.values() for point in settings]).T
     best = np.flatnonzero(efficient(x, y) > 0)
     best = best[np.argsort(x[best])]
@@ -293,7 +302,7 @@ def frontier_plot(
     axes.plot(
         x[best], y[best], color="0.2", drawstyle="steps-post", linestyle="--", linewidth=1, label="frontier"
     )
-    axes.set(xlabel=cost, ylabel=score, title="Cost and accuracy")
+    axes.set(xlabel=cost, ylabel=score, title=f"{score} against {cost}")
     axes.legend(fontsize="small")
     return figure
 

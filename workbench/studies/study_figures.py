@@ -150,9 +150,9 @@ def _frontier(arms: Mapping[str, Any]) -> "Figure | None":
         # Without a bill the calls are what an arm takes; without calls there is no frontier.
         if len({row["calls"] for row in arms.values()}) < 2:
             return None
-        points = {arm: [(row["calls"] / row["events"], row["brier_index"])] for arm, row in arms.items()}
+        points = {arm: [(row["calls"] / row["questions"], row["brier_index"])] for arm, row in arms.items()}
         return frontier_plot(points, cost="model calls per question")
-    points = {arm: [(row["cost_usd"] / row["events"], row["brier_index"])] for arm, row in known.items()}
+    points = {arm: [(row["cost_usd"] / row["questions"], row["brier_index"])] for arm, row in known.items()}
     return frontier_plot(points, cost="US dollars per question")
 
 

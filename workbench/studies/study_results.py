@@ -76,6 +76,12 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     }
     reference = spec.reference if spec.reference in pooled else next(iter(pooled))
     arms = {arm: _arm(arm, p, trials[arm], exam, frame, spec) for arm, p in pooled.items()}
+    sources = {each.name: each.settings.get("of") for each in spec.arms}
+    for arm, row in arms.items():
+        # What is made of another arm's forecasts costs what these did.
+        source = sources.get(arm)
+        if source in arms:
+            row |= {name: arms[source][name] for name in ("cost_usd", "calls", "tokens", "seconds")}
     differences = _differences(exam, pooled, reference, spec)
     build_up = [arm for arm in spec.build_up if arm in pooled]
     names, consensus = consensus_matrix(pooled)
@@ -132,6 +138,8 @@ def _arm(
         "events": len(rows),
         "clusters": cluster_count(event_clusters(exam.events)[rows]),
         "days": day_count(exam.events, rows),
+        # A choice between two is one question with two events.
+        "questions": len(set(exam.events.event_id[rows].tolist()) - set(complements(exam.tasks))),
         "missing": int(len(exam) - len(rows)),
         "trials": int(trials.shape[1]),
         "accuracy": accuracy(q, o),
