@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 from urllib.parse import unquote
 
 import orjson
@@ -83,7 +83,7 @@ LOOKS_BACK = re.compile(
 #: The texts of a market by the name of their field, each with the kind that `as_of` cuts it as: the one list for the broker, which cuts
 #: them as they come from a venue, and for the door of questions, which cuts what it read of them out of a file. A ``label`` may also be
 #: a list of labels; of an ``address`` and a ``slug`` all goes or nothing.
-MARKET_TEXTS: Mapping[str, Literal["title", "label", "text", "slug", "address"]] = MappingProxyType(
+MARKET_TEXTS: Mapping[str, str] = MappingProxyType(
     dict.fromkeys(("title", "question"), "title")
     | dict.fromkeys(
         ("subtitle", "sub_title", "yes_sub_title", "no_sub_title", "groupItemTitle", "outcomes"), "label"

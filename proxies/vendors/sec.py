@@ -132,8 +132,8 @@ def _acceptance(stamp: Any) -> dict[str, str | None]:
     York's a filing never counts too early.
     """
     if not isinstance(stamp, str) or len(stamp) < 19 or stamp[11:19] == "00:00:00":
-        day = stamp[:10] if isinstance(stamp, str) else None
-        return {"accepted": day, "known": day}
+        whole = stamp[:10] if isinstance(stamp, str) else None
+        return {"accepted": whole, "known": whole}
     day = _day(stamp)
     told = day - timedelta(days=1) if day is not None and stamp[11:13] < "06" else day
     return {"accepted": told.isoformat() if told is not None else None, "known": stamp[:19]}

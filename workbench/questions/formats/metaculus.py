@@ -167,7 +167,7 @@ def _at_share(low: float, high: float, zero: float | None, share: float) -> floa
     if zero is None or low <= zero <= high:
         return low + (high - low) * share
     ratio = (high - zero) / (low - zero)
-    return low + (high - low) * (ratio**share - 1) / (ratio - 1)
+    return float(low + (high - low) * (ratio**share - 1) / (ratio - 1))
 
 
 def _removed_options(entry: Mapping[str, Any]) -> list[str]:

@@ -169,7 +169,7 @@ def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question
     volumes = [volume for m in markets if (volume := number_of(field(m, "volumeNum", "volume"))) is not None]
     if other:
         labels = _list_in_text(other[0].get("outcomes"))
-        prices = _prices(other[0]) or [None] * len(labels)
+        prices: list[float | None] = [*_prices(other[0])] or [None] * len(labels)
         won = results[0]
         results = [None if won is None else float(place == won) for place in range(len(labels))]
         quotes = [Quote(last=price) for price in prices]
