@@ -83,7 +83,12 @@ def call(
 
 @in_python_terms
 def add_source(
-    name: str, where: "str | Path | pd.DataFrame", *, query: str = "", sheet: str = "", **said: Any
+    name: str,
+    where: "str | Path | pd.DataFrame | pd.Series[Any]",
+    *,
+    query: str = "",
+    sheet: str = "",
+    **said: Any,
 ) -> dict[str, Any]:
     """Copy rows of one's own into the data folder and return what cutoffs see of them, as ``workbench source add --json`` prints it.
 
@@ -91,13 +96,14 @@ def add_source(
     ----------
     name : str
         ``own:NAME`` in claims, ``own/NAME/rows`` in calls.
-    where : path, address of a database, or DataFrame
+    where : path, address of a database, DataFrame or Series
         A path of a YAML states a service (docs/own-data.md) or a query of a database.
     query, sheet : str
         One SELECT for a database; a sheet of an Excel file.
     **said
         ``date`` and one of ``known``, ``vintage``, ``lag``, ``releases`` and ``static=True``; ``value``, ``by``, ``unit``, ``share``,
-        ``residual``, ``zone``, ``date_format`` (docs/own-data.md). Of a known name only what changes.
+        ``residual``, ``zone``, ``date_format``, ``grain``, ``last_year``, ``decimal``, ``thousands``, ``skip``, ``comment``
+        (docs/own-data.md). Of a known name only what changes.
 
     Raises
     ------

@@ -363,7 +363,8 @@ def in_utc(local: pd.Series[Any], zone: str) -> pd.Series[Any]:
     stamps = local.dt.tz_localize(
         zone, ambiguous=np.zeros(len(local), dtype=bool), nonexistent="shift_forward"
     )
-    return stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+    utc: pd.Series[Any] = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
+    return utc
 
 
 def _naive(values: pd.Series[Any], zone: str) -> DatedColumn:
@@ -484,14 +485,15 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
         ):
             continue
         grain = _whole_periods(days[begun]) if grain == "month" and len(days) > 1 else grain
-        odd = values[~values.isin(days[begun])]
+        odd: Any = values[~values.isin(days[begun])]
         places = (
             f"row {int(odd.index[0]) + 1} ({odd.iloc[0].date()}) does not"
             if len(odd)
             else "one date tells nothing"
         )
+        first_begun: Any = values.isin(days[begun]).idxmax()
         raise TwoReadings(
-            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {int(values.isin(days[begun]).idxmax()) + 1}) and "
+            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {int(first_begun) + 1}) and "
             f"{places}: say what a row stands for with ",
             Option("grain", grain),
             " or ",
@@ -554,7 +556,8 @@ def period_ends(values: pd.Series[Any], grain: str) -> pd.Series[Any]:
     if grain not in MONTHS:
         match = re.fullmatch(r"(\d+)(min|h|d)", grain)
         assert match is not None, "checked where it was said"
-        return values + pd.Timedelta(int(match[1]), unit={"min": "min", "h": "h", "d": "D"}[match[2]])  # type: ignore[arg-type]
+        units: Mapping[str, Any] = {"min": "min", "h": "h", "d": "D"}
+        return values + pd.Timedelta(int(match[1]), unit=units[match[2]])
     length = MONTHS[grain]
     month = values.dt.month - 1
     begun = month.where(values.dt.day == 1, month // length * length)
