@@ -178,7 +178,7 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
         "the forecaster of quantity and the key-free tree, where none is named"
     )
     assert "336" not in run(*ask, "--above", "100").stdout.splitlines()[0]
-    assert "gjr-garch" in run(*ask, "--above", "1", "--model", "list").stdout
+    assert "mean-reverting" in run(*ask, "--above", "1", "--model", "list").stdout
     assert "lies before the cutoff" in refused(*ask[:5], "--on", "2020-11-01", "--above", 1)
     assert "unknown time-series model" in refused(*ask, "--above", 1, "--model", "oracle")
     assert "row 2, column 'date'" in refused(

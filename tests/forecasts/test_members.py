@@ -7,6 +7,7 @@ import pytest
 
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.members.garch_paths import fit_garch
+from workbench.forecasts.members.level_paths import ongoing_paths
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.smoothed_paths import fit_smoothing, theta_paths
 from workbench.forecasts.series.series_history import History
@@ -112,3 +113,16 @@ def test_sales_of_every_day_have_the_season_of_their_week() -> None:
     paths = Ensemble(each=200).paths(history, days[-1].item(), calendar)
     assert past.season.shape == (7,)
     assert np.abs(paths.quantiles([0.5])[0] - values[364:]).max() < 6.0
+
+
+def test_changes_that_went_on_go_on() -> None:
+    rng = np.random.default_rng(5)
+    moves = [0.0]
+    for shock in rng.normal(size=300).tolist():
+        moves.append(0.7 * moves[-1] + shock)
+    past = monthly(np.cumsum([*moves, 6.0]) - 1000.0)
+    drawn = ongoing_paths(past, 12, paths=2000, seed=1)
+    assert drawn is not None
+    # Of a step of 6 some 0.7 comes again, then half of it; all of it together 6 * 0.7 / 0.3 = 14.
+    middle = drawn.mean(axis=0) - past.x[-1]
+    assert middle[0] == pytest.approx(4.2, abs=1.0) and 8.0 < middle[-1] < 18.0

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from arch import arch_model
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
@@ -148,48 +147,6 @@ def test_auto_is_the_model_of_the_class_that_statsmodels_finds(kind: str) -> Non
         cutoff = days[-1] + timedelta(days=1)
         got = exceedance(make_model("auto"), history, cutoff=cutoff, targets=target, levels=[level])
         assert float(got[0, 0]) == pytest.approx(wanted[kind], abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", ["garch", "gjr-garch", "egarch"])
-def test_volatility_is_arch_s_fit_simulated_by_a_loop(kind: str) -> None:
-    """Parameters and past shocks of arch itself, the recursion written here, each path drawing from those shocks."""
-    rng = np.random.default_rng(13)
-    returns = rng.standard_t(6, 900) * np.exp(lfilter([0.15], [1.0, -0.95], rng.normal(size=900)))
-    days = [FIRST + timedelta(days=k) for k in range(901)]
-    y = 100 * np.exp(np.concatenate([[0.0], np.cumsum(returns)]) / 100)
-    fit = arch_model(
-        returns,
-        vol="EGARCH" if kind == "egarch" else "GARCH",
-        p=1,
-        o=int(kind != "garch"),
-        q=1,
-        rescale=False,
-    ).fit(disp="off")
-    own = fit.params
-    gamma = own.get("gamma[1]", 0.0)
-    pool = np.asarray(fit.std_resid)
-    drawn = rng.choice(pool, (20, 40_000))
-    shock, variance = np.full(40_000, pool[-1]), np.full(40_000, float(fit.conditional_volatility[-1]) ** 2)
-    total = np.zeros(40_000)
-    for each in drawn:
-        if kind == "egarch":
-            size = own["alpha[1]"] * (np.abs(shock) - np.sqrt(2 / np.pi)) + gamma * shock
-            variance = np.exp(own["omega"] + size + own["beta[1]"] * np.log(variance))
-        else:
-            fed = (own["alpha[1]"] + gamma * (shock < 0)) * shock**2 * variance
-            variance = own["omega"] + fed + own["beta[1]"] * variance
-        shock = each
-        total += own["mu"] + np.sqrt(variance) * shock
-    history = History.of(np.array(days, dtype="datetime64[D]"), y)
-    levels = (y[-1] * np.exp(np.quantile(total, [0.1, 0.3, 0.5, 0.8, 0.95]) / 100)).tolist()
-    got = exceedance(
-        make_model(kind),
-        history,
-        cutoff=days[-1] + timedelta(days=1),
-        targets=[days[-1] + timedelta(days=20)],
-        levels=levels,
-    )
-    assert got[0] == pytest.approx([0.9, 0.7, 0.5, 0.2, 0.05], abs=4 * 0.5 / np.sqrt(4000))
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -14,7 +14,6 @@ from workbench.forecasts.series.series_class import SeriesClass, classify
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series.stochastic import BaseRate, MeanReverting, RandomWalk
 from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear, for_source
-from workbench.forecasts.series.volatility_models import Volatility
 from workbench.science.errors import DomainError, NotMonotone, TooFewError, UnknownName
 
 START = np.datetime64("2010-01-04")
@@ -67,19 +66,6 @@ def test_drift_and_logarithms() -> None:
     truth = norm.sf((np.array([0.0, np.log(1.1)]) - 100 * 0.001) / (0.005 * 10))
     assert np.abs(p[0] - truth).max() < 0.03
     assert ask(RandomWalk(log=True), history, [5], [-1.0])[0, 0] == 1.0
-
-
-def test_garch_knows_the_spread_of_a_calm_walk() -> None:
-    rng = np.random.default_rng(3)
-    history = daily(50 * np.exp(np.cumsum(rng.normal(0, 0.01, 1500))))
-    last = history.values[-1]
-    for kind in ("garch", "gjr-garch", "constant"):
-        p = ask(Volatility(kind=kind, drift=False), history, [1, 20], [last * 0.97, last, last * 1.05])  # type: ignore[arg-type]
-        truth = norm.sf(np.log([0.97, 1, 1.05])[None, :] / (0.01 * np.sqrt([1, 20]))[:, None])
-        assert np.abs(p - truth).max() < 0.05, kind
-    again = ask(Volatility(kind="garch", drift=False), history, [20], [last])
-    assert again[0, 0] == ask(Volatility(kind="garch", drift=False), history, [20], [last])[0, 0]
-    assert 0 < ask(Volatility(kind="egarch"), history, [5], [last])[0, 0] < 1
 
 
 MODELS: list[Callable[[], object]] = [
@@ -226,8 +212,6 @@ def test_refusals() -> None:
         History.of(["2020-01-01"], [float("nan")])
     with pytest.raises(TooFewError, match="no value before"):
         exceedance(Linear(), history, cutoff="2000-01-01", targets=["2000-01-02"], levels=[1])
-    with pytest.raises(TooFewError, match="needs at least 251"):
-        ask(Volatility(), history, [1], [1.0])
     with pytest.raises(DomainError):
         ask(Linear(), history, [1], [float("nan")])
     with pytest.raises(DomainError, match="lies before the cutoff"):

@@ -9,7 +9,7 @@ import numpy as np
 
 from workbench.forecasts.member_weights import EnsembleFit, density_and_rank, fit_ensemble
 from workbench.forecasts.members.garch_paths import garch_paths
-from workbench.forecasts.members.level_paths import local_level_paths, reverting_paths
+from workbench.forecasts.members.level_paths import local_level_paths, ongoing_paths, reverting_paths
 from workbench.forecasts.members.scaled_past import FEWEST, ScaledPast
 from workbench.forecasts.members.shock_paths import (
     analogue_paths,
@@ -47,6 +47,7 @@ _MEMBERS: dict[str, Member] = {
     "smoothed": smoothed_paths,
     "theta": theta_paths,
     "analogues": analogue_paths,
+    "ongoing": ongoing_paths,
 }
 
 

@@ -11,6 +11,9 @@ from workbench.science.arrays import FloatArray
 #: Years of the level that its mean is taken of.
 _MEAN_YEARS = 10
 
+#: Steps back that the next one is regressed on, and how many steps without a connection stand against it.
+_LAGS, _RIDGE = (1, 2, 3, 12), 10.0
+
 
 class Pull(NamedTuple):
     """Share of the distance to ``centre`` that a series goes back in a step, and the deviation of that share about the true one."""
@@ -70,3 +73,26 @@ def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) ->
     moved = np.cumsum(decay * drawn, axis=1)
     values = smooth[-1] - level[-1] + moved + (1.0 - decay) * drawn
     return np.asarray(past.x[-1] + values + past.drift * np.arange(1, steps + 1))
+
+
+def ongoing_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
+    """Return paths whose changes go on: an autoregression of steps with past shocks; None for days, where it earned nothing, and for short pasts.
+
+    A ridge worth ten steps stands for none of it. The step of a year ago is among its terms: what entered a sum over twelve months then
+    leaves it now.
+    """
+    moves = past.steps - past.drift
+    if past.daily or len(moves) < 4 * _LAGS[-1] or not moves.any():
+        return None
+    lagged = np.column_stack([moves[_LAGS[-1] - lag : len(moves) - lag] for lag in _LAGS])
+    came = moves[_LAGS[-1] :]
+    ridge = _RIDGE * float((moves**2).mean()) * np.eye(len(_LAGS))
+    shares = np.linalg.solve(lagged.T @ lagged + ridge, lagged.T @ came)
+    variances, long_run = past.variances
+    shocks = (came - lagged @ shares) / np.sqrt(np.maximum(variances[_LAGS[-1] : -1], 1e-300))
+    drawn = (shocks - shocks.mean())[drawn_positions(len(shocks), paths, steps, seed=seed)]
+    drawn = drawn * np.sqrt(past.ahead(variances[-1], long_run, steps))
+    ahead = np.concatenate([np.tile(moves[-_LAGS[-1] :], (paths, 1)), np.empty((paths, steps))], axis=1)
+    for step in range(_LAGS[-1], _LAGS[-1] + steps):
+        ahead[:, step] = ahead[:, [step - lag for lag in _LAGS]] @ shares + drawn[:, step - _LAGS[-1]]
+    return np.asarray(past.x[-1] + np.cumsum(past.drift + ahead[:, _LAGS[-1] :], axis=1))

@@ -13,7 +13,6 @@ from workbench.forecasts.series.series_class import Auto
 from workbench.forecasts.series.series_history import Days, History
 from workbench.forecasts.series.stochastic import BaseRate, MeanReverting, RandomWalk
 from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear
-from workbench.forecasts.series.volatility_models import Volatility
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, NotMonotone, UnknownName
 
@@ -117,9 +116,6 @@ def model_names() -> dict[str, str]:
         "mean-reverting": "first-order autoregression",
         "base-rate": "past changes over the same horizon",
         "auto": "walk, drift or mean-reverting, by the class of the series",
-        "garch": "GARCH(1,1) filtered simulation of log returns",
-        "gjr-garch": "GARCH with a leverage term",
-        "egarch": "exponential GARCH",
         "ensemble": "paths of several models, weighted and calibrated at earlier cutoffs of the series",
     }
 
@@ -153,9 +149,6 @@ def make_model(name: str) -> ExceedanceModel:
         "mean-reverting": MeanReverting,
         "base-rate": BaseRate,
         "auto": Auto,
-        "garch": lambda: Volatility(kind="garch"),
-        "gjr-garch": lambda: Volatility(kind="gjr-garch"),
-        "egarch": lambda: Volatility(kind="egarch"),
         "ensemble": Ensemble,
     }
     if name not in makers:

@@ -148,6 +148,7 @@ _MODELS = {
     "local level": "level that drifts",
     "smoothed": "smoothed, with a trend that fades",
     "theta": "theta (half the trend)",
+    "ongoing": "changes that go on",
     "analogues": "analogues (past stretches that began like now)",
 }
 
