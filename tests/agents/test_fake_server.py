@@ -239,6 +239,8 @@ def test_stages_are_told_apart_by_their_tags(path: Path) -> None:
         "thought_merge": ("thoughts", "P1"),
         "thought_conclude": ("conclude", "P1"),
         "zero_shot_brief": ("outcomes", "P1"),
+        "zero_shot_choice": ("outcomes", "P1"),
+        "zero_shot_percentiles": ("percentiles", "P1"),
         "zero_shot_recall": ("conclude", "P1"),
         "zero_shot_variant": ("conclude", "P1"),
         "zero_shot_opposite": ("conclude", "P1"),
