@@ -65,7 +65,7 @@ def co_movement(claim: OutcomeRecord, driver: OutcomeRecord) -> CoMovement:
 
 def _correlation(table: FloatArray) -> float:
     varies = len(table) > 2 and (table.std(axis=0) > 0).all()
-    return float(np.corrcoef(table.T)[0, 1]) if varies else 0.0
+    return float(np.corrcoef(table[:, 0], table[:, 1])[0, 1]) if varies else 0.0
 
 
 def _independent(table: FloatArray) -> float:
