@@ -50,6 +50,7 @@ SOUND: dict[str, dict[str, str | None]] = {
     "coherence": {"": "ok"},
     "web results": {"": None},
     "cut texts": {"": None},
+    "depth": {"": None},
     "prompts": {"": "ok"},
     "sandbox": {"": "ok"},
     "hindsight": {"": "ok", "clairvoyant": "warn"},
@@ -147,7 +148,7 @@ def test_the_table_has_every_check() -> None:
     # Found in other files: what a synthesizer looked up, the filter of web results, texts of after the cutoff (`test_asked_text`),
     # a second model's reading. The others judge nothing.
     assert set(SOUND) - planted == {
-        "looked up while combining", "web results", "cut texts", "prompts", "second reading", "origin", "cost",
+        "looked up while combining", "web results", "cut texts", "depth", "prompts", "second reading", "origin", "cost",
     }  # fmt: skip
 
 

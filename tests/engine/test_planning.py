@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 from proxies.asof.clock import Cutoff
 from workbench.agents.base import AgentSettings, Brief
 from workbench.agents.errors import AgentGaveUp
+from workbench.audit.run_audit import audit_checks
 from workbench.engine.new_run import new_run
 from workbench.engine.plan import Planning
+from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
@@ -86,6 +88,22 @@ def test_the_tree_does_not_depend_on_who_is_ready_first(
     assert first.to_json() == second.to_json()
     left_as_leaf = [event for event in events if isinstance(event, ev.LeafKept)]
     assert len(left_as_leaf) == (which != 0)
+
+
+def test_a_leaf_that_could_not_be_deepened_is_named_by_the_audit(tmp_path: Path) -> None:
+    checks = {}
+    for name, odd in (("whole", {}), ("flat", {"gives_up": "claim 2"})):
+        planned(tmp_path / name, SlowAnalyzer({}, **odd))
+        store = Store(tmp_path / name)
+        try:
+            (run_id,) = store.run_ids()
+            state = load_state(store, run_id)
+            checks[name] = {check.name: check for check in audit_checks(store, state)}
+            assert bool(state.kept) == bool(odd)
+        finally:
+            store.close()
+    assert "depth" not in checks["whole"] and checks["flat"]["depth"].verdict == "warn"
+    assert "1 driver," in checks["flat"]["depth"].found
 
 
 def test_leaves_of_one_round_are_analyzed_at_the_same_time(tmp_path: Path) -> None:

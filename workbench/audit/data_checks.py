@@ -32,6 +32,20 @@ def cut_texts(records: Records) -> list[Answer]:
     return [("ok", f"{len(cut)} pieces were cut, {piece}")]
 
 
+def kept_leaves(records: Records) -> list[Answer]:
+    """Which propositions stay leaves because their analysis came to nothing: the tree is flatter than it was asked to be; nothing where all were deepened."""
+    kept = records.state.kept
+    if not kept:
+        return []
+    shown = "; ".join(f"{node}: {reason[:_SHOWN]}" for node, reason in list(kept.items())[:3])
+    return [
+        (
+            "warn",
+            f"deeper analysis failed for {len(kept)} driver{'s' * (len(kept) != 1)}, so the tree is flatter than asked ({shown})",
+        )
+    ]
+
+
 def prompts(records: Records) -> list[Answer]:
     """Whether a recorded prompt speaks of later than the cutoff."""
     late = list(late_prompts(records.store, records.state))

@@ -51,6 +51,7 @@ QUESTIONS = (
     AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one claim contradicts nothing")}),
     AuditQuestion("web results", data.web_results),
     AuditQuestion("cut texts", asked_text.cut_texts),
+    AuditQuestion("depth", data.kept_leaves),
     AuditQuestion(
         "prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}
     ),

@@ -96,7 +96,8 @@ def apply(store: Bodies, state: RunState, stored: StoredEvent) -> None:
     before = state.last_utc
     _count_time(state, stored)
     match event:
-        # leaf.kept has no case: that leaf was one before, and the reason is for people who read the log.
+        case ev.LeafKept():
+            state.kept[event.node] = event.reason
         case ev.RunResumed():
             state.stopped, state.provider_waiting = None, None
             state.waiting.clear()

@@ -113,6 +113,9 @@ class RunState:
     trials: SharedDict[tuple[NodeId, int], TrialState] = field(default_factory=SharedDict)
     pooled: SharedDict[NodeId, float] = field(default_factory=SharedDict)
     failures: dict[NodeId, list[str]] = field(default_factory=dict)
+    kept: dict[NodeId, str] = field(
+        default_factory=dict
+    )  # leaves that a deeper analysis came to nothing for, and why
     waiting: dict[NodeId, str] = field(default_factory=dict)
     reopened: dict[NodeId, str] = field(default_factory=dict)  # how the nodes above follow
     earlier: dict[NodeId, list[EarlierGrounding]] = field(default_factory=dict)
