@@ -14,6 +14,9 @@ from proxies.asof.policies.lags import lag_of
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.catalogue import load_catalogue
 from proxies.catalogue.schema import Nested
+from proxies.errors import NoSuch
+from tests.fakes.upstream import Sent
+from tests.proxies.leaks.desk import Desk
 
 CATALOGUE = load_catalogue()
 
@@ -63,3 +66,15 @@ def test_a_bucket_of_a_trend_counts_when_it_has_ended(overrun: int) -> None:
             list(map(judge.reason, rows))
     else:
         assert list(map(judge.reason, rows)) == [None] * 3
+
+
+async def test_one_thing_that_came_later_reads_like_one_that_never_was() -> None:
+    body = {
+        "market": {"ticker": "A-1", "event_ticker": "A", "title": "t", "open_time": "2024-07-01T00:00:00Z"}
+    }
+    said = []
+    for sent in (Sent(body), Sent({"error": {"code": "not_found"}}, 404)):
+        with pytest.raises(NoSuch) as raised:
+            await Desk(sent)("kalshi/market", "2024-06-01", ticker="A-1")
+        said.append(str(raised.value))
+    assert said[0] == said[1]
