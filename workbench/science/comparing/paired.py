@@ -169,6 +169,9 @@ def paired_tests(
     codes, count = ways(labels), cluster_count(labels)
     means = own @ table
     chosen = [widest_way(labels, own * (column - mean)) for column, mean in zip(table.T, means, strict=True)]
+    if count < MIN_CLUSTERS:  # p is no smaller than so few clusters allow
+        few = int(np.argmin([int(each.max()) for each in codes[:2]]))
+        chosen = [(few, 1.0)] * table.shape[1]
     tests: dict[int, PairedVerdict] = {}
     for way in dict.fromkeys(way for way, _ in chosen):
         columns = [place for place, (each, _) in enumerate(chosen) if each == way]
