@@ -18,9 +18,9 @@ from proxies.catalogue import load_catalogue
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
 from tests.proxies.worlds import EASY
-from workbench.questions.as_of import question_as_of
+from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.venues import kalshi_events, read_kalshi
-from workbench.questions.question import Question
+from workbench.questions.question import Question, events_of
 
 CUTOFF = Cutoff.parse("2024-01-15")
 OPENED = "2023-12-01T00:00:00Z"
@@ -134,6 +134,12 @@ def asked(document: Any) -> Question:
     return question
 
 
+def read_by_model(question: Question) -> str:
+    """What is shown of a question: each of its events, and how it resolves."""
+    texts = [statement_as_of(question, event, CUTOFF).text for event in events_of(question)]
+    return "\n".join([*texts, criteria_as_of(question, CUTOFF).text])
+
+
 @EASY
 @given(
     day=st.dates(date(2024, 1, 20), date(2025, 6, 1)),
@@ -147,8 +153,8 @@ def test_the_broker_and_the_door_of_questions_tell_the_same_of_one_market(
     edit = f"[{word} {in_script(form(day), zero)}: Anna resigned]"
     event = cut_market(kalshi(edit), CUTOFF)["event"]
     question = asked(kalshi(edit))
-    shown = question_as_of(question, CUTOFF, criteria_length=9999).text
-    assert shown == question_as_of(asked(kalshi("")), CUTOFF, criteria_length=9999).text
+    shown = read_by_model(question)
+    assert shown == read_by_model(asked(kalshi("")))
     assert all(text in shown for text in (event["title"], event["markets"][0]["yes_sub_title"], RULES))
     assert "resigned" not in json.dumps(event)
 
