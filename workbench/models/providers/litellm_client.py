@@ -475,7 +475,8 @@ class LiteLLMModel:
             return ContextOverflow(
                 f"the request does not fit into the context of {self._name}: {shown}", window
             )
-        if is_account_refusal(status, words):
+        # A limit that passes may say so in a field only.
+        if is_account_refusal(status, body if status == 429 else words):
             return AccountRefused(f"{self._name} refuses: {shown}")
         if status == 404:
             return AccountRefused(f"the provider knows no model {self._name}: {shown}")
