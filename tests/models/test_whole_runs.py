@@ -1,4 +1,4 @@
-"""A whole run over native wires, one slip in its middle: the same root, and nothing bought twice."""
+"""A whole run over the native wire of each family, one slip in its middle: the same root, and nothing bought twice."""
 
 import json
 from collections import Counter
@@ -34,7 +34,10 @@ Answer = tuple[int, Any, Mapping[str, str]]
 FAMILIES = {
     "anthropic": ("anthropic/claude-sonnet-4-5", "", "anthropic", "ANTHROPIC"),
     "gemini": ("gemini/gemini-2.5-pro", "", "gemini", "GEMINI"),
+    "groq": ("groq/openai/gpt-oss-120b", "/v1", "openai-chat", "GROQ"),
+    "openrouter": ("openrouter/anthropic/claude-sonnet-4.5", "/v1", "openai-chat", "OPENROUTER"),
     "openai": ("openai/gpt-4.1", "/v1", "openai-chat", "OPENAI"),
+    "responses": ("openai/responses/gpt-4.1", "/v1", "openai-responses", "OPENAI"),
 }
 
 
@@ -55,6 +58,7 @@ SLIPS: dict[str, Answer] = {
 }  # fmt: skip
 #: Ends by which a server says that it failed, or that it cut a reply, on the wires that have them.
 ENDS = {
+    ("openrouter", "error"): (200, b'data: {"id": "1", "created": 1, "choices": [{"index": 0, "delta": {"content": "Half"}, "finish_reason": "error"}]}\n\n'),
     ("openai", "insufficient_system_resource"): (200, b'data: {"id": "1", "choices": [{"index": 0, "delta": {"content": "Half"}, "finish_reason": "insufficient_system_resource"}]}\n\n'),
     ("gemini", "MODEL_ARMOR"): (200, b'data: {"candidates": [{"index": 0, "finishReason": "MODEL_ARMOR"}]}\n\n'),
 }  # fmt: skip
