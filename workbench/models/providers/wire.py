@@ -2,7 +2,6 @@
 
 LiteLLM streams and puts the pieces together. On its way it turns a reason for an end that it does not know into "stop", takes a
 stream that broke off for a whole one, and counts tokens itself where the provider counted none. So each answer is read here first.
-Bedrock's streams are binary: of them only the bytes count, and the end is what LiteLLM says.
 """
 
 import asyncio
@@ -22,7 +21,7 @@ from workbench.models.providers.mended_replies import mended, utf8
 
 #: Seconds for what may follow the end of a reply: its counts.
 AFTER_THE_END = 10.0
-_STREAMS = ("event-stream", "ndjson", "eventstream")
+_STREAMS = ("event-stream", "ndjson")
 _BREAK = re.compile(rb"[\r\n]+")
 _ENDS = ("finish_reason", "stop_reason", "finishReason", "done_reason", "stopReason", "blockReason")
 _LAST_EVENTS = ("message_stop", "response.completed", "response.incomplete", "response.failed")
