@@ -11,6 +11,7 @@ import pytest
 from tests.fakes.persona_run import Ending, require_right, run
 from tests.fakes.personas import PERSONAS, PersonaServer
 from workbench.manual import whole_page, write_between
+from workbench.models.model_options import THINKING
 
 pytestmark = pytest.mark.long
 
@@ -66,7 +67,7 @@ async def test_a_resumed_leaf_keeps_what_was_sampled_in_another_way_and_its_numb
     after = [asked for asked in server.asked[server.before :] if asked.node != "P0"]
     assert [asked.stage for asked in after] == ["conclude", "conclude"]
     for asked in after:
-        assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.7, 900)
+        assert (asked.body["temperature"], asked.body["max_tokens"]) == (0.7, 900 + THINKING["high"])
         assert asked.body["reasoning_effort"] == "high"
     bounds = state.settings.agent
     assert (bounds.temperature, bounds.effort, bounds.max_tokens, bounds.max_proof_steps) == (
