@@ -250,10 +250,9 @@ def _files(store: Store, state: RunState) -> list[IntakeFault]:
             book: Any = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
             nbformat.validate(book)
             # JupyterLab starts the kernel that a file names, and loads what its widgets name.
-            if (
-                book.metadata.get("kernelspec", {}).get("name") != KERNELSPEC["name"]
-                or "widgets" in book.metadata
-            ):
+            kernel = book.metadata.get("kernelspec", {}).get("name")
+            runs = kernel is not None or any(cell.cell_type == "code" for cell in book.cells)
+            if (runs and kernel != KERNELSPEC["name"]) or "widgets" in book.metadata:
                 raise PackageRefused(
                     f"{path.name} names another kernel than the sealed one, or holds widgets"
                 )

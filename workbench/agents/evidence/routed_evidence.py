@@ -17,6 +17,7 @@ from workbench.agents.evidence.base import (
     Replay,
     read_evidence,
 )
+from workbench.agents.evidence.trace import notebook_of
 from workbench.agents.routing import Route
 from workbench.formatting import percent, points_apart
 from workbench.propositions import Belief
@@ -119,7 +120,7 @@ class RoutedEvidence:
         for number, book in enumerate(books):
             assert book is not None, "every part has rendered"
             cells += [node(cell, id=f"{_prefix(number)}{cell['id']}") for cell in book.cells]
-        return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=cells)
+        return notebook_of(cells)
 
     def _head(self, proof: ProofContext) -> str:
         failed = "".join(f"\n- {name} gave no belief: {why}" for name, why in sorted(self.failed.items()))

@@ -103,9 +103,11 @@ def notebook_of(cells: list[Any]) -> Any:
     """Return a notebook of these cells."""
     import nbformat
 
+    from sandbox.record.session_notebook import KERNELSPEC
+
     # Plain nodes: nbformat's own makers validate each cell against the whole schema, and the caller validates the book.
     node: Any = nbformat.NotebookNode
-    return node(nbformat=4, nbformat_minor=5, metadata=node(), cells=cells)
+    return node(nbformat=4, nbformat_minor=5, metadata=node(kernelspec=node(KERNELSPEC)), cells=cells)
 
 
 def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, str]]:
