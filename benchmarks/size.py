@@ -71,7 +71,8 @@ def rooms(root: Path, *folders: str) -> dict[str, Counter[str]]:
     counts: dict[str, Counter[str]] = {}
     for folder in folders:
         for path in sources(root, folder):
-            counts[name] = counts.get(name := room(root, path), Counter()) + measured(path)
+            name = room(root, path)
+            counts[name] = counts.get(name, Counter()) + measured(path)
     return counts
 
 

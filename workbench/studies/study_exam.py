@@ -310,7 +310,7 @@ def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horiz
     if question is None:
         return KnownContext(news=gathered)
     close = closing(question)
-    day = horizon or (close - timedelta(days=1)).date().isoformat() if horizon or close else ""
+    day = horizon or ("" if close is None else (close - timedelta(days=1)).date().isoformat())
     options = [as_of(option, cutoff, kind="title") for option in question.options]
     return KnownContext(
         background=as_of(question.background, cutoff, opened=question.asked_on).first(MAX_CONTEXT),

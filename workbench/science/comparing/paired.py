@@ -179,7 +179,7 @@ def paired_tests(
         wider = np.array([chosen[place][1] for place in columns])
         flipped = own[:, None] * (means[columns] + wider * (table[:, columns] - means[columns]))
         parts = np.column_stack([own, flipped])
-        sums = np.column_stack([np.bincount(codes[way], weights=column) for column in parts.T])
+        sums = np.column_stack([np.bincount(codes[way], weights=column) for column in parts.T]).astype(float)
         halves = np.asfortranarray(_subset_sums(sums, resamples, seed))  # read by column
         for place, interval_and_p in zip(columns, _typical_values(halves, sums, level), strict=True):
             low, high, p = interval_and_p if count >= MIN_CLUSTERS else (-np.inf, np.inf, interval_and_p[2])

@@ -58,11 +58,11 @@ def return_intervals(
         intervals["edge"][key] = mean_intervals([split.edge], clusters, resampling=resampling)[0]
         ratios = {name: figures[name][key] for name in ("sharpe", "sharpe_ddof0")}
         if all(ratio is not None for ratio in ratios.values()) and np.ptp(split.gain) > 1e-12:
-            ends = _ratio_interval(split.gain, clusters, resampling)
+            bounds = _ratio_interval(split.gain, clusters, resampling)
             # The two differ by the divisor alone.
             scale = {"sharpe": 1.0, "sharpe_ddof0": np.sqrt(n / (n - 1.0))}
             for name in ratios:
-                intervals[name][key] = None if ends is None else [scale[name] * end for end in ends]
+                intervals[name][key] = None if bounds is None else [scale[name] * bound for bound in bounds]
     return intervals
 
 

@@ -93,6 +93,7 @@ def claims_of(*rows: tuple[str, str, FloatArray]) -> tuple[StudyClaim, ...]:
     for statement, source, _ in rows:
         test = replace(tests[statement], p_holm=raised[statement]).judged(comparisons=len(rows))
         estimate = Estimate(setting="difference", value=test.estimate, low=test.low, high=test.high)
+        assert test.verdict is not None  # simulated studies have batches, and no days
         verdict = _VERDICTS[test.verdict]
         claims.append(
             StudyClaim(
