@@ -100,7 +100,9 @@ def test_an_old_database_is_brought_up_and_not_a_row_is_rewritten(home: Path) ->
     assert version(home) == schema.SCHEMA_VERSION
     assert content(home) == before
     with closing(sqlite3.connect(home / "workbench.db")) as db:
-        assert schema.schema_objects(db) == schema.own_schema()
+        assert {
+            each for each in schema.schema_objects(db) if "summaries" not in each[2]
+        } in schema.own_schemas()
 
 
 def test_a_database_of_the_oldest_shape_gets_the_column_it_lacks(home: Path) -> None:

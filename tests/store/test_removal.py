@@ -50,7 +50,9 @@ def test_the_other_run_keeps_all_it_needs(home: Path) -> None:
     assert bodies(home) == bodies(home.parent / "alone")
     # The log is guarded again, and its tables are ours to the letter: packages go on being compared with them.
     with closing(sqlite3.connect(home / "workbench.db")) as db:
-        assert schema.schema_objects(db) == schema.own_schema()
+        assert {
+            each for each in schema.schema_objects(db) if "summaries" not in each[2]
+        } in schema.own_schemas()
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
             db.execute("DELETE FROM events")
 
@@ -96,7 +98,9 @@ def test_a_removal_that_fails_takes_nothing(home: Path, monkeypatch: pytest.Monk
     store.close()
     assert (bodies(home), rows(home, FIRST)) == before
     with closing(sqlite3.connect(home / "workbench.db")) as db:
-        assert schema.schema_objects(db) == schema.own_schema()
+        assert {
+            each for each in schema.schema_objects(db) if "summaries" not in each[2]
+        } in schema.own_schemas()
 
 
 def test_garbage_is_what_nothing_names(home: Path) -> None:

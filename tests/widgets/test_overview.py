@@ -15,6 +15,7 @@ from proxies.asof.clock import Cutoff
 from proxies.catalogue.loader import load_catalogue
 from tests.command_line import run_cli
 from tests.fakes.screens import RUN
+from tests.fakes.small_run import make_small_run
 from tests.proxies.test_own_sources import HOUSE, home_with
 from workbench.annotations.outcomes import record_outcome
 from workbench.engine.new_run import new_run
@@ -23,9 +24,12 @@ from workbench.formatting import percent, point_change
 from workbench.manual import whole_page
 from workbench.packages.package import adopt_tree
 from workbench.propositions import Belief, Tree
+from workbench.reviews.watched_claims import watched_claims
 from workbench.store import Store
 from workbench.store import events as ev
-from workbench.views.run_overview import age, claim_day, listed_runs, with_course
+from workbench.store.removal import remove_run
+from workbench.views import run_overview
+from workbench.views.run_overview import age, claim_day, listed_runs, run_row, with_course
 from workbench.widgets import panels
 from workbench.widgets.home_page import REVIEW_DUE, Home, list_runs
 
@@ -187,3 +191,56 @@ def test_the_table_of_the_terminal_and_the_first_page_show_the_same_words(course
         words += [f"{each['outcome']['brier']:.3f}"] if each["outcome"] else []
         for word in words:
             assert word in line and word in page, (word, line)
+
+
+# -- summaries: what a list keeps of each run
+
+
+def test_a_list_folds_only_runs_to_which_something_happened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folded: list[str] = []
+    whole = run_overview.load_state
+    monkeypatch.setattr(
+        run_overview, "load_state", lambda store, run: folded.append(run) or whole(store, run)
+    )
+    runs = [make_small_run(tmp_path, run_id=f"20180630-12000{n}-000{n}") for n in range(3)]
+    with closing(Store(tmp_path)) as store:
+        first = listed_runs(store, NOW, texts=True)
+        assert sorted(folded) == runs
+        folded.clear()
+        assert listed_runs(store, NOW, texts=True) == first and folded == []
+        assert len(listed_runs(store, NOW, search="no such word")) == 0 and folded == []
+        store.append(runs[1], ev.NoteAdded(tags=("watch",)))
+        assert [each["tags"] for each in listed_runs(store, NOW)] == [[], ["watch"], []]
+        assert folded == [runs[1]]
+        assert [claim.state.run_id for claim in watched_claims(store)] == []  # a later run has its claim
+        remove_run(store, runs[1])
+        assert [each["run_id"] for each in listed_runs(store, NOW)] == [runs[0], runs[2]]
+        assert not store.query("SELECT 1 FROM summaries WHERE run_id = ?", (runs[1],))
+
+
+def test_a_list_of_a_home_that_another_process_writes_or_that_is_only_read_is_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_small_run(tmp_path)
+    with closing(Store(tmp_path)) as store, closing(Store(tmp_path)) as writer:
+        with writer.transaction():
+            written = listed_runs(store, NOW)
+        assert not store.query("SELECT 1 FROM sqlite_master WHERE name = 'summaries'")
+        assert store.query("PRAGMA busy_timeout")[0][0] == 30_000
+        assert listed_runs(store, NOW) == written
+    monkeypatch.setenv("WORKBENCH_READ_ONLY", "1")
+    with closing(Store(tmp_path)) as reader:
+        assert listed_runs(reader, NOW) == written
+
+
+def test_what_another_set_of_packages_made_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_small_run(tmp_path)
+    with closing(Store(tmp_path)) as store:
+        (listed,) = listed_runs(store, NOW)
+        monkeypatch.setattr(run_overview, "plugin_names", lambda group: ())
+        monkeypatch.setattr(run_overview, "run_row", lambda state: {**run_row(state), "reason": "made anew"})
+        assert listed_runs(store, NOW) == [{**listed, "reason": "made anew"}]

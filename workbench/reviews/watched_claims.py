@@ -6,11 +6,11 @@ from datetime import UTC, date, datetime, time, timedelta
 
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
-from workbench.errors import UsageError, WorkbenchError, command
+from workbench.errors import UsageError, command
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
 from workbench.views.kept_changes import kept_changes
-from workbench.views.run_overview import claim_day, claim_key
+from workbench.views.run_overview import Summary, claim_day, claim_key, summaries
 
 #: The tag of a claim that is looked after.
 WATCH = "watch"
@@ -77,27 +77,24 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
     UsageError
         The run that is named has no answer yet, or is somebody else's.
     """
-    newest: dict[str, RunState] = {}
+    newest: dict[str, Summary] = {}
     finished: dict[str, list[str]] = {}
     begun: dict[str, str] = {}
-    for run_id in store.run_ids():
-        try:
-            state = load_state(store, run_id)
-        except WorkbenchError:  # `workbench runs` says what is wrong with it
+    for run in reversed(list(summaries(store))):
+        # `workbench runs` says what is wrong with one that cannot be read
+        if "unreadable" in run.row or run.row["imported"] is not None:
             continue
-        key = claim_key(state.statement)
-        if state.imported is not None:
-            continue
-        if state.finished and state.tree.root.p is not None:
-            if _was_killed_at_its_end(store, state, newest.get(key)):
-                begun[key] = run_id
+        key = claim_key(run.row["statement"])
+        if run.row["status"] == "done" and run.row["p"] is not None:
+            if _was_killed_at_its_end(store, run, newest.get(key)):
+                begun[key] = run.run_id
                 continue
-            newest[key] = state
-            finished.setdefault(key, []).append(run_id)
+            newest[key] = run
+            finished.setdefault(key, []).append(run.run_id)
             begun.pop(key, None)
-        elif state.follows is not None:
-            begun[key] = run_id
-    chosen: Sequence[str] = [key for key, state in newest.items() if WATCH in state.annotations.tags]
+        elif run.follows is not None:
+            begun[key] = run.run_id
+    chosen: Sequence[str] = [key for key, run in newest.items() if WATCH in run.row["tags"]]
     if named is not None:
         state = load_state(store, store.resolve_run(named))
         key = claim_key(state.statement)
@@ -108,17 +105,19 @@ def watched_claims(store: Store, named: str | None = None) -> list[WatchedClaim]
         chosen = [key]
     return [
         WatchedClaim(
-            state=newest[key],
+            state=load_state(store, newest[key].run_id),
             runs=tuple(finished[key]),
-            begun=run if (run := begun.get(key)) and _takes_up(store, run, newest[key].run_id) else None,
+            begun=review
+            if (review := begun.get(key)) and _takes_up(store, review, newest[key].run_id)
+            else None,
         )
         for key in chosen
     ]
 
 
-def _was_killed_at_its_end(store: Store, review: RunState, before: RunState | None) -> bool:
+def _was_killed_at_its_end(store: Store, review: Summary, before: Summary | None) -> bool:
     """Whether a review was killed after its last event: it has its answer, and nobody was told what changed."""
-    if review.follows is None or before is None or review.follows.run != before.run_id:
+    if review.follows is None or before is None or review.follows != before.run_id:
         return False
     return kept_changes(store.folder(review.run_id)) is None
 

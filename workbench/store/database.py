@@ -23,7 +23,7 @@ from proxies.atomic import open_private, reads_only
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
-from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, insert_row
+from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, SUMMARIES, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.home_folder import can_only_be_read, make_home
@@ -36,6 +36,7 @@ _PAGE_BYTES = 2048
 _LOG_PAGES = (
     4000  # of the log, until they are copied into the database; a page that many events touch is copied once
 )
+_BUSY_SECONDS = 30
 _LAST_SEQ = 2**63 - 1  # SQLite's largest integer
 _RUN_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{4}")
 
@@ -127,7 +128,7 @@ class Store:
                 # isolation_level=None: Python's module would otherwise begin transactions of its own beside those of
                 # transaction(). The thread check is off because the lock above lets only one thread in at a time.
                 self._db = sqlite3.connect(
-                    self._path, timeout=30, check_same_thread=False, isolation_level=None
+                    self._path, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
                 )
                 undo.callback(self._db.close)
                 self._db.execute(f"PRAGMA page_size={_PAGE_BYTES}")  # one that exists keeps its own
@@ -147,7 +148,7 @@ class Store:
         with ExitStack() as undo, self._clear_errors(opening=True):
             place = f"{self._path.absolute().as_uri()}?mode=ro"
             self._db = sqlite3.connect(
-                place, uri=True, timeout=30, check_same_thread=False, isolation_level=None
+                place, uri=True, timeout=_BUSY_SECONDS, check_same_thread=False, isolation_level=None
             )
             undo.callback(self._db.close)
             if database_version(self._db) != SCHEMA_VERSION:
@@ -318,6 +319,36 @@ class Store:
     def text(self, digest: str) -> str:
         """Return the body filed under ``digest`` as text."""
         return self.body(digest).decode()
+
+    # -- summaries
+
+    def summaries(self, made_by: str, *, texts: bool = False) -> dict[str, tuple[str, str]]:
+        """Return the facts and, if asked for, the text of each run that nothing happened to since they were kept."""
+        if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'summaries'"):
+            return {}
+        text = "text" if texts else "''"
+        rows = self.query(
+            f"SELECT run_id, facts, {text} AS text FROM summaries"
+            " WHERE made_by = ? AND seq = (SELECT max(seq) FROM events WHERE events.run_id = summaries.run_id)",
+            (made_by,),
+        )
+        return {row["run_id"]: (row["facts"], row["text"]) for row in rows}
+
+    def keep_summaries(self, made_by: str, rows: Sequence[tuple[str, int, str, str]]) -> None:
+        """Keep (run, its last event's number, facts, text) for the next list; left out where it cannot be written at once."""
+        if not rows:
+            return
+        with self._lock:
+            try:
+                self._db.execute("PRAGMA busy_timeout = 0")
+                with self.transaction() as db:
+                    db.execute(SUMMARIES)
+                    values = [(run_id, seq, made_by, facts, text) for run_id, seq, facts, text in rows]
+                    db.executemany("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?, ?)", values)
+            except (StoreFull, HomeUnusable):
+                pass  # a list is no reason to wait for another process, nor to fail on a disk without room
+            finally:
+                self._db.execute(f"PRAGMA busy_timeout = {_BUSY_SECONDS * 1000}")
 
     # -- events
 

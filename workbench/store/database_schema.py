@@ -23,7 +23,7 @@ CREATE TRIGGER IF NOT EXISTS events_keep BEFORE UPDATE ON events
     BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
 CREATE TRIGGER IF NOT EXISTS events_stay BEFORE DELETE ON events
     BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
-CREATE TABLE IF NOT EXISTS bodies (hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS bodies (hash TEXT PRIMARY KEY, data BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS model_calls (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     run_id TEXT NOT NULL, node TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
@@ -41,6 +41,14 @@ CREATE TABLE IF NOT EXISTS api_calls (
     request_hash TEXT NOT NULL, answer TEXT, meta TEXT, refused TEXT
 ) STRICT;
 CREATE INDEX IF NOT EXISTS api_calls_at ON api_calls (run_id, node, trial, attempt, stage, step, retry);
+"""
+
+# What lists show of each run, made at the first list after the run's last event; no package holds it. A text is long, and read
+# by searches alone: as the last column it lies on pages of its own.
+SUMMARIES = """
+CREATE TABLE IF NOT EXISTS summaries (
+    run_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, made_by TEXT NOT NULL, facts TEXT NOT NULL, text TEXT NOT NULL
+) STRICT
 """
 
 _ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
@@ -98,9 +106,13 @@ def schema_objects(db: sqlite3.Connection) -> SchemaObjects:
     return set(db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master"))
 
 
-def own_schema() -> SchemaObjects:
-    """Return `schema_objects` of a new store, for comparison with a stranger's."""
+def own_schemas() -> list[SchemaObjects]:
+    """Return `schema_objects` of a new store and of one from before bodies had a number, for comparison with a stranger's."""
     # Made by SQLite rather than listed: its own tables, such as that of AUTOINCREMENT, are in it too.
     with closing(sqlite3.connect(":memory:")) as db:
         create_tables(db)
-        return schema_objects(db)
+        new = schema_objects(db)
+        (table,) = db.execute("SELECT sql FROM sqlite_master WHERE name = 'bodies'").fetchone()
+        db.execute("DROP TABLE bodies")
+        db.execute(f"{table}, WITHOUT ROWID")
+        return [new, schema_objects(db)]

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from workbench.errors import UsageError
 from workbench.store.database import Store, check_run_id
-from workbench.store.database_schema import COLUMNS, trigger_sql
+from workbench.store.database_schema import COLUMNS, SUMMARIES, trigger_sql
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _REMOVED, _DOOMED = ".removed-", ".doomed-"
@@ -174,6 +174,8 @@ def _delete_rows(db: sqlite3.Connection, run_id: str) -> int:
     for table in COLUMNS:
         count += db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,)).rowcount
     db.execute(trigger_sql(_GUARD))
+    db.execute(SUMMARIES)
+    db.execute("DELETE FROM summaries WHERE run_id = ?", (run_id,))
     return count
 
 

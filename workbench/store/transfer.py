@@ -18,7 +18,7 @@ import orjson
 
 from proxies.hashing import sha256_of
 from workbench.store.database import Store, check_run_id
-from workbench.store.database_schema import COLUMNS, ORDER, insert_row, own_schema, schema_objects
+from workbench.store.database_schema import COLUMNS, ORDER, insert_row, own_schemas, schema_objects
 from workbench.store.errors import PackageRefused, StoreCorrupt, StoreTooNew, UnknownRun
 from workbench.store.migrations import database_version, require_known
 
@@ -76,7 +76,7 @@ def copy_foreign_run(source: Path, store: Store, check: RowCheck) -> ForeignRun:
                 raise PackageRefused(str(error)) from None
             if db.execute("PRAGMA encoding").fetchone() != ("UTF-8",):
                 raise PackageRefused("its run.db is not in UTF-8, in which every run is written")
-            if schema_objects(db) != own_schema():
+            if schema_objects(db) not in own_schemas():
                 raise PackageRefused("its run.db does not have the tables of a run and nothing else")
             # Only after the schema: the check evaluates constraints and index expressions, which must be ours.
             if db.execute("PRAGMA integrity_check(1)").fetchall() != [("ok",)]:

@@ -4,20 +4,36 @@ Command line, Python API and first page show the same rows.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import MAXYEAR, UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
+import orjson
+
+from proxies.hashing import sha256_of
 from workbench.engine.ownership import phase_here
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import UsageError, WorkbenchError
+from workbench.plug_points import (
+    ANALYZERS,
+    EVIDENCE,
+    GROUNDERS,
+    MODELS,
+    RULES,
+    SOURCES,
+    SYNTHESIZERS,
+    plugin_names,
+)
 from workbench.questions.grammar import read_claim
 from workbench.questions.sets.schedule import HalvingSchedule
 from workbench.store import Store
+from workbench.version import __version__
 from workbench.whatif.stored_reports import root_base_rate
 
+#: Raised when what a summary holds changes.
+_SUMMARY_FORM = 1
 _ISO_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 
 
@@ -40,37 +56,70 @@ def listed_runs(
     words = search.casefold().split()
     run_ids = store.run_ids()
     rows: dict[str, dict[str, Any]] = {}
-    for run_id in reversed(run_ids):  # the newest first, so that a limit reads no more than it needs
+    for summary in summaries(store, texts=bool(words) or texts):
         if limit is not None and len(rows) == limit:
             break
-        try:
-            state = load_state(store, run_id)
-            text = searched_text(state) if words or texts else ""
-            if wanted <= set(state.annotations.tags) and all(word in text for word in words):
-                rows[run_id] = {**_row_here(store, state), **({"text": text} if texts else {})}
-        except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
-            rows[run_id] = _unreadable_row(run_id, error)
+        row = summary.row
+        # one that cannot be read is in every list: it says why
+        if "unreadable" in row or (
+            wanted <= set(row["tags"]) and all(word in summary.text for word in words)
+        ):
+            rows[summary.run_id] = {**row, **({"text": summary.text} if texts else {})}
     chosen = set(rows)
     if len(rows) < len(run_ids):
-        rows |= _runs_of_the_same_claims(store, rows)
+        claims = {claim_key(row["statement"]) for row in rows.values()} - {""}
+        # what a limit or a search left out, and the course of a listed claim needs all the same
+        others = {name for name, statement in store.claims().items() if claim_key(statement) in claims}
+        for summary in summaries(store, only=others - chosen):
+            if "unreadable" not in summary.row:  # it has no p to compare with
+                rows[summary.run_id] = summary.row
     ordered = [rows[run_id] for run_id in run_ids if run_id in rows]
     return [row for row in with_course(ordered, now) if row["run_id"] in chosen]
 
 
-def _runs_of_the_same_claims(
-    store: Store, rows: Mapping[str, Mapping[str, Any]]
-) -> dict[str, dict[str, Any]]:
-    """The rows of runs that a limit or a search left out, and that the course of a listed claim needs all the same."""
-    claims = {claim_key(row["statement"]) for row in rows.values()} - {""}
-    others: dict[str, dict[str, Any]] = {}
-    for run_id, statement in store.claims().items():
-        if run_id in rows or claim_key(statement) not in claims:
-            continue
-        try:
-            others[run_id] = _row_here(store, load_state(store, run_id))
-        except WorkbenchError:  # it has no p to compare with, and says why where it is listed itself
-            continue
-    return others
+class Summary(NamedTuple):
+    """What lists show of a run; ``follows`` is the run that it reviews, ``text`` all that a search looks at."""
+
+    run_id: str
+    row: dict[str, Any]
+    follows: str | None
+    text: str
+
+
+def summaries(store: Store, *, texts: bool = False, only: Collection[str] | None = None) -> Iterator[Summary]:
+    """Yield every run, or ``only`` some, the newest first; logs are folded of those alone to which something happened."""
+    made_by = _made_by()
+    kept = store.summaries(made_by, texts=texts)
+    fresh: list[tuple[str, int, str, str]] = []
+    try:
+        for run_id in reversed(store.run_ids()):
+            if only is not None and run_id not in only:
+                continue
+            if run_id in kept:
+                facts, text = kept[run_id]
+            else:
+                try:
+                    state = load_state(store, run_id)
+                    text = searched_text(state)
+                    follows = state.follows.run if state.follows is not None else None
+                    facts = orjson.dumps({"row": run_row(state), "follows": follows}).decode()
+                except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
+                    yield Summary(run_id, _unreadable_row(run_id, error), None, "")
+                    continue
+                fresh.append((run_id, state.seq, facts, text))
+            found = orjson.loads(facts)
+            found["row"]["state"] = phase_here(found["row"]["state"], store.folder(run_id))
+            yield Summary(run_id, found["row"], found["follows"], text)
+    finally:
+        store.keep_summaries(made_by, fresh)
+
+
+def _made_by() -> str:
+    """Name what a summary rests on beside the run's log: its form, and which packages are installed."""
+    groups = (MODELS, ANALYZERS, GROUNDERS, SYNTHESIZERS, EVIDENCE, RULES, SOURCES)
+    return (
+        f"{_SUMMARY_FORM} {__version__} {sha256_of(repr([plugin_names(group) for group in groups]).encode())}"
+    )
 
 
 def claim_key(statement: object) -> str:
@@ -104,12 +153,6 @@ def run_row(state: RunState) -> dict[str, Any]:
         "reason": state.reason,
         **({"not_installed": absent} if (absent := state.not_installed()) else {}),
     }
-
-
-def _row_here(store: Store, state: RunState) -> dict[str, Any]:
-    row = run_row(state)
-    row["state"] = phase_here(state.phase, store.folder(state.run_id))
-    return row
 
 
 def _unreadable_row(run_id: str, error: WorkbenchError) -> dict[str, Any]:
