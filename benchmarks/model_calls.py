@@ -25,7 +25,8 @@ from tests.fakes.loopback import serving_json
 from workbench.engine.access.model_gateway import run_gateway
 from workbench.engine.record.fold import load_state
 from workbench.models.base import Message, ModelRequest, NodeRef
-from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
+from workbench.models.providers.listed import load_litellm
+from workbench.models.providers.litellm_client import LiteLLMModel
 from workbench.store import Store
 from workbench.store.writer import BatchWriter
 

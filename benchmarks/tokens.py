@@ -38,7 +38,8 @@ from tests.fakes.sharing_run import sharing_run
 from workbench.agents.base import Grounding
 from workbench.agents.grounders.notebook_grounder import NotebookGrounder
 from workbench.models.base import ModelReply, ModelRequest, NodeRef
-from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
+from workbench.models.providers.listed import load_litellm
+from workbench.models.providers.litellm_client import LiteLLMModel
 
 STEPS = 12
 #: Sizes of the families of a tree, by its name.

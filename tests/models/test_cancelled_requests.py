@@ -11,7 +11,8 @@ import pytest
 
 from workbench.models.base import Message, ModelRequest
 from workbench.models.providers import connections as pending
-from workbench.models.providers.litellm_client import LiteLLMModel, load_litellm
+from workbench.models.providers.listed import load_litellm
+from workbench.models.providers.litellm_client import LiteLLMModel
 
 ASK = ModelRequest(messages=(Message(role="user", content="hello"),), stage="step", cutoff="2018-06-30")
 

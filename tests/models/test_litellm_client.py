@@ -11,13 +11,8 @@ from workbench.models.base import Message, ModelRequest, ToolCall, ToolSpec
 from workbench.models.costs import forecast_cost
 from workbench.models.errors import MissingProviderKey, ModelRefused, ModelUnavailable, UnknownModel
 from workbench.models.model_options import RetrySettings
-from workbench.models.providers.litellm_client import (
-    MALFORMED,
-    LiteLLMModel,
-    load_litellm,
-    price_per_token,
-    redact,
-)
+from workbench.models.providers.listed import load_litellm, price_per_token
+from workbench.models.providers.litellm_client import MALFORMED, LiteLLMModel, redact
 from workbench.models.registry import open_model
 
 TOOL = ToolSpec(

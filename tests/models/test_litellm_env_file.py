@@ -9,7 +9,7 @@ import pytest
 
 pytestmark = pytest.mark.long
 
-_OWN = "from workbench.models.providers.litellm_client import load_litellm; load_litellm()"
+_OWN = "from workbench.models.providers.listed import load_litellm; load_litellm()"
 _BARE = "import litellm"
 _PRINT = "; import os; print(os.environ.get('OPENAI_API_BASE'))"
 

@@ -6,7 +6,7 @@ from proxies.asof.clock import Cutoff
 from tests.offline.inprocess import RecordingAsker, analyst, ground, grow
 from workbench.agents.analyzers.rounds import RoundsAnalyzer
 from workbench.models.base import NodeRef
-from workbench.models.providers.litellm_client import load_litellm
+from workbench.models.providers.listed import load_litellm
 from workbench.models.providers.litellm_provider import register
 from workbench.propositions import Tree
 

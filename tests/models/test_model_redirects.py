@@ -8,7 +8,7 @@ import pytest
 from tests.fakes.loopback import Quiet, serving
 from workbench.models.providers import connections as redirects
 from workbench.models.providers.connections import close_connections
-from workbench.models.providers.litellm_client import load_litellm
+from workbench.models.providers.listed import load_litellm
 
 KEY = "sk-not-for-the-second-server"
 

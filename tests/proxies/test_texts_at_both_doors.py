@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
-from proxies.asof.later_text import MARKET_TEXTS, cut_market, cut_page
+from proxies.asof.later_text import cut_page
+from proxies.asof.market_texts import MARKET_TEXTS, cut_market
 from proxies.catalogue import load_catalogue
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk

@@ -44,7 +44,7 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
     """Return a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model]))
-    from workbench.models.providers.litellm_client import price_per_token
+    from workbench.models.providers.listed import price_per_token
 
     listed = price_per_token(model)
     return None if listed is None else Price(*listed)
@@ -54,7 +54,7 @@ def cached_price_of(model: str, prices: Mapping[str, Sequence[float]]) -> float 
     """Return what an input token out of the provider's cache costs: as a person states it, else as LiteLLM lists it, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model])).cached
-    from workbench.models.providers.litellm_client import listed_entry
+    from workbench.models.providers.listed import listed_entry
 
     listed = listed_entry(model).get("cache_read_input_token_cost")
     return float(listed) if listed else None
@@ -132,14 +132,14 @@ def thinking_room(effort: str | None, *, reasons: bool) -> int:
 
 def reasons(model: str) -> bool:
     """Return whether a model's list entry says that it thinks before it answers."""
-    from workbench.models.providers.litellm_client import listed_entry
+    from workbench.models.providers.listed import listed_entry
 
     return bool(listed_entry(model).get("supports_reasoning"))
 
 
 def longest_reply(model: str) -> int:
     """Return the most tokens that a reply is reserved for where its request sets no limit."""
-    from workbench.models.providers.litellm_client import listed_entry
+    from workbench.models.providers.listed import listed_entry
 
     listed = listed_entry(model).get("max_output_tokens")
     return min(LONGEST_REPLY, listed) if isinstance(listed, int) and listed > 0 else LONGEST_REPLY
@@ -147,7 +147,7 @@ def longest_reply(model: str) -> int:
 
 def count_tokens(model: str, text: str) -> int:
     """Return how many tokens a text has by the model's tokenizer as LiteLLM knows it, else by OpenAI's."""
-    from workbench.models.providers.litellm_client import load_litellm
+    from workbench.models.providers.listed import load_litellm
 
     return int(load_litellm().token_counter(model=model, text=text))
 

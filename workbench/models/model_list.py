@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.models.errors import MissingProviderKey
 from workbench.models.model_options import OFFLINE
-from workbench.models.providers.litellm_client import load_litellm, price_per_token
+from workbench.models.providers.listed import load_litellm, price_per_token
 
 #: Providers whose models analysts ask, with the variables that hold their keys as LiteLLM documents them.
 KEYS: Mapping[str, tuple[str, ...]] = {

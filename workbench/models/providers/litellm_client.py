@@ -5,12 +5,10 @@ makes a network call. Its own retries are off, because they are silent.
 """
 
 import asyncio
-import logging
 import os
 import random
 import re
 import time
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -44,9 +42,7 @@ from workbench.models.providers.abilities import (
 from workbench.models.providers.account_errors import is_account_refusal
 from workbench.models.providers.connections import (
     close_with_the_loop,
-    note_prepared_requests,
     nothing_left_behind,
-    prepare_every_client,
 )
 from workbench.models.providers.failures import (
     body_of,
@@ -55,6 +51,7 @@ from workbench.models.providers.failures import (
     unavailable,
     words_of,
 )
+from workbench.models.providers.listed import load_litellm, price_per_token, unrouted
 from workbench.models.providers.litellm_messages import (
     cache_key,
     mark_for_cache,
@@ -63,7 +60,6 @@ from workbench.models.providers.litellm_messages import (
     wire_schema,
     wire_tool,
 )
-from workbench.models.providers.litellm_provider import register
 from workbench.models.providers.litellm_reply import (
     FAILED_ENDS,
     MALFORMED,
@@ -79,10 +75,8 @@ from workbench.models.providers.litellm_reply import (
 )
 from workbench.models.providers.wire import Exchange, PlainReply, observed
 
-__all__ = ["MALFORMED", "LiteLLMModel", "load_litellm", "price_per_token", "redact"]
+__all__ = ["MALFORMED", "LiteLLMModel", "redact"]
 
-#: Ways to a provider that LiteLLM takes in the middle of a name.
-_ROUTES = ("responses", "chat", "converse", "invoke")
 #: Providers that take ``prompt_cache_key``; elsewhere a field that nobody knows may be refused.
 _KEYED_CACHES = ("openai", "azure")
 _CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
@@ -100,32 +94,6 @@ _SHOWN = 600
 _SECRETS = re.compile(
     r"(sk-[A-Za-z0-9_\-]{6,}|Bearer\s+[A-Za-z0-9._\-]{6,}|(?<=key=)[A-Za-z0-9_\-]{6,}|AIza[A-Za-z0-9_\-]{10,})"
 )
-
-
-def load_litellm() -> Any:
-    """Return the ``litellm`` module, set up: local price list, no chatter, no ``.env``, ``offline/analyst`` registered."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")
-    # In its default mode the import loads every name of the first .env it finds: from the current folder upwards in a
-    # notebook, from the folder of the virtual environment upwards elsewhere. OPENAI_API_BASE there would send the key on.
-    os.environ["LITELLM_MODE"] = "PRODUCTION"
-    for effort, tokens in THINKING.items():  # its own are 1,024 to 4,096
-        os.environ.setdefault(f"DEFAULT_REASONING_EFFORT_{effort.upper()}_THINKING_BUDGET", str(tokens))
-    import litellm
-
-    litellm.suppress_debug_info = True
-    # its warnings are about its own housekeeping; what matters to a caller comes as an exception
-    logging.getLogger("LiteLLM").setLevel(logging.ERROR)
-    # of a reply whose fields have other types than its own model says: we read it ourselves
-    warnings.filterwarnings("ignore", message="Pydantic serializer warnings", category=UserWarning)
-    litellm.telemetry = False
-    # else it fetches a tokenizer for open models, to count what a stream did not
-    litellm.disable_hf_tokenizer_download = True
-    # With aiohttp off LiteLLM sends through httpx, whose traffic test tools can intercept.
-    litellm.disable_aiohttp_transport = True
-    prepare_every_client()
-    note_prepared_requests()
-    register(litellm)
-    return litellm
 
 
 class LiteLLMModel:
@@ -566,42 +534,6 @@ class LiteLLMModel:
                 raise
             return None
         return max(0.0, float(cost))
-
-
-def unrouted(name: str) -> str:
-    """Return a model's name without the route in its middle.
-
-    >>> unrouted("openai/responses/gpt-4.1"), unrouted("openai/gpt-4.1")
-    ('openai/gpt-4.1', 'openai/gpt-4.1')
-    """
-    provider, _, rest = name.partition("/")
-    route, _, model = rest.partition("/")
-    return f"{provider}/{model}" if route in _ROUTES and model else name
-
-
-def listed_entry(name: str) -> dict[str, Any]:
-    """Return what LiteLLM's list has of a model, also behind a route (``openai/responses/...``); empty if nothing."""
-    costs = load_litellm().model_cost
-    name = unrouted(name)
-    provider, _, rest = name.partition("/")
-    entry: dict[str, Any] = costs.get(name) or costs.get(rest) or {}
-    # The bare model name may be listed for another provider, at that provider's price.
-    return entry if entry.get("litellm_provider", provider).split("_")[0] in name else {}
-
-
-def price_per_token(name: str) -> tuple[float, float] | None:
-    """Return US dollars per input and output token as LiteLLM lists them, or None if it lists nothing.
-
-    A listed price of zero for both counts as "not known" unless the model is the offline one.
-    """
-    if name.startswith("offline/"):
-        return 0.0, 0.0
-    entry = listed_entry(name)
-    per_input, per_output = entry.get("input_cost_per_token"), entry.get("output_cost_per_token")
-    # A listed 0.0 is not believed: a run must not look free because its price is missing.
-    if not per_input and not per_output:
-        return None
-    return float(per_input or 0.0), float(per_output or 0.0)
 
 
 def redact(text: str) -> str:
