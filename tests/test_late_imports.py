@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Library -> why a file may wait to import it.
 HEAVY = {
     **dict.fromkeys(("numpy", "pandas", "scipy", "statsmodels", "arch", "matplotlib"), "0.1 to 1.5 s; most commands count nothing"),
-    **dict.fromkeys(("litellm", "openai"), "1 to 2 s; only for a model of a provider"),
+    **dict.fromkeys(("litellm",), "1 to 2 s; only for a model of a provider"),
     **dict.fromkeys(("voila", "ipykernel", "IPython", "ipywidgets", "anywidget"), "Jupyter's screens; `import workbench` stays light"),
     **dict.fromkeys(("jupyter_client", "nbformat"), "0.1 s; only where a kernel is started or a notebook read"),
     **dict.fromkeys(("distributed", "dask"), "optional, a second; never loaded unless workers are asked for"),

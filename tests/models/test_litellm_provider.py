@@ -25,7 +25,7 @@ async def test_the_same_reply_through_litellm() -> None:
     tree = await RoundsAnalyzer().analyze(
         Tree.root_only(DEMO), cutoff=Cutoff.parse("2018-06-30"), ask=asker, on_round=ignore
     )
-    await ground(model, NodeRef(id="P5", statement=tree["P5"].statement), "2018-06-30", asker=asker)
+    await ground(model, NodeRef(id="P4", statement=tree["P4"].statement), "2018-06-30", asker=asker)
     assert len(asker.replies) == 8
     for request, reply in asker.replies:
         messages = [{"role": message.role, "content": message.content} for message in request.messages]

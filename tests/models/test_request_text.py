@@ -70,4 +70,4 @@ async def test_a_synthesis_is_told_from_its_words(synthesizer: type, stage: str)
 
 async def test_grow_needs_no_fields() -> None:
     run = await grow(analyst(), DEMO, "2018-06-30")
-    assert len(run.tree.leaves()) == 7
+    assert len(run.tree.leaves()) == 5

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from sandbox.record.session_notebook import KERNELSPEC
 from workbench.agents.evidence.trace_notebook import agent_cells
 from workbench.agents.evidence.trace_records import cell_faults, ledger_faults, rerun_cells
 from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
@@ -102,8 +103,6 @@ class TraceEvidence(Trace):
 def notebook_of(cells: list[Any]) -> Any:
     """Return a notebook of these cells."""
     import nbformat
-
-    from sandbox.record.session_notebook import KERNELSPEC
 
     # Plain nodes: nbformat's own makers validate each cell against the whole schema, and the caller validates the book.
     node: Any = nbformat.NotebookNode

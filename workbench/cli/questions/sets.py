@@ -20,6 +20,7 @@ from workbench.questions.sets.representation import against_document
 from workbench.questions.sets.selection import Selection, SelectionRules, select
 from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
+from workbench.studies.rounds.round_results import newest_quantiles
 from workbench.views import data_documents, question_documents
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
@@ -174,8 +175,6 @@ def show(
         else question_documents.set_document(store, name)
     )
     if question:
-        from workbench.studies.rounds.round_results import newest_quantiles
-
         document["quantiles"] = newest_quantiles(store, name, load_set(store, name)[question])
     if as_json:
         emit_json(document)

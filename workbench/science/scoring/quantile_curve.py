@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import PchipInterpolator
 
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError
@@ -67,8 +68,6 @@ def chance_below(quantiles: Mapping[str, float], scale: Scale, values: ArrayLike
     >>> chance_below(even, Scale(low=0, high=100), [0, 30, 100]).round(3).tolist()
     [0.0, 0.3, 1.0]
     """
-    from scipy.interpolate import PchipInterpolator
-
     if faults := scale.faults(quantiles):
         raise DomainError(faults[0])
     levels = np.array([float(level) / 100 for level in PERCENTILES])
