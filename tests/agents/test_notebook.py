@@ -393,9 +393,8 @@ async def test_requests_name_the_leaf_and_its_cutoff_and_no_other_node() -> None
         assert f"P1.2: {LEAF.statement}\n" in call.last_user
     system = ask.calls[0].request.messages[0].content
     assert "embedded: seven daily and monthly series" in system
-    assert (
-        "Knowledge cutoff: 2018-06-30" in system
-    )  # the day is put before each request on its way to the model
+    # What the day is comes before each request on its way to the model, behind this asker.
+    assert "Knowledge cutoff: 2018-06-30" in system
 
 
 # -- resume
