@@ -58,7 +58,8 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     table = tmp_path / "home" / "nights" / "s.1" / "quantiles.csv"
     scored = run_cli(tmp_path, "questions", "score", "s", "--quantiles", str(table), "--json")
     assert scored.returncode == 0, scored.stderr
-    assert json.loads(scored.stdout)["methods"]["final"]["crps"] > 0
+    by_unit = json.loads(scored.stdout)["methods"]["final"]["crps"]
+    assert [score["mean"] > 0 for score in by_unit.values()] == [True], by_unit
 
 
 quantiles_of = st.lists(st.floats(-50, 250), min_size=7, max_size=7).map(sorted)
