@@ -168,7 +168,7 @@ async def test_a_changed_row_after_the_cutoff_changes_no_byte(demo: Run) -> None
 
 
 async def test_every_leaf_depends_on_the_last_value_of_its_series(demo: Run) -> None:
-    for node in ("P2.2", "P4", "P5"):
+    for node in demo.leaves:
         statement = demo.tree[node].statement
 
         def nudged(name: str, last_day: date) -> list[dict[str, Any]]:

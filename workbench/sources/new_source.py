@@ -397,7 +397,7 @@ def _first_text(column: pd.Series[Any]) -> str:
             if text and text.casefold() not in MISSING:
                 sign = re.fullmatch(r"[+-]?\d{1,3}(([^\d.,])\d{3})+([.,]\d+)?", text)
                 return f"{text[:40]!r} in row {place + 1}" + (
-                    f" (--thousands {sign[2]!r} reads it)" if sign else ""
+                    sentence(" (", Option("thousands", sign[2]), " reads it)") if sign else ""
                 )
         elif re.search(r"\.\d{1,2}$|\.\d{4,}$|,.*\.", text):
             point = point or f"{text[:40]!r} in row {place + 1}"

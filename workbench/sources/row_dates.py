@@ -9,7 +9,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from proxies.vendors.own.own_manifest import GRAIN, MONTHS, days_alone
-from workbench.errors import Option, TwoReadings, UsageError
+from workbench.errors import Option, TwoReadings, UsageError, sentence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -423,9 +423,10 @@ def with_grain(dates: DatedColumn, said: str, zone: str) -> tuple[DatedColumn, s
     grain = _whole_periods(days)
     if grain != "day":
         words = f"{grain}s" if grain in (*MONTHS, "week") else f"periods of {grain}"
-        return replace(dates, grain=grain), (
-            f"dates are the first days of {words}: a row stands for all of it, and the lag counts from its end "
-            f"(--grain day: for that day alone)"
+        return replace(dates, grain=grain), sentence(
+            f"dates are the first days of {words}: a row stands for all of it, and the lag counts from its end (",
+            Option("grain", "day"),
+            ": for that day alone)",
         )
     _refuse_mixed(dates.values, days)
     return dates, ""
@@ -516,9 +517,10 @@ def _bars(dates: DatedColumn, stamps: pd.Series[Any]) -> tuple[DatedColumn, str]
     length = f"{int(pace // 3600)}h" if pace % 3600 == 0 else f"{int(pace // 60)}min"
     kept = float((within % pace == 0).mean())
     if kept >= 0.9:
-        return replace(dates, grain=length), (
-            f"dates are {length} apart: a row stands for the {length} from its date on, and counts from the end of it "
-            f"(--grain instant: from its date)"
+        return replace(dates, grain=length), sentence(
+            f"dates are {length} apart: a row stands for the {length} from its date on, and counts from the end of it (",
+            Option("grain", "instant"),
+            ": from its date)",
         )
     if kept <= 0.1 or float((within == pace).mean()) <= 0.1:
         return dates, ""

@@ -172,7 +172,9 @@ def _days_like_periods(about: pd.Series[Any], manifest: OwnManifest) -> Iterator
     if grain != "day" and len(about) > 1:
         yield finding(
             "note",
-            f"dates begin periods ({grain}) and count as days, as --grain day says",
+            sentence(
+                f"dates begin periods ({grain}) and count as days, as ", Option("grain", "day"), " says"
+            ),
             sentence("where a row stands for the period: ", Option("grain", grain)),
         )
 

@@ -173,7 +173,7 @@ def submit(
         bool, typer.Option("--partial", help="Leave out questions without a forecast.")
     ] = False,
     least: Annotated[
-        float, typer.Option("--least", help="No probability leaves nearer to 0 or 1 than this.")
+        float, typer.Option("--least", help="No probability leaves nearer to 0 or 1 than this.", hidden=True)
     ] = 0.01,
     check: Annotated[
         bool,
