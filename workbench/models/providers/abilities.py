@@ -48,7 +48,7 @@ _LESSONS: tuple[tuple[str, re.Pattern[str]], ...] = (
 )
 _REFUSES = re.compile(
     r"support|unknown|unrecognized|unexpected|invalid|not allowed|not permitted|not available|unavailable|requires|extra|"
-    r"does not stream|only|must be|may not|cannot|can't|disabled",
+    r"(?:does not|no) stream|only|must be|may not|cannot|can't|disabled",
     re.IGNORECASE,
 )
 # What a server that checks bodies by pydantic hands back of the request: it names every field, and complains of none.
