@@ -19,12 +19,11 @@ import pytest
 
 from tests.command_line import run_cli
 from tests.conftest import made_once
-from tests.fakes.model_policy import text_of
 from tests.fakes.openai_server import OpenAIServer
 from tests.fakes.web_upstream import FakeWeb
 from tests.fixtures.documents import differences
 from tests.fixtures.scripted_work import WorkPolicy, model_server, web
-from tests.fixtures.stored import FIXTURES, TABLES, conclusions, document, records, unpack
+from tests.fixtures.stored import FIXTURES, TABLES, document, records, unpack
 
 RECORDED: dict[str, Any] = json.loads((FIXTURES / "documents-work-2026-11.json").read_text())
 RUNS: dict[str, str] = RECORDED["runs"]
@@ -198,46 +197,12 @@ def owners(home: Path) -> list[str]:
         return [run_id for (run_id,) in db.execute(query)]
 
 
-@pytest.mark.parametrize("name", ["search", "belief"])
-def test_a_leaf_in_the_middle_of_its_loop_goes_on_there(copy: Path, name: str) -> None:
-    """Two replies with a search each are on record; the third is the submission."""
-    run_id = RUNS[name]
-    concluded = conclusions(copy, run_id)
+@pytest.mark.parametrize("name", ["search", "belief", "dialogue", "limit"])
+def test_a_run_whose_prompts_are_kept_no_more_asks_before_it_buys_again(copy: Path, name: str) -> None:
     with going_on(copy) as made:
-        resumed = made.document("resume", run_id)
-        assert made.asked() == {("act", "P1"): 1, ("linear", "P0"): 1}
-        assert made.web.seen == []
-    assert resumed["status"] == "done" and [*concluded] == ["P2"]
-    assert concluded.items() <= conclusions(copy, run_id).items()
-    turns = [message for message in made.server.by_stage("act")[0].messages if message["role"] == "assistant"]
-    assert [turn["tool_calls"][0]["function"]["name"] for turn in turns] == ["search", "search"]
-
-
-def test_a_dialogue_goes_on_after_its_recorded_replies(copy: Path) -> None:
-    """Documentation, a cell that failed and a correction that failed are on record, cells and outputs in the journal."""
-    run_id = RUNS["dialogue"]
-    concluded = conclusions(copy, run_id)
-    sessions = copy / "home" / "runs" / run_id / "sessions"
-    journals = {path.name: path.read_bytes() for path in sessions.iterdir()}
-    policy = WorkPolicy(steps=1, fails_once={"P1"}, reads_docs={"P1"})
-    with going_on(copy, policy) as made:
-        resumed = made.document("resume", run_id)
-        expected = {("debug", "P1"): 1, ("step", "P1"): 1, ("conclude", "P1"): 1, ("linear", "P0"): 1}
-        assert made.asked() == expected
-    assert resumed["status"] == "done" and [*concluded] == ["P2"]
-    first = made.server.asked[0]
-    assert "still_undefined" in "".join(map(text_of, first.messages)) and first.stage == "debug"
-    for name, old in journals.items():
-        assert (sessions / name).read_bytes().startswith(old), name
-
-
-def test_leaves_that_died_at_their_limit_are_tried_at_that_request(copy: Path) -> None:
-    """Their searches are paid for; each of the two needs one reply more, which submits."""
-    with going_on(copy) as made:
-        resumed = made.document("resume", RUNS["limit"])
-        assert made.asked() == {("act", "P1"): 1, ("act", "P2"): 1, ("linear", "P0"): 1}
-        assert made.web.seen == []
-    assert resumed["status"] == "done"
+        done = run_cli(copy, "resume", RUNS[name], **made.environ)
+        assert done.returncode == 2 and "nothing was bought" in done.stderr
+        assert not made.server.asked
 
 
 def test_a_half_done_study_goes_on_and_asks_only_what_is_missing(copy: Path) -> None:

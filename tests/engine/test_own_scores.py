@@ -65,7 +65,9 @@ def test_scores_by_month_and_a_revised_outcome(tmp_path: Path) -> None:
         entry["brier"]["overall"] == pytest.approx(0.29 / 3)
         and document["methods"]["0.5"]["brier"]["overall"] == 0.25
     )
-    assert entry["intervals"]["brier"]["overall"] is None and entry["n"]["clusters"] == 3  # too few for one
+    assert (
+        entry["intervals"]["brier"]["overall"] is None and entry["n"]["clusters"] == 1
+    )  # their windows overlap
     assert {row["made"] for row in document["runs"]} == {"back-test"}  # made long after the outcome
     assert run_cli(tmp_path, "resolve", runs[0], "no", "--on", "2018-08-01").returncode == 0
     assert own(tmp_path)["over_time"][-1]["brier_so_far"] == pytest.approx((0.16 + 0.64 + 0.09) / 3)
