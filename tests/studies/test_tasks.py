@@ -106,12 +106,12 @@ def test_a_choice_between_two_is_asked_once(tmp_path: Path) -> None:
     ]
     with closing(Store(tmp_path / "home")) as store:
         add_questions(store, "ls", read_price_history(rows, "2024-01-02"), form="prices", origin="by hand")
-        arms = ["random", {"arm": "zero-shot", "model": "openai/gpt-4o"}]
+        arms = ["random", {"arm": "tot", "model": "openai/gpt-4o"}]
         spec = study_of({"name": "s", "exam": {"set": "ls"}, "arms": arms, "trials": 2}, tmp_path)
         plan = plan_study(store, spec)
         with pytest.raises(QuestionError, match="not known yet"):
             record_outcomes(store, "ls", {"AAA@2024-01-02#long": 1.0}, day="2999-01-01")
-    own = [cell for cell in plan.cells() if cell.arm == "zero-shot"]
+    own = [cell for cell in plan.cells() if cell.arm == "tot"]
     assert len(own) == 4 and {cell.event.partition("#")[2] for cell in own} == {"long"}
     # Random forecasts cost nothing and stay one per event.
     assert sum(cell.arm == "random" for cell in plan.cells()) == 8
