@@ -39,12 +39,16 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("counted")
-def test_four_runs_of_one_claim_are_one_cluster(tmp_path: Path) -> None:
+def test_four_runs_of_one_claim_are_one_cluster_and_a_claim_of_another_year_a_second(tmp_path: Path) -> None:
     for p in (0.8, 0.7, 0.6, 0.9):
         run = planted(tmp_path, "A", p)
         assert run_cli(tmp_path, "resolve", run, "yes", "--on", "2018-08-01").returncode == 0
     counted = own(tmp_path)["methods"]["own"]["n"]
     assert (counted["overall"], counted["clusters"]) == (4, 1)
+    other = planted(tmp_path, "B", 0.6, cutoff="2019-06-30")
+    assert run_cli(tmp_path, "resolve", other, "yes", "--on", "2019-08-01").returncode == 0
+    counted = own(tmp_path)["methods"]["own"]["n"]
+    assert (counted["questions"], counted["clusters"]) == (2, 2)
 
 
 @pytest.mark.usefixtures("counted")
