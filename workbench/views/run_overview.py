@@ -106,7 +106,9 @@ def summaries(store: Store, *, texts: bool = False, only: Collection[str] | None
                 except WorkbenchError as error:  # also a newer workbench's event, or a tree that is none
                     yield Summary(run_id, _unreadable_row(run_id, error), None, "")
                     continue
-                fresh.append((run_id, state.seq, facts, text))
+                # whose package it was depends on the keys that are trusted at the time
+                if state.imported is None:
+                    fresh.append((run_id, state.seq, facts, text))
             found = orjson.loads(facts)
             found["row"]["state"] = phase_here(found["row"]["state"], store.folder(run_id))
             yield Summary(run_id, found["row"], found["follows"], text)
