@@ -17,7 +17,7 @@ _RECALL = '"recalled_outcome"'
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
-_EXAMPLE = re.compile(r'"probabilities": (\{.*?\})[,}]', re.MULTILINE)
+_EXAMPLE = re.compile(r'"probabilities": (\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\})')
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
 
 #: parent -> {child: (statement, polarity)}; one round per parent
