@@ -67,6 +67,8 @@ class Availability:
         """Why an endpoint cannot be used; "" if it can."""
         if reason := self.source_obstacle(endpoint.source):
             return reason
+        if not self.knows(endpoint.since):
+            return "holds nothing as of the cutoff"
         if self.live:
             return ""
         if endpoint.as_of.policy == "snapshot_refused":

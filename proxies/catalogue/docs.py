@@ -11,7 +11,7 @@ from proxies.catalogue.availability import Availability, everything
 from proxies.catalogue.endpoint_search import Match, search_of
 from proxies.catalogue.loader import Catalogue, Endpoint
 from proxies.catalogue.schema import Param
-from proxies.errors import ParameterInvalid
+from proxies.errors import ParameterInvalid, UnknownPath
 from proxies.ledger import CATALOGUE
 
 MOST_PATHS = 25
@@ -51,14 +51,17 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availabili
     Raises
     ------
     UnknownPath
-        A path is not in the catalogue.
+        A path is not in the catalogue, or its rows begin after the cutoff.
     ParameterInvalid
         No path, or more than 25.
     """
     if not 1 <= len(paths) <= MOST_PATHS:
         raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
     setting = availability or everything(catalogue)
-    return "\n\n".join(_page(catalogue.resolve(path), setting) for path in paths) + "\n"
+    endpoints = [catalogue.resolve(path) for path in paths]
+    if not_begun := [endpoint.path for endpoint in endpoints if not setting.knows(endpoint.since)]:
+        raise UnknownPath(f"{', '.join(not_begun)}: no rows as of the cutoff")
+    return "\n\n".join(_page(endpoint, setting) for endpoint in endpoints) + "\n"
 
 
 def read_catalogue(
@@ -133,12 +136,23 @@ def _line(match: Match) -> str:
     return f"- `{endpoint.path}` ({', '.join(needed + more)}): {match.about}"
 
 
-def _example(endpoint: Endpoint, availability: Availability) -> dict[str, Any]:
-    """The parameters of a call, each with a value that could be known, or with its name."""
-    return {
-        name: value if availability.knows(_since(endpoint.params[name])) else name.upper()
-        for name, value in endpoint.example.items()
+def _examples(endpoint: Endpoint, availability: Availability) -> dict[str, Any]:
+    """Return values that could be known, by parameter; days are moved before the cutoff, and what tells of later is the name."""
+    days = {
+        name: date.fromisoformat(param.example[:10])
+        for name, param in endpoint.params.items()
+        if param.type in ("date", "instant") and param.example is not None
     }
+    # all by the same number of years, so that a first day stays before a last one
+    late = max((day for day in days.values() if not availability.knows(day)), default=None)
+    years = late.year - availability.day.year + 1 if late and availability.day else 0
+    examples = {}
+    for name, param in endpoint.params.items():
+        value = param.default if param.example is None else param.example
+        if name in days:
+            value = f"{days[name].year - years}{value[4:]}"
+        examples[name] = value if availability.knows(_since(param)) else name.upper()
+    return examples
 
 
 def _since(param: Param) -> date | None:
@@ -147,6 +161,7 @@ def _since(param: Param) -> date | None:
 
 def _page(endpoint: Endpoint, availability: Availability) -> str:
     lines = [f"## {endpoint.path}", "", endpoint.about]
+    examples = _examples(endpoint, availability)
     if endpoint.params:
         lines += ["", "| parameter | type | required | notes |", "| --- | --- | --- | --- |"]
         for name, param in endpoint.params.items():
@@ -156,7 +171,7 @@ def _page(endpoint: Endpoint, availability: Availability) -> str:
             if param.default is not None:
                 notes.append(f"default `{param.default}`")
             if param.example is not None and availability.knows(_since(param)):
-                notes.append(f"e.g. `{param.example}`")
+                notes.append(f"e.g. `{examples[name]}`")
             lines.append(
                 f"| `{name}` | {param.type} | {'yes' if param.required else ''} | {'; '.join(notes)} |"
             )
@@ -180,7 +195,7 @@ def _page(endpoint: Endpoint, availability: Availability) -> str:
     lines += [
         "",
         "```python",
-        f"data = CALL_API({endpoint.path!r}, {_literal(_example(endpoint, availability))})",
+        f"data = CALL_API({endpoint.path!r}, {_literal({name: examples[name] for name in endpoint.example})})",
         "```",
     ]
     return "\n".join(lines)
@@ -247,7 +262,9 @@ def api_map(catalogue: Catalogue, availability: Availability | None = None) -> s
     others: dict[str, list[str]] = {}
     count = 0
     for source in catalogue.sources():
-        mine = [e for e in catalogue if e.source.name == source.name]
+        mine = [e for e in catalogue if e.source.name == source.name and setting.knows(e.since)]
+        if not mine:
+            continue
         works = [e for e in mine if not setting.obstacle(e)]
         if not works:
             others.setdefault(setting.obstacle(mine[0]), []).append(f"{source.name}/")

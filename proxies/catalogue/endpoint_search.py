@@ -158,7 +158,7 @@ class Search:
             rank = 0
             known = score > 0 and availability.knows(item.since)
             for place in item.places if known else ():
-                if not availability.knows(place.since):
+                if not (availability.knows(place.since) and availability.knows(place.endpoint.since)):
                     continue
                 match = _match(place, item, query, availability, score * place.weight * _NEXT_PLACE**rank)
                 add(match)
@@ -168,7 +168,8 @@ class Search:
                 add(_match(place, _SHARES, query, availability, 1 + max(scores.max(), 0)))
         # last, so that there is always a next step
         for place in self._fallback if query.plain else ():
-            add(_match(place, _ELSE, query, availability, _LAST_RESORT))
+            if availability.knows(place.endpoint.since):
+                add(_match(place, _ELSE, query, availability, _LAST_RESORT))
         usable = [match for match in best.values() if not match.obstacle]
         others = [match for match in best.values() if match.obstacle]
         return _mixed(_ranked(usable)) + _ranked(others)

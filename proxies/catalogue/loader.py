@@ -5,7 +5,7 @@ import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from importlib import resources
 from ipaddress import ip_address
 from pathlib import Path
@@ -84,6 +84,7 @@ class Endpoint:
     doors: tuple[str, ...] = ()
     # of a path that ends with /series alone: its answers are {date, value} rows
     series: SeriesFields | None = None
+    since: date | None = None
 
     @property
     def description(self) -> str:
@@ -221,7 +222,7 @@ def _tails(endpoint: Endpoint) -> set[str]:
     return {f"{source}/{'/'.join(parts[i:])}" for i in range(1, len(parts))}
 
 
-def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
+def _endpoint(row: EndpointRow, source: SourceInfo, since: date | None) -> Endpoint:
     method, _, url = row.call.partition(" ")
     if method not in ("GET", "POST", "LOCAL"):
         raise CatalogueError(f"{row.path}: the call {row.call!r} begins with no method")
@@ -252,6 +253,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo) -> Endpoint:
         answer=row.answer,
         doors=row.doors,
         as_of=row.as_of,
+        since=row.since or since,
     )
 
 
@@ -342,7 +344,7 @@ def load_sources(
         )
         for number, endpoint in enumerate(row.endpoints):
             try:
-                endpoints.append(_endpoint(endpoint, source))
+                endpoints.append(_endpoint(endpoint, source, row.since))
                 if endpoint.series is not None:
                     endpoints.append(_series_of(endpoints[-1], endpoint.series))
             except CatalogueError as error:

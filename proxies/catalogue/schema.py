@@ -6,6 +6,7 @@ endpoint without a policy, or a policy without its arguments, does not load.
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
@@ -297,6 +298,8 @@ class EndpointRow:
     doors: tuple[str, ...] = ()
     # claims may be about it: the path with /series gives {date, value} rows
     series: SeriesFields | None = None
+    # the first day of its rows, where it is later than the source's
+    since: date | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -361,6 +364,8 @@ class SourceRow:
     limits: EndpointLimits = field(default_factory=EndpointLimits)
     agent: str = ""
     none: tuple[NoneReply, ...] = ()
+    # the first day of its rows: at an earlier cutoff it is not offered
+    since: date | None = None
     # of a user's own service: who may see what it answers beside the person, "" as for their own files (models, no packages)
     share: Literal["", "none", "models", "packages"] = ""
 
