@@ -16,14 +16,17 @@ from workbench.agents.errors import AgentGaveUp
 from workbench.audit.run_audit import audit_checks
 from workbench.engine.new_run import new_run
 from workbench.engine.plan import Planning
-from workbench.engine.record.fold import load_state
 from workbench.engine.record.recorder import Recorder
 from workbench.engine.run_settings import RunSettings
 from workbench.errors import UsageError
 from workbench.propositions import Tree
 from workbench.propositions.growth import next_leaf
+from workbench.reports.note_content import note_of
+from workbench.reports.note_markdown import note_markdown
 from workbench.store import Store
 from workbench.store import events as ev
+from workbench.views.run_view import view
+from workbench.views.wording import run_lines
 
 
 class SlowAnalyzer:
@@ -90,20 +93,31 @@ def test_the_tree_does_not_depend_on_who_is_ready_first(
     assert len(left_as_leaf) == (which != 0)
 
 
-def test_a_leaf_that_could_not_be_deepened_is_named_by_the_audit(tmp_path: Path) -> None:
-    checks = {}
-    for name, odd in (("whole", {}), ("flat", {"gives_up": "claim 2"})):
-        planned(tmp_path / name, SlowAnalyzer({}, **odd))
-        store = Store(tmp_path / name)
-        try:
-            (run_id,) = store.run_ids()
-            state = load_state(store, run_id)
-            checks[name] = {check.name: check for check in audit_checks(store, state)}
-            assert bool(state.kept) == bool(odd)
-        finally:
-            store.close()
-    assert "depth" not in checks["whole"] and checks["flat"]["depth"].verdict == "warn"
-    assert "1 driver," in checks["flat"]["depth"].found
+@pytest.mark.parametrize("odd", [{}, {"gives_up": "claim 2"}, {"repeats": "claim 2 1"}])
+def test_a_leaf_that_could_not_be_deepened_is_named_with_its_reason_wherever_the_run_is_read(
+    odd: dict[str, str], tmp_path: Path
+) -> None:
+    planned(tmp_path, SlowAnalyzer({}, **odd))
+    store = Store(tmp_path)
+    try:
+        (run_id,) = store.run_ids()
+        run = view(store, run_id)
+        checks = {check.name: check for check in audit_checks(store, run.state)}
+        texts = {"show": "\n".join(run_lines(run)), "note": note_markdown(note_of(store, run.state))}
+        rows = [row for row in run.document()["findings"] if row["check"] == "depth"]
+    finally:
+        store.close()
+    assert (
+        [row["node"] for row in rows]
+        == list(run.state.kept)
+        == (["P2" if "gives_up" in odd else "P2.1"] if odd else [])
+    )
+    assert all(reason in row["words"] for row, reason in zip(rows, run.state.kept.values(), strict=True))
+    assert all(("stays a leaf" in text) == bool(odd) for text in texts.values())
+    assert ("depth" in checks) == bool(odd)
+    if odd:
+        assert checks["depth"].verdict == "warn" and rows[0]["words"] in checks["depth"].found
+        assert "stays a leaf" not in checks["conclusions"].found
 
 
 def test_leaves_of_one_round_are_analyzed_at_the_same_time(tmp_path: Path) -> None:

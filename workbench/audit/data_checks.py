@@ -12,7 +12,7 @@ from proxies.errors import ProxyError
 from proxies.ledger import CATALOGUE, LedgerRow
 from workbench.audit.check import Answer, Records, Verdict
 from workbench.audit.data_read import no_data_lines
-from workbench.audit.run_findings import finding_lines, run_findings_in_steps
+from workbench.audit.run_findings import DEPTH, finding_lines, run_findings, run_findings_in_steps
 from workbench.engine.record.state import RunState
 from workbench.search.engines import ENGINES
 from workbench.store import ModelLedger, Store, StoreCorrupt
@@ -33,17 +33,9 @@ def cut_texts(records: Records) -> list[Answer]:
 
 
 def kept_leaves(records: Records) -> list[Answer]:
-    """Which propositions stay leaves because their analysis came to nothing: the tree is flatter than it was asked to be; nothing where all were deepened."""
-    kept = records.state.kept
-    if not kept:
-        return []
-    shown = "; ".join(f"{node}: {reason[:_SHOWN]}" for node, reason in list(kept.items())[:3])
-    return [
-        (
-            "warn",
-            f"deeper analysis failed for {len(kept)} driver{'s' * (len(kept) != 1)}, so the tree is flatter than asked ({shown})",
-        )
-    ]
+    """Which leaves a deeper analysis came to nothing for: the tree is flatter than it was asked to be; nothing where all were deepened."""
+    rows = run_findings(records.state, {}) if records.state.kept else []
+    return [("warn", line) for line in finding_lines([row for row in rows if row["check"] == DEPTH])]
 
 
 def prompts(records: Records) -> list[Answer]:
@@ -269,7 +261,8 @@ def leaves_read_data(records: Records) -> list[Answer]:
 
 def held_to_what_was_shown(records: Records) -> Iterator[Answer | None]:
     """A warning for each conclusion, statement and weight that does not hold to what its run showed."""
-    rows = yield from run_findings_in_steps(records.state, {})
+    found = yield from run_findings_in_steps(records.state, {})
+    rows = [row for row in found if row["check"] != DEPTH]  # a question of its own
     for line in finding_lines(rows):
         yield "warn", line
     if not rows:

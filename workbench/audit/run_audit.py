@@ -13,6 +13,7 @@ from workbench.audit.check import AuditQuestion, Check, Records, Verdict, says, 
 from workbench.audit.cost_breakdown import time_and_money
 from workbench.audit.data_read import DATA_READ
 from workbench.audit.kept_checks import KeptChecks, checks_key, keep_checks, kept_checks
+from workbench.audit.run_findings import DEPTH
 from workbench.engine.manifest import run_manifest
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
@@ -51,7 +52,7 @@ QUESTIONS = (
     AuditQuestion("coherence", proofs.coherence, {"no_tree": says("one claim contradicts nothing")}),
     AuditQuestion("web results", data.web_results),
     AuditQuestion("cut texts", asked_text.cut_texts),
-    AuditQuestion("depth", data.kept_leaves),
+    AuditQuestion(DEPTH, data.kept_leaves),
     AuditQuestion(
         "prompts", asked_text.prompts, {"live": says("the run is live: nothing is later than now")}
     ),

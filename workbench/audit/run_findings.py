@@ -1,4 +1,4 @@
-"""All findings of a run in one document: leaves that read no data, conclusions that do not hold to their notebook, statements, weights.
+"""All findings of a run in one document: leaves that read no data or were not deepened, conclusions that do not hold to their notebook, statements, weights.
 
 Every screen takes them from here: ``show --json`` has them under ``findings`` as ``{node, check, words}``.
 """
@@ -13,9 +13,13 @@ from workbench.engine.record.state import RunState
 from workbench.formatting import counted_drivers
 from workbench.propositions import NodeId
 from workbench.steps import Steps, at_once
+from workbench.terminal import printable_line
 
+#: The check that names leaves whose further analysis came to nothing.
+DEPTH = "depth"
 #: Lines that a screen shows; the document has all.
 _LINES = 12
+_REASON = 160  # characters of a reason on a line
 
 FindingRow = Mapping[str, str]
 
@@ -34,6 +38,9 @@ def run_findings_in_steps(state: RunState, without_data: Mapping[NodeId, str]) -
         node: [ReplyFinding(check=DATA_READ, words=words)] for node, words in without_data.items()
     }
     for leaf in state.tree.leaves():
+        if leaf in state.kept:
+            words = f"stays a leaf, though deeper analysis was asked for: {printable_line(state.kept[leaf], _REASON)}"
+            by_node.setdefault(leaf, []).append(ReplyFinding(check=DEPTH, words=words))
         for number, trial in enumerate(state.trials_of(leaf), 1):
             several = f"trial {number}: " if state.settings.trials > 1 else ""
             for each in trial.findings if trial.belief is not None else ():
