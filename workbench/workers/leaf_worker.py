@@ -12,7 +12,7 @@ import time
 import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +48,7 @@ from workbench.workers.messages import (
     encode,
     error_from_json,
     error_to_json,
+    request_from_json,
     request_to_json,
     row_from_json,
     row_to_json,
@@ -170,7 +171,6 @@ class Lease:
         self._outbox = outbox
         self._number = 0
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
-        self._requests: dict[int, ModelRequest] = {}
         self._sending: set[asyncio.Task[None]] = set()
         self._heard = time.monotonic()
         #: The job's work; ended when the owner says that it is over.
@@ -187,7 +187,7 @@ class Lease:
             return
         number = message["n"]
         if message["what"] == "send":
-            task = asyncio.ensure_future(self._send(number, message["max_tokens"]))
+            task = asyncio.ensure_future(self._send(number, request_from_json(message["request"])))
             self._sending.add(task)
             task.add_done_callback(self._sending.discard)
             return
@@ -218,7 +218,6 @@ class Lease:
         waiting: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
         self._waiting[number] = waiting
         if "request" in fields:
-            self._requests[number] = fields["request"]
             fields["request"] = request_to_json(fields["request"])
         try:
             await self._put(number, what, **fields)
@@ -232,7 +231,6 @@ class Lease:
             return waiting.result()
         finally:
             del self._waiting[number]
-            self._requests.pop(number, None)
 
     async def close(self) -> None:
         """End what is still being sent for this job."""
@@ -243,13 +241,10 @@ class Lease:
     async def _put(self, number: int, what: str, **fields: Any) -> None:
         await self._outbox.put(self.name, encode({"lease": self.name, "n": number, "what": what, **fields}))
 
-    async def _send(self, number: int, max_tokens: int | None) -> None:
-        """Send the request that an ``ask`` was about to the model, and report what came of it."""
-        request = self._requests.get(number)
-        if request is None or self.model is None:
+    async def _send(self, number: int, request: ModelRequest) -> None:
+        """Send what the owner made of an ``ask`` to the model, and report what came of it."""
+        if self.model is None or number not in self._waiting:
             return
-        if max_tokens != request.max_tokens:
-            request = replace(request, max_tokens=max_tokens)
         try:
             reply = await self.model.complete(request)
         except WorkbenchError as error:

@@ -32,6 +32,7 @@ from workbench.workers.messages import (
     error_from_json,
     error_to_json,
     request_from_json,
+    request_to_json,
     row_from_json,
     row_to_json,
 )
@@ -184,7 +185,8 @@ class JobService:
         async def complete(request: ModelRequest) -> ModelReply:
             sent: asyncio.Future[ModelReply] = asyncio.get_running_loop().create_future()
             self._sends[number] = sent
-            await reply(n=number, what="send", max_tokens=request.max_tokens)
+            # Whole, as the gateway made it: with the day, the question, and what the budget leaves room for.
+            await reply(n=number, what="send", request=request_to_json(request))
             return await sent
 
         gateway = self._owner.gateway
