@@ -57,7 +57,6 @@ def system_prompt(sources: str, *, reply_format: bool = True) -> str:
     return TODAY.render(
         "notebook_system",
         cutoff="2018-06-30",
-        last_day="2018-06-29",
         api_map=sources,
         output_chars="6000",
         reply_format=TODAY.render("step_reply").text if reply_format else "",

@@ -344,9 +344,7 @@ def test_nothing_planted_runs_or_asks_on_any_tab_or_at_home(detectors: Detectors
         for run in (RUN, planted):
             page.goto(f"{served.url}&run={run}")
             page.wait_for_selector('[role="treeitem"]', timeout=90_000)
-            page.locator('[data-id="P1.1"] .wb-statement, [data-id="P1"] .wb-statement').first.evaluate(
-                "part => part.click()"
-            )
+            page.locator('[role="treeitem"] .wb-statement').last.evaluate("part => part.click()")
             page.frame_locator("iframe.wb-frame").locator("body").wait_for(timeout=60_000)
             for _, name in TABS:
                 open_tab(page, name)

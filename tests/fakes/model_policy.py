@@ -16,6 +16,7 @@ _ID = r"P\d+(?:\.\d+)*"
 _RECALL = '"recalled_outcome"'
 _CUTOFF = re.compile(r"^Knowledge cutoff: (.+)$", re.MULTILINE)
 _STATED = re.compile(rf"^({_ID}): (.+)$", re.MULTILINE)
+_QUESTION = re.compile(r"^The question\n\n(.+)$", re.MULTILINE)
 _IN_TREE = re.compile(rf"^ *- ({_ID}): (.+)$", re.MULTILINE)
 _EXAMPLE = re.compile(r'"probabilities": (\{(?:"(?:[^"\\]|\\.)*"|[^"{}])*\})')
 _CHILD = re.compile(rf"^({_ID}) \((.+?)\): (.+)\np = (\S+)$", re.MULTILINE)
@@ -236,7 +237,7 @@ class Policy:
             "plan": self._research,
             "leak-filter": self._keep,
             "act": self._act,
-            "queries": lambda asked: _says(fenced({"queries": [asked.last.splitlines()[4]]})),
+            "queries": lambda asked: _says(fenced({"queries": [_QUESTION.search(asked.last)[1]]})),  # type: ignore[index]
             "sources": lambda _: _says(fenced({"sources": [{"number": 1, "summary": "Clouds come."}]})),
             "vanilla": self._vanilla,
             "linear": self._linear,

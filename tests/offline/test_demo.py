@@ -207,8 +207,7 @@ async def test_few_wanted_leaves_give_a_small_tree() -> None:
 async def test_claims_of_every_kind_grow_trees_whose_leaves_can_be_read(statement: str) -> None:
     run = await grow(analyst(), statement, "2018-06-30")
     tree = run.tree
-    assert len(tree.leaves()) >= 3
-    assert len(run.rounds) == tree.depth
+    assert len(run.rounds) == max(tree.depth, 1)  # a claim without a measured driver stands alone
     statements = [tree[node].statement for node in tree.ids()]
     assert len(set(statements)) == len(statements)
     for node in tree.ids()[1:]:

@@ -5,7 +5,7 @@ import json
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -196,19 +196,25 @@ def test_a_live_claim_runs_without_a_key_and_settles_itself_once_its_day_is_over
         run = json.loads(begun.stdout)
         assert run["status"] == "done" and 0 < run["root"]["p"] < 1
         assert run["cutoff"][:4] == str(now.year)
-        assert "yahoo:^GSPC" in " ".join(node["statement"] for node in run["nodes"])
         name = run["run_id"]
+        assert "^GSPC" in run_cli(tmp_path, "evidence", name, "P0", "--json").stdout
         assert json.loads(run_cli(tmp_path, "verify", name, "--json", **there).stdout)["verified"]
         assert run_cli(tmp_path, "resolve", name, **there).returncode != 0  # nobody knows yet
         later = Cutoff.parse((now + timedelta(days=33)).isoformat())
         monkeypatch.setattr(outcomes, "present_cutoff", lambda: later)
         settled = run_cli(tmp_path, "resolve", name, **there)
         assert settled.returncode == 0, settled.stderr
-        assert f"outcome: yes on {end}" in run_cli(tmp_path, "show", name, **there).stdout
+        assert f"outcome: yes on {session_by(end)}" in run_cli(tmp_path, "show", name, **there).stdout
     gone = {**there, "WORKBENCH_UPSTREAM_YAHOO": "http://127.0.0.1:9"}
     refused = run_cli(tmp_path, "analyze", text, "--cutoff", "now", **gone)
     assert refused.returncode == 4 and "serve claims that end by 2018-12-31" in refused.stderr
     assert len(json.loads(run_cli(tmp_path, "runs", "--json", **gone).stdout)) == 1
+
+
+def session_by(day: date) -> date:
+    """The last day of trading until a day."""
+    holidays = exchange_holidays(day.year - 1, day.year)
+    return cast(date, np.busday_offset(day, 0, "backward", holidays=holidays).astype(object))
 
 
 def moved_to(path: Path, value: str, last: date) -> list[tuple[date, float]]:
@@ -257,5 +263,6 @@ def test_real_values_carry_a_live_claim_from_now_to_its_outcome(
         )
         settled = run_cli(tmp_path, "resolve", name, **there)
         assert settled.returncode == 0, settled.stderr
-        assert f"outcome: yes on {end}" in run_cli(tmp_path, "show", name, **there).stdout
-    assert KEY not in run_cli(tmp_path, "evidence", name, "--json").stdout
+        assert f"outcome: yes on {session_by(end)}" in run_cli(tmp_path, "show", name, **there).stdout
+    shown = run_cli(tmp_path, "evidence", name, "P0", "--json")
+    assert shown.returncode == 0 and KEY not in shown.stdout

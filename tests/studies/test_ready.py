@@ -181,7 +181,10 @@ def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(name: str, tmp
         if arm == "random":
             continue
         # Each run says the same of both: long at p, so the one is right and the other wrong.
-        (p,) = {round(made.p, 12) for cell, made in state.forecasts.items() if cell.arm == arm}
+        long = [
+            made.p for cell, made in state.forecasts.items() if (cell.arm, cell.event[-5:]) == (arm, "#long")
+        ]
+        (p,) = {round(p, 12) for p in long}
         right, wrong = spans if p > 0.5 else spans[::-1]
         assert p != 0.5 and row["tasks"]["accuracy"] == 0.5, arm
         assert row["hard"] == pytest.approx(right / (right + wrong)) != row["tasks"]["accuracy"]

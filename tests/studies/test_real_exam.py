@@ -81,8 +81,8 @@ def test_the_tables_of_a_study_hold_the_published_figures_and_returns(
     assert results["summary"][0].startswith(
         "Highest Brier Index (mean of market and dataset) of the arms that answered all 791 events: logit mean"
     )
-    verdicts = {row["arm"]: row["verdict"] for row in results["differences"]}
-    assert verdicts["published"] == "no difference shown" and verdicts["always-half"] == "worse"
+    # the whole round is due on few days, so that the differences of 791 events carry no verdict
+    assert {(row["days"] < 6, row["verdict"]) for row in results["differences"]} == {(True, "no verdict")}
     # the same results hold paper P's bets on the market events
     expected = json.loads((test_data / "market_return" / "expected.json").read_text())["methods"][BEST]
     for arm, key in (("published", "published_forecast"), ("mean", "mean_all")):

@@ -119,7 +119,7 @@ async def test_every_example_fills_the_form_in_with_a_claim_that_the_key_free_an
         assert not page.plan.disabled and page.line.value == "", chip.description
         assert page.claim.value == chip.description and page.model.value == "offline/analyst"
         planned = await grow(model, page.claim.value, page.cutoff.value)
-        assert len(planned.tree) >= 4
+        assert len(planned.tree.leaves()) >= 2, chip.description  # an example shows drivers
     assert len(page.examples.children) == len(EXAMPLES) >= 3
 
 
