@@ -36,6 +36,9 @@ MOST_LEVELS = 100
 #: Digits of a whole number: 309 are too many for a float, 4,301 for ``str``.
 MOST_DIGITS = 300
 _MOST_DOTS = 1000
+#: A letter beyond the first 65,536 is written as two escapes in JSON; one of them alone can be encoded by nothing.
+_HALF = re.compile(r"[\ud800-\udfff]")
+_MAYBE_HALVES = re.compile(r"[\ud800-\udfff]|\\u[dD][89a-fA-F]")
 
 
 class InputRefused(ValueError):
@@ -89,6 +92,7 @@ def parse_json(text: str | bytes, what: str) -> Any:
     """The value of a JSON text; ``what`` names it in the complaint. Raises `InputRefused`."""
     _check_count(text, what, "[{,:")
     try:
+        text = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
         value = json.loads(text, parse_int=_whole_number)
     except InputRefused as error:
         raise InputRefused(f"{what} {error}") from None
@@ -97,6 +101,8 @@ def parse_json(text: str | bytes, what: str) -> Any:
     except ValueError as error:  # UnicodeDecodeError of bytes among them
         raise InputRefused(f"{what} is no JSON: {error}") from None
     _check_levels(value, what)
+    if _MAYBE_HALVES.search(text):
+        _check_letters(value, what)
     return value
 
 
@@ -272,6 +278,21 @@ def _check_levels(value: Any, what: str) -> None:
         pending = [
             item for holder in holders for item in (holder.values() if isinstance(holder, dict) else holder)
         ]
+
+
+def _check_letters(value: Any, what: str) -> None:
+    pending: list[tuple[str, Any]] = [("", value)]
+    for place, item in pending:
+        if isinstance(item, dict):
+            pending += [(f"{place}.{key}", part) for key, part in item.items()]
+            pending += [(f"{place} (a name)", key) for key in item]
+        elif isinstance(item, list):
+            pending += [(f"{place}[{number}]", part) for number, part in enumerate(item)]
+        elif isinstance(item, str) and (half := _HALF.search(item)):
+            where = ascii(place.removeprefix("."))[1:-1][:100] or "its text"
+            raise InputRefused(
+                f"{what} holds half a letter, {ascii(half[0])[1:-1]}, in {where}: write both halves, or leave it out"
+            )
 
 
 def _size(count: int) -> str:

@@ -79,6 +79,23 @@ def test_json_that_would_stop_a_reader_is_refused(text: str) -> None:
         parse_json(text, "q.json")
 
 
+@pytest.mark.parametrize("half", ["\\ud800", "\\uDBFF", "\\udc00", "\\uDE00\\ud83d", "\\ud83dx\\ude00"])
+@pytest.mark.parametrize(
+    "shape, place",
+    [
+        ('"{}"', "its text"), ('{{"a": [0, {{"title": "b {} c"}}]}}', r"a\[1\]\.title"), ('[{{"{}": 1}}]', r"\[0\] \(a name\)"),
+        ('{{"\\u00e9": "\\ud83d\\ude00", "b": ["x", "{}"]}}', r"b\[1\]"),
+    ],
+)  # fmt: skip
+def test_half_a_letter_is_named_by_its_place(shape: str, place: str, half: str) -> None:
+    for text in (shape.format(half), shape.format(half).encode()):
+        with pytest.raises(InputRefused, match=rf"^q\.json holds half a letter, [^\n]* in {place}: [^\n]*$"):
+            parse_json(text, "q.json")
+    # both halves, in either case, and what only looks like one
+    whole = shape.format("\\uD83D\\ude00 \\\\ud800 \\u00e9")
+    assert "\U0001f600 \\ud800 é" in str(parse_json(whole, "x")).replace("\\\\", "\\")
+
+
 def test_json_within_the_bounds_is_read() -> None:
     value = parse_json("[" * MOST_LEVELS + "9" * MOST_DIGITS + "]" * MOST_LEVELS, "x")
     for _ in range(MOST_LEVELS):

@@ -6,6 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scoringrules
+from hypothesis import given
+from hypothesis import strategies as st
 
 from proxies.broker import open_broker
 from proxies.settings import ProxySettings
@@ -16,7 +18,7 @@ from workbench.cli.tournament import quantile_forecasts
 from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.formats.base import QuestionFile
-from workbench.questions.formats.format_registry import WRITERS, read_file, read_resolutions
+from workbench.questions.formats.format_registry import OWN, WRITERS, read_file, read_resolutions
 from workbench.questions.question import Question, QuestionError, reasons_unscored, targets_of
 from workbench.questions.series.asked_quantities import read_quantity_question
 from workbench.questions.sets.question_sets import (
@@ -28,6 +30,7 @@ from workbench.questions.sets.question_sets import (
 )
 from workbench.questions.sets.set_scores import score_set, score_set_quantiles
 from workbench.science.quantile_tables import QUANTILE_COLUMNS, quantile_rows, read_targets
+from workbench.science.scoring.quantile_curve import Scale
 from workbench.store import Store
 
 VIX = Question(
@@ -37,6 +40,77 @@ HIGHEST = Question(
     id="top", title="What is the highest close of the VIX by 2018-07-31?", kind="numeric", asked_on="2018-06-30"
 )  # fmt: skip
 RATE = Question(id="rate", title="What is the rate?", kind="numeric", levels=(3.0, 4.0), low=0.0, high=10.0, open_high=True)  # fmt: skip
+
+
+#: Ranges that no scale and no curve can be made of, and some that one can; a number as JSON writes it, or a text.
+RANGES = st.one_of(
+    st.tuples(st.sampled_from(["low", "high", "zero_point"]), st.sampled_from(["1e400", "-1e999", "1e308", "-3e100", '"abc"', '"1e400"', '"4,5"'])),
+    st.tuples(st.just("zero_point"), st.floats(0, 10).map(repr)),
+    st.tuples(st.just("zero_point"), st.floats(1e13, 1e99).map(repr)),
+    st.tuples(st.just("high"), st.floats(-1e6, 0).map(repr)),
+)  # fmt: skip
+SOUND = st.tuples(st.sampled_from(["low", "zero_point"]), st.floats(-1e4, -1e-6).map(repr))
+_ENDS = {"low": "range_min", "high": "range_max", "zero_point": "zero_point"}
+
+
+def ranged(form: str, ends: dict[str, str], name: str) -> str:
+    """One numeric question in a format, with the ends of its range as they are written."""
+    pairs = ends.items()
+    match form:
+        case "metaculus":
+            scaling = ", ".join(f'"{_ENDS[end]}": {value}' for end, value in pairs)
+            return f'{{"id": "{name}", "question": {{"id": "{name}", "title": "How many?", "type": "numeric", "scaling": {{{scaling}}}}}}}'
+        case "json":
+            return f'{{"id": "{name}", "title": "How many?", "kind": "numeric", {", ".join(f"{chr(34)}{end}{chr(34)}: {value}" for end, value in pairs)}}}'
+    return f"{name},How many?,numeric," + ",".join(
+        '"{}"'.format(ends.get(end, "").strip('"')) for end in _ENDS
+    )
+
+
+@given(form=st.sampled_from(["metaculus", "json", "csv"]), bad=RANGES, good=SOUND)
+def test_a_range_that_nothing_can_be_read_off_loses_its_question_alone(
+    form: str, bad: tuple[str, str], good: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    usual = {"low": "0", "high": "10"}
+    rows = [ranged(form, usual | dict([end]), name) for name, end in (("one", good), ("two", bad), ("three", good))]  # fmt: skip
+    text = {
+        "metaculus": f"[{','.join(rows)}]",
+        "json": f'{{"format": "{OWN}", "questions": [{",".join(rows)}]}}',
+        "csv": "\n".join(["id,title,kind,low,high,zero_point", *rows]),
+    }[form]
+    path = tmp_path_factory.getbasetemp() / "ranges"
+    path.write_text(text)
+    reading, _ = read_file(path, form)
+    assert [part.id for part in reading.left_out] == ["two"]
+    assert "another shape" not in reading.left_out[0].reason and "\n" not in reading.left_out[0].reason
+    assert [question.id for question in reading.questions] == ["one", "three"]
+    for question in reading.questions:
+        assert question.low is not None and question.high is not None
+        scale = Scale(low=question.low, high=question.high, zero_point=question.zero_point)
+        places = scale.location([question.low, 5.0, question.high])
+        assert np.isfinite(places).all() and places[0] == pytest.approx(0) and places[2] == pytest.approx(1)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "words"),
+    [
+        ("id,title,crowd", "{},It rains?,45%", "crowd must be a number, not '45%': write 0.45"),
+        ("id,title,kind,low", "{},How high?,numeric,7 %", "low must be a number, not '7 %': write 0.07"),
+        ("id,title,volume", "{},It rains?,$4", "volume must be a number"),
+        ("id,title,kind,levels", "{},How high?,threshold,2|x", "levels must be a number, not 'x'"),
+        ("event_id,question_key,crowd", "{0},{0},62.5%", "crowd must be a number, not '62.5%': write 0.625"),
+        ("event_id,question_key,outcome", "{0},{0},yes", "outcome must be a number, not 'yes'"),
+    ],
+)
+def test_a_cell_that_is_no_number_is_named_by_its_column_with_the_cure(
+    header: str, row: str, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / "q.csv").write_text(f"{header}\n{row.format('a')}\nb,b,\n")
+    if "kind" in header:
+        (tmp_path / "q.csv").write_text(f"{header}\n{row.format('a')}\nb,b,,\n")
+    reading, _ = read_file(tmp_path / "q.csv")
+    assert [part.id for part in reading.left_out] == ["a"] and words in reading.left_out[0].reason
+    assert [question.id for question in reading.questions] == ["b"]
 
 
 @pytest.mark.parametrize(

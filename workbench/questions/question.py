@@ -24,6 +24,7 @@ from datetime import date
 from typing import Any, Literal, get_args
 
 from workbench.errors import UsageError
+from workbench.forecasts.source_rows import LARGEST
 from workbench.propositions.strict_json import STRICT, read_strict
 
 QuestionKind = Literal["binary", "options", "threshold", "numeric", "date"]
@@ -200,8 +201,7 @@ class Question:
             raise QuestionError(f"question {self.id}: every option needs its claim, or none has one")
         if len(set(self.options)) != len(self.options) or "" in self.options:
             raise QuestionError(f"question {self.id}: an option is empty or stands twice")
-        if self.low is not None and self.high is not None and not self.low < self.high:
-            raise QuestionError(f"question {self.id}: the range from {self.low:g} to {self.high:g} is empty")
+        self._check_range()
         for target, value in self.values.items():
             if not math.isfinite(value):
                 raise QuestionError(
@@ -213,6 +213,28 @@ class Question:
                     raise QuestionError(
                         f"question {self.id}: {name} of {event!r} must be in [0, 1], not {p:g}"
                     )
+
+    def _check_range(self) -> None:
+        numbers = [(name, getattr(self, name)) for name in ("low", "high", "zero_point")]
+        for name, number in [*numbers, *(("a level", level) for level in self.levels)]:
+            if number is not None and not abs(number) <= LARGEST:
+                raise QuestionError(
+                    f"question {self.id}: {name} must lie within {LARGEST:g} of 0, not at {number:g}: mend it, or leave it out"
+                )
+        if self.low is None or self.high is None:
+            return
+        if not self.low < self.high:
+            raise QuestionError(f"question {self.id}: the range from {self.low:g} to {self.high:g} is empty")
+        if self.zero_point is None:
+            return
+        inside = self.low <= self.zero_point <= self.high
+        ratio = 1.0 if inside else (self.high - self.zero_point) / (self.low - self.zero_point)
+        # seen from far away, the logarithms of all numbers of the range are one
+        if not 1e-9 < abs(ratio - 1) < math.inf:
+            raise QuestionError(
+                f"question {self.id}: zero_point {self.zero_point:g} must lie outside the range from {self.low:g} to {self.high:g} and not "
+                "far away from it: mend it, or leave it out for a linear range"
+            )
 
     @classmethod
     def from_json(cls, data: object) -> "Question":

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from proxies import input_files
 from proxies.input_files import InputRefused
+from workbench.errors import UsageError
 from workbench.questions.question import Question, QuestionError
 
 
@@ -75,7 +76,7 @@ def read_part(name: str, read: Any, *values: Any) -> Any:
     """What a reader makes of an entry or a part of one; a part that it refuses, or stumbles over, is left out alone."""
     try:
         result = read(*values)
-    except QuestionError as error:
+    except UsageError as error:
         return LeftOut(name, " ".join(str(error).split()))
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         return LeftOut(name, f"an entry of another shape ({type(error).__name__}: {error})")

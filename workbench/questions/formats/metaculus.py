@@ -109,24 +109,19 @@ def _metaculus_question(
             shape = {"kind": "options", "options": tuple(o for o in entry["options"] if o not in removed)}
             shape |= {"extra": {"removed_options": "|".join(removed)}} if removed else {}
         case "numeric" | "discrete":
-            low, high = number_of(scaling.get("range_min")), number_of(scaling.get("range_max"))
+            low, high, zero = (_end_of(scaling, name) for name in ("range_min", "range_max", "zero_point"))
             shape = {
                 "kind": "numeric",
                 "low": low,
                 "high": high,
                 "unit": text_of(entry.get("unit")),
-                "zero_point": number_of(scaling.get("zero_point")),
+                "zero_point": zero,
             }
             shape |= {
                 f"open_{end}": entry.get(f"open_{name}_bound") is True
                 for end, name in (("low", "lower"), ("high", "upper"))
             }
-            zero = number_of(scaling.get("zero_point"))
             shape |= {"extra": {"zero_point": f"{zero:.12g}"}} if zero is not None else {}
-            if low is not None and high is not None and low < high:
-                shares = (step / (_LEVELS + 1) for step in range(1, _LEVELS + 1))
-                levels = (float(f"{_at_share(low, high, zero, share):.6g}") for share in shares)
-                shape["levels"] = tuple(dict.fromkeys(levels))
         case "date":
             shape = {"kind": "date", "days": _range_days(scaling)}
         case _:
@@ -148,8 +143,7 @@ def _metaculus_question(
         links=links,
         **shape,
     )
-    crowd = _crowd(question, entry)
-    question = replace(question, crowd=crowd)
+    question = replace(question, crowd=_crowd(question, entry), levels=_levels(question))
     if not resolution:
         return question
     text = _answer_text(question, resolution)
@@ -158,16 +152,27 @@ def _metaculus_question(
     )
 
 
-def _at_share(low: float, high: float, zero: float | None, share: float) -> float:
-    """The number at a share of a range; with a zero point the scale is logarithmic, as Metaculus defines it.
+def _end_of(scaling: Mapping[str, Any], name: str) -> float | None:
+    number = number_of(scaling.get(name))
+    if number is None and scaling.get(name) not in (None, ""):
+        raise QuestionError(f"{name} must be a number, not {scaling[name]!r:.40}: mend it, or leave it out")
+    return number
 
-    >>> _at_share(0.0, 10.0, None, 0.5), round(_at_share(1.0, 1e6, 0.0, 0.5))
-    (5.0, 1000)
+
+def _levels(question: Question) -> tuple[float, ...]:
+    """Nine levels that part a range equally; with a zero point its scale is logarithmic, as Metaculus defines it.
+
+    >>> _levels(Question(id="q", title="How many?", kind="numeric", low=1.0, high=1e6, zero_point=0.0))[4]
+    1000.0
     """
-    if zero is None or low <= zero <= high:
-        return low + (high - low) * share
-    ratio = (high - zero) / (low - zero)
-    return float(low + (high - low) * (ratio**share - 1) / (ratio - 1))
+    low, high, zero = question.low, question.high, question.zero_point
+    if low is None or high is None:
+        return ()
+    shares = [step / (_LEVELS + 1) for step in range(1, _LEVELS + 1)]
+    if zero is not None:
+        ratio = (high - zero) / (low - zero)
+        shares = [(ratio**share - 1) / (ratio - 1) for share in shares]
+    return tuple(dict.fromkeys(float(f"{low + (high - low) * share:.6g}") for share in shares))
 
 
 def _removed_options(entry: Mapping[str, Any]) -> list[str]:

@@ -32,7 +32,8 @@ from workbench.spreadsheet import guard_formula, unguard_formula
 
 _LISTS = ("horizons", "options", "propositions", "levels", "days", "criteria_parts")
 _MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "values", "extra")
-_NUMBERS = ("low", "high", "volume")
+_NUMBERS = ("low", "high", "zero_point", "volume")
+_NO_NUMBER = ("na", "n/a", "nan", "none", "null")
 _FLAGS = ("exclusive", "open_low", "open_high")
 _FIELDS = tuple(item.name for item in fields(Question))
 
@@ -120,13 +121,15 @@ def _question(row: dict[str, str], unknown: set[str]) -> Question:
                 if text.startswith("[")
                 else [part.strip() for part in text.split("|")]
             )
-            data[name] = [float(value) for value in values] if name == "levels" else values
+            data[name] = [_number_in(str(value), name) for value in values] if name == "levels" else values
         elif name in _MAPPINGS:
             data[name] = (
-                parse_json(text, what=name) if text.startswith("{") else {row["id"].strip(): float(text)}
+                parse_json(text, what=name)
+                if text.startswith("{")
+                else {row["id"].strip(): _number_in(text, name)}
             )
         elif name in _NUMBERS:
-            data[name] = float(text)
+            data[name] = _number_in(text, name)
         elif name in _FLAGS:
             data[name] = text.lower() in ("1", "true", "yes")
         else:
@@ -139,6 +142,15 @@ def _question(row: dict[str, str], unknown: set[str]) -> Question:
     if not answer:
         return question
     return question.answered(outcomes_of(question, answer), values=values_of(question, answer))
+
+
+def _number_in(text: str, name: str) -> float:
+    value = number_of(text)
+    if value is not None:
+        return value
+    percent = number_of(text.removesuffix("%").strip()) if text.endswith("%") else None
+    cure = f": write {percent / 100:g}" if percent is not None else ": mend it, or leave the cell empty"
+    raise QuestionError(f"{name} must be a number, not {text!r:.40}{cure}")
 
 
 def write_questions(questions: Sequence[Question]) -> str:
@@ -177,13 +189,13 @@ def _from_events(group: Sequence[dict[str, str]]) -> Question:
     horizons = tuple(sorted(day_of(row.get("resolution_date")) for row in group))
     if several and len(set(horizons)) != len(group):
         raise QuestionError("two events of one question have the same resolution date")
-    outcomes, crowd = {}, {}
+    outcomes: dict[str, float] = {}
+    crowd: dict[str, float] = {}
     for row in group:
         own = event_id(name, horizon=day_of(row.get("resolution_date")) if several else "")
-        if (p := number_of(row.get("outcome"))) is not None:
-            outcomes[own] = p
-        if (p := number_of(row.get("crowd"))) is not None:
-            crowd[own] = p
+        for column, shares in (("outcome", outcomes), ("crowd", crowd)):
+            if (cell := text_of(row.get(column))) and cell.casefold() not in _NO_NUMBER:
+                shares[own] = _number_in(cell, column)
     known = {*EVENT_COLUMNS, *_FIELDS}
     extra = {
         column: first[column]
