@@ -118,7 +118,7 @@ def test_cells_an_agent_a_claim_and_a_page_know_the_vintage_of_their_cutoff(
     assert done.stdout, done.stderr
     run = json.loads(done.stdout)
     called = run_cli(tmp_path, "call", "own/orders/rows", "--cutoff", cutoff).stdout
-    evidence = run_cli(tmp_path, "evidence", run["run_id"], "P1", "--json").stdout
+    evidence = run_cli(tmp_path, "evidence", run["run_id"], run["root"]["id"], "--json").stdout
     page = tmp_path / "note.html"
     assert run_cli(tmp_path, "export", run["run_id"], "--to", "html", "--output", str(page)).returncode == 0
     for said in (called, evidence, page.read_text(encoding="utf-8")):
