@@ -1,6 +1,6 @@
 """Laws of small parts of the clock that no vendor's answer in the suite reaches: each fails if its line is turned round."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from proxies.asof import guards
 from proxies.asof.clock import Cutoff
-from proxies.asof.policies import ApiRequest, AskAgain, PolicyContext
-from proxies.asof.policies.lags import lag_of
+from proxies.asof.policies import ApiRequest, AskAgain, PolicyContext, first_days
+from proxies.asof.policies.lags import PUBLICATION_LAG, lag_of
 from proxies.asof.policies.trends import WINDOW_END
 from proxies.catalogue import load_catalogue
 from proxies.catalogue.schema import Nested
-from proxies.errors import NoSuch
+from proxies.errors import CutoffRefused, NoSuch
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
 
@@ -66,6 +66,54 @@ def test_a_bucket_of_a_trend_counts_when_it_has_ended(overrun: int) -> None:
             list(map(judge.reason, rows))
     else:
         assert list(map(judge.reason, rows)) == [None] * 3
+
+
+@given(
+    end=st.dates(date(2001, 1, 1), date(2001, 12, 31)),
+    years=st.sets(st.integers(2010, 2017), min_size=1, max_size=3),
+    off=st.one_of(st.integers(-8, 8), st.integers(40, 320)),
+)
+def test_a_quarter_that_ends_a_fiscal_year_waits_as_long_as_the_year(
+    end: date, years: set[int], off: int
+) -> None:
+    """Wherever in the year that is: a calendar of weeks that ends a year on 2 January ends another on 28 December."""
+    endpoint = CATALOGUE.resolve("yfinance/fundamentals")
+    line = [{"asOfDate": end.replace(year=year).isoformat()} for year in sorted(years)]
+    ends = {"timeseries": {"result": [{"annualTotalAssets": line}]}}
+    params = {"symbol": "A", "type": "quarterlyTotalRevenue", "period1": 0, "period2": 1577750400}
+    request = ApiRequest(endpoint=endpoint, params=params)
+    lags = {"FY": 100, "Q": 60}
+    assert endpoint.as_of.lag_days == lags
+    day = end.replace(year=2018) + timedelta(days=off)
+    wait = lags["FY" if abs(off) <= 8 else "Q"]
+    for late, told in ((wait, True), (wait - 1, False)):
+        at = Cutoff.parse((day + timedelta(days=late + 1)).isoformat())
+        judge = PUBLICATION_LAG.judge(request, at, PolicyContext(sent=params, lookups={"year_ends": ends}))
+        assert (judge.reason({"asOfDate": day.isoformat(), "periodType": "3M"}) is None) == told
+
+
+@given(
+    hits=st.integers(first_days.MOST_HITS - 1, first_days.MOST_HITS + 2),
+    early=st.sets(st.integers(0, first_days.MOST_HITS + 1), max_size=1),
+)
+def test_a_search_is_refused_where_only_hits_that_nobody_dated_could_be_of_then(
+    hits: int, early: set[int]
+) -> None:
+    endpoint, cutoff = CATALOGUE.resolve("fmp/search/search-name"), Cutoff.parse("2019-12-31")
+    request = ApiRequest(endpoint=endpoint, params={"query": "a"})
+    first = ["2015-01-02" if n in early else "2022-01-03" for n in range(first_days.MOST_HITS)]
+    lookups = {f"first:S{n}": [{"symbol": f"S{n}", "ipoDate": day}] for n, day in enumerate(first)}
+    payload = [{"symbol": f"S{n}", "name": "x"} for n in range(hits)]
+
+    def look() -> None:
+        context = PolicyContext(sent={"query": "a"}, lookups=lookups)
+        first_days.require_first_days(request, cutoff, payload, context)
+
+    if hits > first_days.MOST_HITS and not early & {*range(first_days.MOST_HITS)}:
+        with pytest.raises(CutoffRefused, match="narrower words"):
+            look()
+    else:
+        look()
 
 
 async def test_one_thing_that_came_later_reads_like_one_that_never_was() -> None:

@@ -88,6 +88,15 @@ def test_a_split_shortly_before_the_cutoff_is_not_measured_as_a_later_one() -> N
     assert split_ratio.bar_factor(bars(traded, "adjClose"), adjusted, CUT, listed([(2, 1)])) == 2
 
 
+@pytest.mark.parametrize("ratio", [(1004, 1000), (1005, 1000)])
+def test_an_event_of_the_last_visible_day_is_no_later_one(ratio: Ratio) -> None:
+    """Both prices know it; in prices of a dollar the rounding hides such a ratio."""
+    closes = [1.02, 1.03, 1.01, 1.02]
+    for day, found in ((DAYS[-1], 1), (CUT.instant.date().isoformat(), ratio[0] / ratio[1])):
+        events = [{**listed([ratio])[0], "date": day}]
+        assert factor_of(closes, [], events, 2) == pytest.approx(found, rel=1e-12)
+
+
 @pytest.mark.parametrize(
     "event",
     [{}, {"numerator": 0, "denominator": 1}, {"numerator": 1e-9, "denominator": 1e-9}, {"numerator": "2"}],
