@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 _ID = r"P\d+(?:\.\d+)*"
@@ -314,9 +315,20 @@ class Policy:
         return _says(fenced({"rationale": "One. Two. Three.", "probabilities": stated}))
 
     def _percentiles(self, asked: Asked) -> dict[str, Any]:
-        """Percentiles spread over the range that the prompt names."""
-        low, high = (float(end) for end in re.findall(r"at (?:least|most) (-?[\d.e+]+)", asked.last)[:2])
-        stated = {str(level): low + (high - low) * level / 100 for level in (5, 10, 25, 50, 75, 90, 95)}
+        """Percentiles spread over the range that the prompt names, from 0 to 100 where it names none."""
+        ends = [float(end) for end in re.findall(r"at (?:least|most) (-?[\d.e+]+)", asked.last)[:2]]
+        days = [
+            date.fromisoformat(day) for day in re.findall(r"not (?:before|after) ([\d-]{10})", asked.last)
+        ]
+        dated = '"YYYY-MM-DD"' in asked.last
+        days = days if len(days) == 2 else [date(2027, 1, 1), date(2027, 12, 31)]
+        low, high = ends if len(ends) == 2 else [0.0, 100.0]
+        stated = {
+            str(level): (days[0] + (days[1] - days[0]) * level / 100).isoformat()
+            if dated
+            else low + (high - low) * level / 100
+            for level in (5, 10, 25, 50, 75, 90, 95)
+        }
         return _says(fenced({"percentiles": stated, "key_factor": "It moves little."}))
 
     def _keep(self, asked: Asked) -> dict[str, Any]:

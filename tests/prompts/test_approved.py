@@ -381,6 +381,7 @@ DIALOGUES: dict[str, Callable[[], Awaitable[Any]]] = {
             "zero_point": None,
             "unit": "mm",
             "side": "above",
+            "dates": False,
             "level": 20,
         },
     ),

@@ -42,7 +42,7 @@ def test_the_grid_orders_by_gain_for_a_dollar_and_names_what_it_leaves_out() -> 
         question("many", kind="options", options=("a", "b", "c"), closes_on="2026-12-31"),
         question("done", outcomes={"done": 1.0}),
         question("over", closes_on="2025-12-30"),
-        question("shapeless", kind="numeric"),
+        question("shapeless", kind="threshold"),
     ]
     rows, left_out = triage({each.id: each for each in entries}, NOW, usd_per_event=0.01, size=3)
     assert [(row.question, row.events) for row in rows] == [("many", 3), ("open", 1), ("sure", 1)]
@@ -50,7 +50,7 @@ def test_the_grid_orders_by_gain_for_a_dollar_and_names_what_it_leaves_out() -> 
     assert dict(left_out) == {
         "done": "resolved",
         "over": "closed 2025-12-30",
-        "shapeless": "a numeric question without levels or days has no event to forecast",
+        "shapeless": "a threshold question without levels has no event to forecast",
         "soon": "number 4 by expected gain, 3 are taken",
     }
     # no price: by the gain itself, and nobody divides by nothing

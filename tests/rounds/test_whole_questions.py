@@ -62,6 +62,85 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     assert [score["mean"] > 0 for score in by_unit.values()] == [True], by_unit
 
 
+#: What has no levels of its own: (fields of the question, its answer); with a range it is asked at the range's tenths too.
+UNDIVIDED: list[tuple[dict[str, Any], str]] = [
+    ({"kind": "numeric", "low": 30, "high": 150, "unit": "USD"}, "90"),
+    ({"kind": "numeric", "low": 1, "high": 1000, "zero_point": 0, "open_high": True}, "17"),
+    ({"kind": "numeric", "low": 0, "unit": "votes"}, "42"),
+    ({"kind": "numeric"}, "42"),
+    ({"kind": "numeric", "horizons": ["2027-02-26", "2027-03-26"]}, "42"),
+    ({"kind": "date", "earliest": "2027-01-10", "latest": "2027-05-20", "open_high": True}, "2027-03-02"),
+    ({"kind": "date", "days": ["2027-02-01", "2027-04-01"]}, "2027-03-02"),
+    ({"kind": "date", "closes_on": "2027-12-31"}, "2027-03-02"),
+]
+
+
+@pytest.fixture(scope="module")
+def undivided(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home in which one night asked every number and date, each in one request."""
+    home = tmp_path_factory.mktemp("undivided")
+    questions = [
+        {"id": f"q{place}", "title": f"Quantity {place}?", **fields}
+        for place, (fields, _) in enumerate(UNDIVIDED)
+    ]
+    (home / "q.json").write_text(json.dumps({"format": OWN, "questions": questions}))
+    assert run_cli(home, "questions", "import", "q.json", "--as", "s").returncode == 0
+    with OpenAIServer(Policy()) as server:
+        words = (
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--contexts",
+            "none",
+            "--promote",
+            "0",
+            "--trials",
+            "1",
+        )
+        done = run_cli(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        assert len(server.asked) == len(questions) + 1  # one has two horizons
+        again = run_cli(home, "forecast", "s/q5", "s/q3", OPENAI_API_KEY="none")
+        assert again.returncode == 0, again.stderr
+        assert len(server.asked) == len(questions) + 3
+    out = run_cli(home, "submit", "metaculus", "s", "--night", "s.1", "-o", "m.md", "--partial")
+    assert out.returncode == 0, out.stderr
+    return home
+
+
+@pytest.mark.parametrize("place", range(len(UNDIVIDED)))
+def test_a_number_or_date_without_levels_is_asked_shown_and_scored(undivided: Path, place: int) -> None:
+    fields, answer = UNDIVIDED[place]
+    dated = fields["kind"] == "date"
+    shown = json.loads(run_cli(undivided, "questions", "show", f"s/q{place}", "--json").stdout)
+    quantiles = list(shown["quantiles"].values())
+    assert len(quantiles) == 7 and quantiles == sorted(quantiles)
+    assert all(isinstance(value, str if dated else float) for value in quantiles)
+    if dated:
+        assert "2027-01-01" <= quantiles[0] <= quantiles[-1] <= "2027-12-31"
+    horizon = ("--horizon", fields["horizons"][0]) if "horizons" in fields else ()
+    came = run_cli(undivided, "questions", "resolve", "s", f"q{place}", answer, *horizon)
+    assert came.returncode == 0, came.stderr
+    table = undivided / "home" / "nights" / "s.1" / "quantiles.csv"
+    scored = run_cli(undivided, "questions", "score", "s", "--quantiles", str(table), "--json")
+    assert scored.returncode == 0, scored.stderr
+    unit = "days" if dated else fields.get("unit", "")
+    by_unit = json.loads(scored.stdout)["methods"]["final"]["crps"]
+    assert by_unit[unit]["mean"] > 0 or by_unit[unit]["n"], by_unit
+    document = json.loads(run_cli(undivided, "questions", "show", f"s/q{place}", "--json").stdout)
+    assert str(document["numbers"][0]["value"]) in (answer, f"{answer}.0")
+
+
+def test_a_date_leaves_as_a_curve_over_its_range(undivided: Path) -> None:
+    entries = json.loads((undivided / "m.json").read_text())
+    cdfs = {entry["question"]: entry["continuous_cdf"] for entry in entries if "continuous_cdf" in entry}
+    assert set(cdfs) == {"q0", "q1", "q5"}
+    # The fake spreads its days evenly over the range, whose upper end is open.
+    days = np.array(cdfs["q5"])
+    assert days[0] == 0 and days[100] == pytest.approx(0.5, abs=0.02) and 0.9 < days[-1] <= 0.999
+
+
 quantiles_of = st.lists(st.floats(-50, 250), min_size=7, max_size=7).map(sorted)
 
 

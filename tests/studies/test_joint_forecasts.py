@@ -154,3 +154,37 @@ def test_a_study_asks_once_per_question_and_records_every_outcome(tmp_path: Path
     race = next(one.last for one in server.asked if "race" in one.last)
     assert "- Ann: 0.45\n- Bo {{x}}: 0.35\n\n" in race + "\n\n" and "- No one:" not in race
     assert '"Bo {{x}}": q' in race and "P0: Who wins" in race
+
+
+def test_arms_of_a_study_take_numbers_and_dates_that_name_no_levels(tmp_path: Path) -> None:
+    when = {"asked_on": "2025-01-01", "closes_on": "2025-12-31"}
+    asked = [
+        Question(id="oil", title="Oil?", kind="numeric", low=30, high=150, values={"oil": 84.0}, **when),
+        Question(id="day", title="Day?", kind="date", earliest="2025-01-10", latest="2025-05-20", values={"day": 739310.0}, **when),
+    ]  # fmt: skip
+    document = {"format": "analyst-workbench/questions/1", "questions": [each.to_json() for each in asked]}
+    (tmp_path / "q.json").write_text(json.dumps(document))
+    store = Store(tmp_path / "home")
+    try:
+        with OpenAIServer(Policy(p={"P0": 0.8})) as server:
+            model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
+            arms = [{"arm": kind, **model} for kind in ("zero-shot", "belief")]
+            spec = {"name": "s", "exam": {"questions": "q.json"}, "cutoffs": "per-question", "arms": arms}
+            plan = plan_study(store, study_of(spec, tmp_path))
+            state = asyncio.run(StudyRunner(store, plan, environ={"OPENAI_API_KEY": "sk-none"}).work())
+        assert not state.missing and len(state.forecasts) == 2 * 18
+        stated = {cell.event: each.p for cell, each in state.forecasts.items() if cell.arm == "zero-shot"}
+        whole = [stated[event] for event in plan.exam.events.event_id.tolist()]
+        assert [one.stage for one in server.asked].count("percentiles") == 2
+        assert whole[:9] == sorted(whole[:9], reverse=True) and whole[9:] == sorted(whole[9:])
+        # 84 lies above four of nine levels; the day is 2025-03-02, the 51st of 130
+        outcomes = dict(
+            zip(plan.exam.events.event_id.tolist(), plan.exam.events.outcome.tolist(), strict=True)
+        )
+        assert sum(y for event, y in outcomes.items() if event.startswith("oil")) == 4
+        assert sum(y for event, y in outcomes.items() if event.startswith("day")) == 6
+        run = next(each.run for cell, each in state.forecasts.items() if cell.event.startswith("day#") and cell.arm == "zero-shot")  # fmt: skip
+        checked = asyncio.run(verify_run(store, run))
+        assert not checked.differing and checked.proofs, checked
+    finally:
+        store.close()

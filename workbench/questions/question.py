@@ -2,9 +2,10 @@
 
 A question is scored as binary *events* (`events_of`): one per option, level or day and horizon. Tables, scores, exams and
 experiments know events alone, so that every form of question is scored by the same code. A numeric or date question has
-events at its ``levels`` or ``days``; without any it is listed by `reasons_unscored` and not scored.
-A numeric question is a *target* beside that (`targets_of`): forecast by quantiles, scored by CRPS against the value that came, and
-in a table of its own, since a CRPS is no Brier score.
+events at its ``levels`` or ``days``, nine that cut its range in ten where it names none; without a range it is listed by
+`reasons_unscored` and scored by no event.
+A number or a date is a *target* beside that (`targets_of`): forecast by quantiles, scored by CRPS against the value that came, and
+in a table of its own, since a CRPS is no Brier score. A day counts as its ordinal there (`day_number`).
 
 =========  =========================  =========================================================
 kind       what is asked              events
@@ -120,6 +121,8 @@ class Question:
         Makes the range logarithmic, as Metaculus defines it; None for a linear one.
     days : tuple of str
         ISO days of a date question's events.
+    earliest, latest : str
+        Range of a date answer, ISO days, open as that of a number is.
     payoffs : mapping of str to float
         Value of one dollar put on an option, once it is known (paper A, section 5.1).
     crowd : mapping of event id to float
@@ -129,7 +132,7 @@ class Question:
     outcomes : mapping of event id to float
         1, 0, or a share for what resolved in part. A record of `record_outcomes` goes before it.
     values : mapping of target id to float
-        The number that came, of a numeric question. A record of `record_values` goes before it.
+        The number that came, or the day's. A record of `record_values` goes before it.
     resolved_on : str
     volume : float or None
         Traded, in US dollars.
@@ -164,6 +167,8 @@ class Question:
     zero_point: float | None = None
     unit: str = ""
     days: tuple[str, ...] = ()
+    earliest: str = ""
+    latest: str = ""
     payoffs: Mapping[str, float] = field(default_factory=dict)
     crowd: Mapping[str, float] = field(default_factory=dict)
     quotes: Mapping[str, Quote] = field(default_factory=dict)
@@ -187,7 +192,7 @@ class Question:
             raise QuestionError(f"a question needs an id on one line, not {self.id!r:.60}")
         if not self.title:
             raise QuestionError(f"question {self.id}: the title is empty")
-        for name in ("asked_on", "closes_on", "resolved_on"):
+        for name in ("asked_on", "closes_on", "resolved_on", "earliest", "latest"):
             check_day(getattr(self, name), of=f"{name} of question {self.id}", blank=True)
         for name in ("horizons", "days"):
             values = getattr(self, name)
@@ -202,6 +207,7 @@ class Question:
         if len(set(self.options)) != len(self.options) or "" in self.options:
             raise QuestionError(f"question {self.id}: an option is empty or stands twice")
         self._check_range()
+        self._divide_range()
         for target, value in self.values.items():
             if not math.isfinite(value):
                 raise QuestionError(
@@ -221,11 +227,12 @@ class Question:
                 raise QuestionError(
                     f"question {self.id}: {name} must lie within {LARGEST:g} of 0, not at {number:g}: mend it, or leave it out"
                 )
-        if self.low is None or self.high is None:
-            return
-        if not self.low < self.high:
-            raise QuestionError(f"question {self.id}: the range from {self.low:g} to {self.high:g} is empty")
-        if self.zero_point is None:
+        first, last = range_of(self)
+        if first is not None and last is not None and not first < last:
+            raise QuestionError(
+                f"question {self.id}: the range from {shown_value(self, first)} to {shown_value(self, last)} is empty"
+            )
+        if self.low is None or self.high is None or self.zero_point is None:
             return
         inside = self.low <= self.zero_point <= self.high
         ratio = 1.0 if inside else (self.high - self.zero_point) / (self.low - self.zero_point)
@@ -235,6 +242,23 @@ class Question:
                 f"question {self.id}: zero_point {self.zero_point:g} must lie outside the range from {self.low:g} to {self.high:g} and not "
                 "far away from it: mend it, or leave it out for a linear range"
             )
+
+    def _divide_range(self) -> None:
+        """Give a number or date without levels nine that cut its range in ten, equal on its scale."""
+        low, high = range_of(self)
+        if low is None or high is None or self.levels or self.days:
+            return
+        shares = [step / 10 for step in range(1, 10)]
+        if self.zero_point is not None:
+            ratio = (high - self.zero_point) / (low - self.zero_point)
+            shares = [(ratio**share - 1) / (ratio - 1) for share in shares]
+        inner = [low + (high - low) * share for share in shares]
+        if self.kind == "date":
+            days = dict.fromkeys(str(shown_value(self, value)) for value in inner)
+            object.__setattr__(self, "days", tuple(days))
+        elif self.kind == "numeric":
+            levels = dict.fromkeys(float(f"{value:.6g}") for value in inner)
+            object.__setattr__(self, "levels", tuple(levels))
 
     @classmethod
     def from_json(cls, data: object) -> "Question":
@@ -292,7 +316,7 @@ class QuestionEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NumericTarget:
-    """One number that a question asks for: what quantiles are a forecast of."""
+    """One number or day that a question asks for: what quantiles are a forecast of."""
 
     id: str
     question: str
@@ -314,6 +338,44 @@ def check_day(text: str, *, of: str, blank: bool = False) -> str:
     except ValueError:
         pass  # reported below, with the text
     raise QuestionError(f"{of} must be a day such as 2026-01-31, not {text!r:.40}")
+
+
+def day_number(day: str) -> float:
+    """Return an ISO day as a number, on whose axis dates are forecast and scored: its ordinal.
+
+    >>> day_number("1970-01-02")
+    719164.0
+    """
+    return float(date.fromisoformat(day).toordinal())
+
+
+def shown_value(question: Question, value: float) -> float | str:
+    """Return a value of a question as people read it: the ISO day of a date, a number itself."""
+    if question.kind != "date":
+        return value
+    return date.fromordinal(min(max(round(value), 1), date.max.toordinal())).isoformat()
+
+
+def range_of(question: Question) -> tuple[float, float] | tuple[float | None, float | None]:
+    """Return both ends of a number's or a date's range on its axis, None for an end that is not named."""
+    if question.kind != "date":
+        return question.low, question.high
+    low, high = (day_number(end) if end else None for end in (question.earliest, question.latest))
+    return low, high
+
+
+def on_side(value: float, level: float, side: Side) -> bool:
+    """Return whether a value lies on the asked side of a level."""
+    match side:
+        case "above":
+            return value > level
+        case "at least":
+            return value >= level
+        case "below":
+            return value < level
+        case "at most":
+            return value <= level
+    raise AssertionError(side)
 
 
 def parts_of(question: Question) -> tuple[str, ...]:
@@ -357,20 +419,47 @@ def events_of(question: Question) -> list[QuestionEvent]:
                     statement=statement_of(question, part, horizon),
                     part=part,
                     horizon=horizon or (question.horizons[0] if question.horizons else question.closes_on),
-                    outcome=question.outcomes.get(own),
+                    outcome=question.outcomes.get(own, _implied_outcome(question, part, horizon)),
                     crowd=crowd_of(question, own),
                 )
             )
     return events
 
 
+def _implied_outcome(question: Question, part: str, horizon: str) -> float | None:
+    """What the value that came says of a level or day; None before it came, and for parts that no value decides."""
+    value = question.values.get(event_id(question.id, horizon=horizon))
+    if value is None or not targets_of(question):
+        return None
+    if question.kind == "date":
+        return float(value <= day_number(part))
+    return float(on_side(value, float(part), question.side))
+
+
+def asked_events(question: Question) -> list[QuestionEvent]:
+    """What forecasters are asked: the events, or the number or date itself where nothing divides it into any."""
+    return events_of(question) or [
+        QuestionEvent(
+            id=target.id,
+            question=question.id,
+            statement=statement_of(question, "", target.horizon if len(question.horizons) > 1 else ""),
+            part="",
+            horizon=target.horizon,
+            # Neither yes nor no: no table of events takes it.
+            outcome=None if target.value is None else 0.5,
+            crowd=None,
+        )
+        for target in targets_of(question)
+    ]
+
+
 def targets_of(question: Question) -> list[NumericTarget]:
-    """The numbers that a numeric question asks for, one per horizon; none of any other kind.
+    """The numbers or days that a question asks for, one per horizon; none where it asks for neither.
 
     >>> [target.id for target in targets_of(Question(id="q", title="How much?", kind="numeric"))]
     ['q']
     """
-    if question.kind != "numeric":
+    if question.kind not in ("numeric", "date"):
         return []
     several = question.horizons if len(question.horizons) > 1 else ("",)
     ids = [event_id(question.id, horizon=horizon) for horizon in several]
@@ -460,9 +549,9 @@ def crowd_of(question: Question, event: str) -> float | None:
 def statement_of(question: Question, part: str, horizon: str) -> str:
     """One event of a question as a sentence; ``horizon`` where the question has several."""
     by = f" (by {horizon})" if horizon else ""
+    if not part:
+        return question.title + by
     match question.kind:
-        case "binary":
-            return question.title + by
         case "options":
             if question.propositions and part in question.options:
                 return question.propositions[question.options.index(part)] + by
@@ -479,9 +568,10 @@ def reasons_unscored(question: Question) -> list[str]:
     """Why a question, or some of its events, cannot be scored, one line each; empty if all can."""
     events = events_of(question)
     if not events:
-        what = "levels" if question.kind == "numeric" else "days" if question.kind == "date" else "levels"
+        what = "days" if question.kind == "date" else "levels"
         reason = f"a {question.kind} question without {what} has no event to score"
-        return [f"{reason}; its number is, by quantiles" if question.kind == "numeric" else reason]
+        asked = {"numeric": "; its number is, by quantiles", "date": "; its day is, by quantiles"}
+        return [reason + asked.get(question.kind, "")]
     reasons = []
     unresolved = [event for event in events if event.outcome is None]
     partly = [event for event in events if event.outcome not in (None, 0.0, 1.0)]

@@ -2,7 +2,17 @@
 
 import math
 
-from workbench.questions.question import Question, QuestionError, Side, check_day, event_id
+from workbench.questions.question import (
+    Question,
+    QuestionError,
+    check_day,
+    day_number,
+    event_id,
+    on_side,
+    range_of,
+    shown_value,
+    targets_of,
+)
 
 
 def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
@@ -48,8 +58,7 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
         case "threshold" | "numeric":
             value = _number_of(question, answer)
             return {
-                own(f"{level:.12g}"): float(_on_side(value, level, question.side))
-                for level in question.levels
+                own(f"{level:.12g}"): float(on_side(value, level, question.side)) for level in question.levels
             }
         case "date":
             if answer.strip().lower() != "never":
@@ -60,7 +69,9 @@ def outcomes_of(question: Question, answer: str, horizon: str = "") -> dict[str,
 
 
 def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, float]:
-    """The number that a numeric question came to, by its target; empty for a question of another kind.
+    """The number that a numeric question came to, or the day of a date, by its target; empty for a question of another kind.
+
+    A day that never came counts as the open end of the range, and says nothing where there is none.
 
     Raises
     ------
@@ -72,11 +83,20 @@ def values_of(question: Question, answer: str, horizon: str = "") -> dict[str, f
     >>> values_of(Question(id="q", title="Rate?", kind="numeric", low=0.0), "3.5")
     {'q': 3.5}
     """
-    if question.kind != "numeric":
+    if not targets_of(question):
         return {}
-    value, target = _number_of(question, answer), event_id(question.id, "", _horizon_part(question, horizon))
+    if question.kind == "date":
+        never = answer.strip().lower() == "never"
+        if never and not (question.latest and question.open_high):
+            return {}
+        value = day_number(
+            question.latest if never else check_day(answer, of=f"the answer to question {question.id}")
+        )
+    else:
+        value = _number_of(question, answer)
+    target = event_id(question.id, "", _horizon_part(question, horizon))
     if beyond := beyond_range(question, value):
-        raise QuestionError(f"question {question.id} came to {value:g}, {beyond}")
+        raise QuestionError(f"question {question.id} came to {_plain(question, value)}, {beyond}")
     return {target: value}
 
 
@@ -86,11 +106,17 @@ def beyond_range(question: Question, value: float) -> str:
     >>> beyond_range(Question(id="q", title="Rate?", kind="numeric", low=0.0, high=1.0, open_high=True), -1.0)
     'below the closed lower end 0 of its range'
     """
-    if question.low is not None and not question.open_low and value < question.low:
-        return f"below the closed lower end {question.low:g} of its range"
-    if question.high is not None and not question.open_high and value > question.high:
-        return f"above the closed upper end {question.high:g} of its range"
+    low, high = range_of(question)
+    if low is not None and not question.open_low and value < low:
+        return f"below the closed lower end {_plain(question, low)} of its range"
+    if high is not None and not question.open_high and value > high:
+        return f"above the closed upper end {_plain(question, high)} of its range"
     return ""
+
+
+def _plain(question: Question, value: float) -> str:
+    shown = shown_value(question, value)
+    return shown if isinstance(shown, str) else f"{shown:g}"
 
 
 def _horizon_part(question: Question, horizon: str) -> str:
@@ -131,16 +157,3 @@ def share_of(answer: str) -> float:
     if not 0 <= value <= 1:
         raise QuestionError(f"an outcome is yes, no or a share from 0 to 1 (0.3 or 30%), not {answer!r:.40}")
     return value
-
-
-def _on_side(value: float, level: float, side: Side) -> bool:
-    match side:
-        case "above":
-            return value > level
-        case "at least":
-            return value >= level
-        case "below":
-            return value < level
-        case "at most":
-            return value <= level
-    raise AssertionError(side)

@@ -5,6 +5,7 @@ No column of theirs is one of a file of probabilities, so neither can be scored 
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,7 @@ def read_targets(path: Path) -> NumericTargets:
     ...     read_targets(file).value.tolist()
     [3.5]
     """
-    frame = read_cells(path)
+    frame = _days_as_numbers(read_cells(path))
     require_columns(path, frame, ("event_id", "value"))
     frame = frame.assign(**{name: "" for name in _OPTIONAL if name not in frame.columns})
     ids = text_column(path, frame, "event_id")
@@ -153,7 +154,7 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
         One line with file, row and column: a share out of range, quantiles that cross, one that is missing, one beyond a closed end
         of the range, a number that nobody asks for.
     """
-    frame = read_cells(path)
+    frame = _days_as_numbers(read_cells(path))
     require_columns(path, frame, QUANTILE_COLUMNS)
     method, event = text_column(path, frame, "method"), text_column(path, frame, "event_id")
     share, value = number_column(path, frame, "share"), number_column(path, frame, "value")
@@ -208,6 +209,21 @@ def read_quantiles(path: Path, targets: NumericTargets) -> QuantileForecasts:
     return QuantileForecasts(
         path=path, shares=shares, methods={name: methods[name] for name in dict.fromkeys(method.tolist())}
     )
+
+
+def _days_as_numbers(frame: pd.DataFrame) -> pd.DataFrame:
+    """Read ISO days as their ordinals, on whose axis dates are forecast and scored."""
+    days = {name: frame[name].map(_ordinal) for name in ("value", "low", "high") if name in frame.columns}
+    return frame.assign(**days)
+
+
+def _ordinal(cell: object) -> object:
+    try:
+        return (
+            str(date.fromisoformat(cell).toordinal()) if isinstance(cell, str) and "-" in cell[1:] else cell
+        )
+    except ValueError:
+        return cell
 
 
 def _refuse_beyond(

@@ -211,7 +211,7 @@ class StudyRunner:
         try:
             exam = self._plan.exam
             if not run_id:
-                if reason := exam.unasked(cell.event):
+                if reason := exam.unasked(cell.event) or ("" if arm.joint else exam.undivided(cell.event)):
                     self._record_missing_run(cells, reason)
                     return
                 statement = exam.statements[cell.event].text

@@ -20,7 +20,15 @@ from workbench.agents.base import MAX_CONTEXT, KnownContext
 from workbench.errors import UsageError
 from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.format_registry import read_file
-from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question import (
+    Question,
+    QuestionEvent,
+    asked_events,
+    day_number,
+    events_of,
+    range_of,
+    targets_of,
+)
 from workbench.questions.sets.exams import find_exam
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import closing
@@ -52,7 +60,8 @@ class JointQuestion:
     exclusive : bool
         Whether exactly one outcome comes true.
     number : mapping or None
-        Range and unit of a number that is asked for by percentiles, whose events lie at ``levels``.
+        Range and unit of a number or date that is asked for by percentiles, whose events lie at ``levels``; without any it is asked
+        itself.
     """
 
     id: str
@@ -73,8 +82,8 @@ class JointQuestion:
 
     def options(self, leaf: str, prices: Mapping[str, float], *, paper: bool) -> dict[str, Any]:
         """Settings of the grounder for a leaf that is this event; ``prices`` by event id, shown by paper P's task alone."""
-        if not paper and self.number is not None:
-            return {"event": self.title, "number": {**self.number, "level": self.levels[leaf]}}
+        if self.number is not None and not (paper and self.levels):
+            return {"event": self.title, "number": {**self.number, "level": self.levels.get(leaf)}}
         return {
             **({} if paper else {"exclusive": self.exclusive}),
             "event": self.title,
@@ -89,29 +98,38 @@ def joint_questions(questions: Iterable[Question]) -> dict[str, JointQuestion]:
     joint: dict[str, JointQuestion] = {}
     for question in questions:
         by_horizon: dict[str, list[QuestionEvent]] = {}
-        for event in events_of(question):
+        number = _number(question)
+        for event in asked_events(question):
             by_horizon.setdefault(event.horizon if len(question.horizons) > 1 else "", []).append(event)
         for horizon, events in by_horizon.items():
-            if len(events) < 2:
+            if len(events) < 2 and number is None:
                 continue
             own = JointQuestion(
                 id=f"{question.id}@{horizon}" if horizon else question.id,
                 title=question.title + (f" (by {horizon})" if horizon else ""),
                 names={event.id: _part_name(question, event.part) for event in events},
                 exclusive=question.kind == "options" and question.exclusive,
-                number=_number(question),
-                levels={event.id: float(event.part) for event in events} if question.levels else {},
+                number=number,
+                levels={
+                    event.id: day_number(event.part) if question.kind == "date" else float(event.part)
+                    for event in events
+                    if number is not None and event.part
+                },
             )
             joint |= dict.fromkeys(own.names, own)
     return joint
 
 
 def _number(question: Question) -> dict[str, Any] | None:
-    """What percentiles of a numeric question are asked within; None where it has no range."""
-    if question.kind != "numeric" or question.low is None or question.high is None:
+    """What percentiles of a number or a date are asked within; None of a question of another kind."""
+    if not targets_of(question):
         return None
-    names = ("low", "high", "open_low", "open_high", "zero_point", "unit", "side")
-    return {name: getattr(question, name) for name in names}
+    (low, high), dates = range_of(question), question.kind == "date"
+    side = "at most" if dates else question.side
+    names = ("open_low", "open_high", "zero_point", "unit")
+    return {name: getattr(question, name) for name in names} | {
+        "low": low, "high": high, "side": side, "dates": dates
+    }  # fmt: skip
 
 
 def _part_name(question: Question, part: str) -> str:
@@ -198,6 +216,15 @@ class StudyExam:
             if text.emptied:
                 return emptied_line(f"the {what} of {event}", text.cutoff)
         return self.joint[event].fault if event in self.joint else ""
+
+    def undivided(self, event: str) -> str:
+        """Why an event is asked only of who answers by percentiles, "" if it is not: a number or date without a range or levels."""
+        joint = self.joint.get(event)
+        if joint is None or joint.number is None or joint.levels:
+            return ""
+        return (
+            f"question {joint.id} has neither a range nor levels: only zero-shot forecasts it, by percentiles"
+        )
 
     def cut(self) -> dict[str, list[dict[str, str]]]:
         """What was cut from the texts of each event, for the record."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from workbench.questions.question import Question, events_of, reasons_unscored, targets_of
+from workbench.questions.question import Question, events_of, reasons_unscored, shown_value, targets_of
 from workbench.questions.sets.question_sets import SORT, load_set
 from workbench.store import Store
 
@@ -56,7 +56,7 @@ def _question_row(question: Question) -> dict[str, Any]:
         "asked_on": question.asked_on,
         "resolves": question.horizons[-1] if question.horizons else question.closes_on,
         "events": len(events),
-        "value": numbers[0].value if len(numbers) == 1 else None,
+        "value": _shown(question, numbers[0].value) if len(numbers) == 1 else None,
         "crowd": max(crowd) if crowd else None,
         "volume": question.volume,
         "state": "resolved" if count and resolved == count else "in part" if resolved else "open",
@@ -81,11 +81,15 @@ def question_document(store: Store, name: str, question: str) -> dict[str, Any]:
             for event in events_of(entry)
         ],
         "numbers": [
-            {"id": target.id, "horizon": target.horizon, "value": target.value}
+            {"id": target.id, "horizon": target.horizon, "value": _shown(entry, target.value)}
             for target in targets_of(entry)
         ],
         "unscored": reasons_unscored(entry),
     }
+
+
+def _shown(question: Question, value: float | None) -> float | str | None:
+    return None if value is None else shown_value(question, value)
 
 
 def exam_lines(document: Mapping[str, Any]) -> list[tuple[str, str]]:

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING
 
 from workbench.agents.errors import MalformedReply
 from workbench.agents.evidence.trace_records import Fault, step_id
-from workbench.agents.grounders.thoughts.outcomes import number_conclusion, parse_outcomes, parse_percentiles
+from workbench.agents.grounders.thoughts.outcomes import (
+    number_conclusion,
+    number_scale,
+    parse_outcomes,
+    parse_percentiles,
+)
 from workbench.agents.grounders.thoughts.thought_readings import (
     Answer,
     combine,
@@ -96,10 +101,11 @@ def _fault(trace: Trace, step: TraceStep, text: str, answers: list[Answer], know
             return f"the reply of {step.stage} gives the outcomes other probabilities"
         conclusion = forecast.conclusion(trace.outcome)
     elif kind == _PERCENTILES:
-        forecast = parse_percentiles(text, None)
+        number = json.loads(trace.outcome)
+        forecast = parse_percentiles(text, number_scale(number))
         if forecast.probabilities != trace.outcomes:
             return f"the reply of {step.stage} gives other percentiles"
-        conclusion = number_conclusion(json.loads(trace.outcome), forecast)
+        conclusion = number_conclusion(number, forecast)
     else:
         conclusion = parse_conclusion(text)
     answers.append(conclusion)

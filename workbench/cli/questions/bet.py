@@ -194,7 +194,7 @@ def submit(
     if (forecasts is None) == (night is None):
         raise UsageError("forecasts come from one place: --forecasts FILE, or --night NAME")
     words = read_rationales(read_text(rationales)) if rationales is not None else {}
-    quantiles: Mapping[str, Mapping[str, float]] = {}
+    quantiles: Mapping[str, Mapping[str, float | str]] = {}
     if night is not None:
         from workbench.studies.rounds.round_page import rationales as night_words
         from workbench.studies.rounds.round_page import write_round

@@ -198,14 +198,18 @@ def show(
         [[row["id"], row["horizon"] or None, row["crowd"], row["outcome"]] for row in document["events"]],
     )
     for number in document["numbers"]:
-        came = "has not come yet" if number["value"] is None else f"came to {number['value']:g}"
+        came = "has not come yet" if number["value"] is None else f"came to {_plain(number['value'])}"
         echo(
             f"number {number['id']} {came}: quantiles are scored by CRPS (`questions score {name} --quantiles FILE`)"
         )
     for level, value in document["quantiles"].items():
-        echo(f"forecast: {100 * float(level):g}% lie below {value:,.6g}")
+        echo(f"forecast: {100 * float(level):g}% lie below {_plain(value)}")
     for reason in document["unscored"]:
         say(f"not scored: {reason}")
+
+
+def _plain(value: float | str) -> str:
+    return value if isinstance(value, str) else f"{value:,.6g}"
 
 
 def _show_against(store: Store, name: str, corpus: str, *, as_json: bool) -> None:

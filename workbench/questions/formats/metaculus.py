@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from datetime import date, timedelta
 from typing import Any
 
 from workbench.questions.formats.base import (
@@ -16,10 +15,16 @@ from workbench.questions.formats.base import (
     read_part,
     text_of,
 )
-from workbench.questions.question import Link, Question, QuestionError, event_id
+from workbench.questions.question import (
+    Link,
+    Question,
+    QuestionError,
+    day_number,
+    event_id,
+    range_of,
+    shown_value,
+)
 from workbench.questions.worded_answers import outcomes_of, values_of
-
-_LEVELS = 9  # deciles of a numeric range become its events
 
 
 def posts_of(document: Any) -> list[Any] | None:
@@ -37,8 +42,7 @@ def _is_post(entry: Any) -> bool:
 def read_questions(document: Any) -> QuestionFile:
     """Read a list of posts.
 
-    Numeric and discrete questions get events at nine levels that cut their range in ten parts, equal on the scale of the question
-    (which may be logarithmic), date questions at nine days; a question that was annulled or is ambiguous is left out with that reason.
+    A question that was annulled or is ambiguous is left out with that reason.
     """
     posts = posts_of(document)
     if posts is None:
@@ -117,15 +121,20 @@ def _metaculus_question(
                 "unit": text_of(entry.get("unit")),
                 "zero_point": zero,
             }
-            shape |= {
-                f"open_{end}": entry.get(f"open_{name}_bound") is True
-                for end, name in (("low", "lower"), ("high", "upper"))
-            }
             shape |= {"extra": {"zero_point": f"{zero:.12g}"}} if zero is not None else {}
         case "date":
-            shape = {"kind": "date", "days": _range_days(scaling)}
+            shape = {
+                "kind": "date",
+                "earliest": day_of(scaling.get("range_min")),
+                "latest": day_of(scaling.get("range_max")),
+            }
         case _:
             return f"a question of type {kind!r}, which the workbench does not know"
+    if kind != "binary" and kind != "multiple_choice":
+        shape |= {
+            f"open_{end}": entry.get(f"open_{bound}_bound") is True
+            for end, bound in (("low", "lower"), ("high", "upper"))
+        }
     projects = (post.get("projects") or {}).get("category") or []
     question = Question(
         id=name,
@@ -143,7 +152,7 @@ def _metaculus_question(
         links=links,
         **shape,
     )
-    question = replace(question, crowd=_crowd(question, entry), levels=_levels(question))
+    question = replace(question, crowd=_crowd(question, entry))
     if not resolution:
         return question
     text = _answer_text(question, resolution)
@@ -159,22 +168,6 @@ def _end_of(scaling: Mapping[str, Any], name: str) -> float | None:
     return number
 
 
-def _levels(question: Question) -> tuple[float, ...]:
-    """Nine levels that part a range equally; with a zero point its scale is logarithmic, as Metaculus defines it.
-
-    >>> _levels(Question(id="q", title="How many?", kind="numeric", low=1.0, high=1e6, zero_point=0.0))[4]
-    1000.0
-    """
-    low, high, zero = question.low, question.high, question.zero_point
-    if low is None or high is None:
-        return ()
-    shares = [step / (_LEVELS + 1) for step in range(1, _LEVELS + 1)]
-    if zero is not None:
-        ratio = (high - zero) / (low - zero)
-        shares = [(ratio**share - 1) / (ratio - 1) for share in shares]
-    return tuple(dict.fromkeys(float(f"{low + (high - low) * share:.6g}") for share in shares))
-
-
 def _removed_options(entry: Mapping[str, Any]) -> list[str]:
     """The options that were taken away since the question opened: the newest forecasts hold nothing for them."""
     latest = ((entry.get("aggregations") or {}).get("recency_weighted") or {}).get("latest") or {}
@@ -182,15 +175,6 @@ def _removed_options(entry: Mapping[str, Any]) -> list[str]:
     return (
         [o for o, p in zip(options, values, strict=True) if p is None] if len(values) == len(options) else []
     )
-
-
-def _range_days(scaling: Mapping[str, Any]) -> tuple[str, ...]:
-    low, high = day_of(scaling.get("range_min")), day_of(scaling.get("range_max"))
-    if not low or not high or low >= high:
-        return ()
-    start, span = date.fromisoformat(low), date.fromisoformat(high) - date.fromisoformat(low)
-    days = [start + timedelta(days=round(span.days * step / (_LEVELS + 1))) for step in range(1, _LEVELS + 1)]
-    return tuple(dict.fromkeys(day.isoformat() for day in days))
 
 
 def _crowd(question: Question, entry: Mapping[str, Any]) -> dict[str, float]:
@@ -208,25 +192,23 @@ def _crowd(question: Question, entry: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _answer_text(question: Question, resolution: Any) -> str:
+    """The answer in the question's own words; one beyond the range lies just outside of it."""
     text = str(resolution)
-    if question.kind == "numeric" and text in ("above_upper_bound", "below_lower_bound"):
-        bound = question.high if text.startswith("above") else question.low
+    if text in ("above_upper_bound", "below_lower_bound") and question.kind in ("numeric", "date"):
+        above = text.startswith("above")
+        if question.kind == "date" and above:
+            return "never"
+        bound = range_of(question)[above]
         if bound is None:
             raise QuestionError(f"resolved {text}, but the range has no such bound")
-        text = repr(bound + (1.0 if text.startswith("above") else -1.0))
-    if question.kind == "date":
-        first = min(question.days, default="")
-        if text == "below_lower_bound" and first:
-            return (date.fromisoformat(first) - timedelta(days=1)).isoformat()
-        text = "never" if text in ("above_upper_bound", "below_lower_bound") else day_of(text)
-    return text
+        return str(shown_value(question, bound + (1.0 if above else -1.0)))
+    return day_of(text) if question.kind == "date" else text
 
 
 def _clipped_answer(question: Question, text: str) -> str:
-    """A number beyond the range as its end: what is published is only that it lay beyond, and CRPS counts no more of it."""
-    if question.kind != "numeric":
+    """A number or day beyond the range as its end: what is published is only that it lay beyond, and CRPS counts no more of it."""
+    low, high = range_of(question)
+    if low is None or high is None or text == "never":
         return text
-    value = number_of(text)
-    if value is not None and question.low is not None and question.high is not None:
-        return repr(min(max(value, question.low), question.high))
-    return text
+    value = day_number(text) if question.kind == "date" else number_of(text)
+    return text if value is None else str(shown_value(question, min(max(value, low), high)))

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import date
@@ -21,15 +22,19 @@ from workbench.questions.formats.base import (
 from workbench.questions.question import (
     Question,
     QuestionError,
+    day_number,
     event_id,
     events_of,
     outcome_columns,
+    range_of,
+    shown_value,
     targets_of,
 )
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.worded_answers import outcomes_of, values_of
 from workbench.spreadsheet import guard_formula, unguard_formula
 
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _LISTS = ("horizons", "options", "propositions", "levels", "days", "criteria_parts")
 _MAPPINGS = ("payoffs", "crowd", "quotes", "outcomes", "values", "extra")
 _NUMBERS = ("low", "high", "zero_point", "volume")
@@ -227,7 +232,7 @@ def read_outcomes(rows: Sequence[dict[str, str]]) -> list[Resolution]:
     final = []
     for number, row in enumerate(rows, 1):
         if came := row.get("value", "").strip():
-            if (value := number_of(came)) is None:
+            if (value := day_number(came) if _DAY.fullmatch(came) else number_of(came)) is None:
                 raise QuestionError(f"row {number}: {came!r:.40} is no number")
             final.append(Resolution(row["event_id"], value, day_of(row.get("day")), numeric=True))
         if not row.get("outcome", "").strip():
@@ -246,10 +251,12 @@ def write_values(questions: Sequence[Question]) -> str:
         [
             [
                 target.id,
-                "" if target.value is None else repr(target.value),
-                *("" if end is None else repr(end) for end in (question.low, question.high)),
+                *(
+                    "" if end is None else str(shown_value(question, end))
+                    for end in (target.value, *range_of(question))
+                ),
                 *("open" if is_open else "" for is_open in (question.open_low, question.open_high)),
-                question.unit,
+                "days" if question.kind == "date" else question.unit,
                 question.id,
                 question.asked_on,
                 target.horizon,

@@ -19,6 +19,7 @@ from workbench.questions.question import (
     check_day,
     events_of,
     reasons_unscored,
+    shown_value,
     targets_of,
 )
 from workbench.questions.worded_answers import beyond_range, outcomes_of, values_of
@@ -270,10 +271,10 @@ def record_values(
                 )
             question = questions.questions[targets[target].question]
             if beyond := beyond_range(question, value):
-                raise QuestionError(f"{target} came to {value:g}, {beyond}")
+                raise QuestionError(f"{target} came to {shown_value(question, value)}, {beyond}")
             # On its levels too, so that no event says otherwise than the number.
             horizon = targets[target].horizon if len(question.horizons) > 1 else ""
-            own = outcomes_of(question, repr(value), horizon)
+            own = outcomes_of(question, str(shown_value(question, value)), horizon)
             outcomes |= own
             on |= dict.fromkeys([target, *own], (days or {}).get(target) or today)
         record_outcomes(store, name, outcomes, days=on, author=author, source=source)

@@ -10,7 +10,15 @@ import numpy as np
 
 from workbench.questions.formats.question_tables import EVENT_COLUMNS
 from workbench.questions.grammar import series_of_statement
-from workbench.questions.question import Question, QuestionError, events_of, outcome_columns, targets_of
+from workbench.questions.question import (
+    Question,
+    QuestionError,
+    asked_events,
+    events_of,
+    outcome_columns,
+    range_of,
+    targets_of,
+)
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.documents import quantile_document, score_document
@@ -20,8 +28,12 @@ from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events, read_forecasts
 
 
-def events_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> Events:
+def events_table(
+    questions: Sequence[Question], *, path: Path = Path("(questions)"), asked: bool = False
+) -> Events:
     """Every event of these questions as a table that scores, exams and comparisons read; ``nan`` where unresolved.
+
+    With ``asked``, also the numbers and dates that nothing divides into events (`asked_events`).
 
     An event that resolved in part counts as unresolved: only yes and no are scored.
 
@@ -29,7 +41,8 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
     each other ``outcome_set``, ``set_size`` and ``set_step``, and, where no extra says it, the ``series`` that an event is about, which
     ties its luck to others'.
     """
-    pairs = [(question, event) for question in questions for event in events_of(question)]
+    events = asked_events if asked else events_of
+    pairs = [(question, event) for question in questions for event in events(question)]
     extra = list(dict.fromkeys(column for question in questions for column in question.extra))
     ids = np.array([event.id for _, event in pairs], dtype=str)
     series = [series_of_statement(event.statement) for _, event in pairs]
@@ -67,6 +80,7 @@ def events_table(questions: Sequence[Question], *, path: Path = Path("(questions
 def targets_table(questions: Sequence[Question], *, path: Path = Path("(questions)")) -> NumericTargets:
     """Every number that these questions ask for, as `workbench.science.documents.quantile_document` scores it; ``nan`` where none came."""
     pairs = [(question, target) for question in questions for target in targets_of(question)]
+    ranges = [range_of(question) for question, _ in pairs]
 
     def words(*values: str) -> StrArray:
         return np.array(values, dtype=str)
@@ -77,15 +91,11 @@ def targets_table(questions: Sequence[Question], *, path: Path = Path("(question
         value=np.array(
             [np.nan if target.value is None else target.value for _, target in pairs], dtype=float
         ),
-        low=np.array(
-            [-np.inf if question.low is None else question.low for question, _ in pairs], dtype=float
-        ),
-        high=np.array(
-            [np.inf if question.high is None else question.high for question, _ in pairs], dtype=float
-        ),
+        low=np.array([-np.inf if low is None else low for low, _ in ranges], dtype=float),
+        high=np.array([np.inf if high is None else high for _, high in ranges], dtype=float),
         open_low=np.array([question.open_low for question, _ in pairs], dtype=bool),
         open_high=np.array([question.open_high for question, _ in pairs], dtype=bool),
-        unit=words(*(question.unit for question, _ in pairs)),
+        unit=words(*("days" if question.kind == "date" else question.unit for question, _ in pairs)),
         first_day=words(*(question.asked_on for question, _ in pairs)),
         last_day=words(*(target.horizon for _, target in pairs)),
         question=words(*(question.id for question, _ in pairs)),

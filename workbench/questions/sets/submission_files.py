@@ -11,7 +11,15 @@ from typing import Any
 
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
-from workbench.questions.question import Question, QuestionError, check_day, event_id, events_of
+from workbench.questions.question import (
+    Question,
+    QuestionError,
+    check_day,
+    day_number,
+    event_id,
+    events_of,
+    range_of,
+)
 from workbench.questions.sets.question_sets import QuestionSet
 from workbench.science.scoring.quantile_curve import Scale, metaculus_cdf
 
@@ -321,12 +329,13 @@ def _prophet(questions: list[Question], p: Mapping[str, float], texts: Mapping[s
 
 
 def scale_of(question: Question) -> Scale | None:
-    """The range of a numeric question, on which its quantiles make a distribution; None without one."""
-    if question.kind != "numeric" or question.low is None or question.high is None:
+    """The range of a number or a date, on which its quantiles make a distribution; None without one."""
+    low, high = range_of(question)
+    if low is None or high is None:
         return None
     return Scale(
-        low=question.low,
-        high=question.high,
+        low=low,
+        high=high,
         open_low=question.open_low,
         open_high=question.open_high,
         zero_point=question.zero_point,
@@ -356,7 +365,7 @@ def within(questions: QuestionSet, p: Mapping[str, float], least: float) -> dict
 
 
 def metaculus_forecasts(
-    questions: QuestionSet, p: Mapping[str, float], quantiles: Mapping[str, Mapping[str, float]]
+    questions: QuestionSet, p: Mapping[str, float], quantiles: Mapping[str, Mapping[str, float | str]]
 ) -> list[dict[str, Any]]:
     """Forecasts as Metaculus's API takes them, one entry a question that has one."""
     entries: list[dict[str, Any]] = []
@@ -369,7 +378,10 @@ def metaculus_forecasts(
         elif question.kind == "options" and len(chances) == len(question.options):
             entries.append({**own, "probability_yes_per_category": chances})
         elif scale is not None and question.id in quantiles:
-            stated = {f"{100 * float(level):g}": value for level, value in quantiles[question.id].items()}
+            stated = {
+                f"{100 * float(level):g}": day_number(value) if isinstance(value, str) else value
+                for level, value in quantiles[question.id].items()
+            }
             entries.append({**own, "continuous_cdf": metaculus_cdf(stated, scale)})
     return entries
 

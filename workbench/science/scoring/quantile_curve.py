@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import date
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,13 +20,25 @@ _NEAR = 1e-9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scale:
-    """The range of a number; ``zero_point`` makes it logarithmic, as Metaculus defines it."""
+    """The range of a number; ``zero_point`` makes it logarithmic, as Metaculus defines it.
+
+    Days are ordinals. Without a range both ends are open, and what stands in for them sets no bound.
+    """
 
     low: float
     high: float
     open_low: bool = False
     open_high: bool = False
     zero_point: float | None = None
+    dates: bool = False
+
+    def shown(self, value: float) -> str:
+        """Return a value as people write it: a number, or an ISO day."""
+        return (
+            date.fromordinal(min(max(round(value), 1), date.max.toordinal())).isoformat()
+            if self.dates
+            else f"{value:g}"
+        )
 
     def location(self, values: ArrayLike) -> FloatArray:
         """Where values lie in the range, 0 at its low and 1 at its high end; beyond them where it is open."""
@@ -45,9 +58,9 @@ class Scale:
         values = [quantiles[level] for level in PERCENTILES]
         faults = [] if values == sorted(values) else ["percentiles must not fall from one to the next"]
         if not self.open_low and values[0] < self.low:
-            faults.append(f"nothing lies below {self.low:g}")
+            faults.append(f"nothing lies below {self.shown(self.low)}")
         if not self.open_high and values[-1] > self.high:
-            faults.append(f"nothing lies above {self.high:g}")
+            faults.append(f"nothing lies above {self.shown(self.high)}")
         return faults
 
 

@@ -70,7 +70,7 @@ def rationales(results: RoundResults) -> dict[str, str]:
 def _quantiles(results: RoundResults) -> str:
     """The numbers of a night as ``questions score --quantiles`` reads them."""
     rows = [
-        ("final", question, level, repr(value))
+        ("final", question, level, str(value))
         for question, levels in results.quantiles.items()
         for level, value in levels.items()
     ]

@@ -12,7 +12,7 @@ from workbench.agents.evidence.trace import TraceEvidence
 from workbench.engine.proof_check import stored_evidence
 from workbench.engine.record.fold import load_state
 from workbench.errors import WorkbenchError
-from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question import Question, QuestionEvent, asked_events, shown_value, targets_of
 from workbench.questions.sets.question_sets import load_set
 from workbench.questions.sets.schedule import HalvingSchedule, next_review
 from workbench.science.pooling.pool import pool
@@ -97,7 +97,7 @@ class RoundResults:
     rows: tuple[ForecastRow, ...]
     findings: tuple[Finding, ...]
     leaks: tuple[str, ...] = ()
-    quantiles: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    quantiles: Mapping[str, Mapping[str, float | str]] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """The document of ``tournament show``."""
@@ -153,33 +153,36 @@ def round_results(store: Store, night: Round) -> RoundResults:
     )
 
 
-def round_quantiles(store: Store, night: Round, entries: Iterable[Question]) -> dict[str, dict[str, float]]:
-    """Quantiles of each number that a night asked by percentiles, level to value: the mean over its trials, level by level."""
-    pooled: dict[str, dict[str, float]] = {}
-    for question in entries:
-        if question.kind != "numeric" or len(question.horizons) > 1:
-            continue
-        first = [event.id for event in events_of(question)][:1]
-        runs = [
+def round_quantiles(
+    store: Store, night: Round, entries: Iterable[Question]
+) -> dict[str, dict[str, float | str]]:
+    """Quantiles of each number or date (ISO day) that a night asked by percentiles: the mean over its trials, level by level."""
+    pooled: dict[str, dict[str, float | str]] = {}
+    for question, target in ((entry, each) for entry in entries for each in targets_of(entry)):
+        alone = len(question.horizons) < 2
+        own = [event.id for event in asked_events(question) if alone or event.horizon == target.horizon]
+        runs = dict.fromkeys(
             forecast.run
             for cell, forecast in night.study.forecasts.items()
-            if cell.arm == QUICK and cell.event in first and forecast.run
-        ]
+            if cell.arm == QUICK and cell.event in own and forecast.run
+        )
         stated = [each for run in runs if (each := _percentiles(store, run))]
         if stated:
-            pooled[question.id] = {
-                f"{float(level) / 100:g}": fsum(each[level] for each in stated) / len(stated)
+            pooled[target.id] = {
+                f"{float(level) / 100:g}": shown_value(
+                    question, fsum(each[level] for each in stated) / len(stated)
+                )
                 for level in PERCENTILES
             }
     return pooled
 
 
-def newest_quantiles(store: Store, set_name: str, question: Question) -> dict[str, float]:
-    """Quantiles of the newest night of a set that forecast this number; empty without one."""
+def newest_quantiles(store: Store, set_name: str, question: Question) -> dict[str, float | str]:
+    """Quantiles of the newest night of a set that forecast this number, at its last horizon; empty without one."""
     for name in reversed(rounds_of(store, set_name)):
         found = round_quantiles(store, load_round(store, name), [question])
         if found:
-            return found[question.id]
+            return list(found.values())[-1]
     return {}
 
 
@@ -195,7 +198,7 @@ def _percentiles(store: Store, run_id: str) -> Mapping[str, float]:
 
 def forecast_times(store: Store, set_name: str, questions: Iterable[Question]) -> dict[str, list[datetime]]:
     """When each question was forecast in the nights of its set, by id: the nights' instants, the oldest first."""
-    owner = {event.id: question.id for question in questions for event in events_of(question)}
+    owner = {event.id: question.id for question in questions for event in asked_events(question)}
     times: dict[str, set[datetime]] = {}
     for name in rounds_of(store, set_name):
         night = load_round(store, name)
@@ -218,6 +221,8 @@ def _forecast_row(
     quick = [forecasts[cell] for cell in cells if cell in forecasts]
     tree = forecasts.get(StudyCell(TREE, event.id, 0, 1))
     trials, _, raw = raw_forecast(night, event.id)
+    if not event.part and targets_of(question):  # a number itself: its quantiles are the forecast
+        trials, raw = (), None
     pools = {how: _pooled(trials, how) for how in ("mean", "median", "logit-mean")}
     # The crowd of that evening: a set that was fetched again since then knows better.
     crowd = night.crowd.get(event.id, event.crowd)

@@ -16,7 +16,7 @@ from proxies.asof.clock import Cutoff
 from workbench.engine.access.model_gateway import spending
 from workbench.errors import Option, UsageError
 from workbench.questions.as_of import statement_as_of
-from workbench.questions.question import Question, QuestionEvent, events_of
+from workbench.questions.question import Question, QuestionEvent, asked_events
 from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.set_scores import events_table
 from workbench.search.engines import ENGINES
@@ -313,7 +313,7 @@ def open_events(questions: QuestionSet, ids: Sequence[str]) -> list[QuestionEven
         event
         for name in ids
         if name in questions.questions
-        for event in events_of(questions.questions[name])
+        for event in asked_events(questions.questions[name])
         if event.outcome is None
     ]
 
@@ -324,7 +324,7 @@ def _exam(
     entries: list[Question] = [
         questions.questions[name] for name in dict.fromkeys(e.question for e in events)
     ]
-    table = events_table(entries)
+    table = events_table(entries, asked=True)
     present = {event.id for event in events}
     rows = np.flatnonzero([event in present for event in table.event_id.tolist()])
     instant = Cutoff.parse(cutoff)

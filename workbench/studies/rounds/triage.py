@@ -16,7 +16,7 @@ from math import fsum
 from typing import Any
 
 from workbench.questions.formats.base import LeftOut
-from workbench.questions.question import Question, QuestionError, events_of
+from workbench.questions.question import Question, QuestionError, asked_events
 from workbench.questions.sets.schedule import closing
 
 #: Share of a question's remaining uncertainty that a quick pass is expected to take away.
@@ -127,9 +127,9 @@ def triage(
 
 def why_not(question: Question, now: datetime) -> str:
     """Why a question is not forecast at this time, one line; "" if it is."""
-    events = events_of(question)
+    events = asked_events(question)
     if not events:
-        return f"a {question.kind} question without levels or days has no event to forecast"
+        return f"a {question.kind} question without levels has no event to forecast"
     if all(event.outcome is not None for event in events):
         return "resolved"
     close = closing(question)
@@ -145,7 +145,7 @@ def days_left(question: Question, now: datetime) -> float | None:
 
 
 def _triage_row(question: Question, now: datetime, usd_per_event: float | None, skill: float) -> TriageRow:
-    events = [event for event in events_of(question) if event.outcome is None]
+    events = [event for event in asked_events(question) if event.outcome is None]
     left = days_left(question, now)
     gain = fsum(expected_gain(event.crowd, left, skill=skill) for event in events)
     usd = None if usd_per_event is None else usd_per_event * len(events)

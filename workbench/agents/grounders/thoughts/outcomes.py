@@ -10,19 +10,22 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from math import fsum
+from types import MappingProxyType
 from typing import Any
 
 from workbench.agents.errors import BadSetting, MalformedReply
 from workbench.agents.replies.json_reply import first_line
 from workbench.agents.replies.reply_text import refuse_placeholder
-from workbench.agents.replies.stage_replies import Conclusion, ReplyShape, Unit, read_form
+from workbench.agents.replies.stage_replies import Conclusion, Number, ReplyShape, Unit, read_form
 from workbench.science.scoring.quantile_curve import Scale, chance_below
 
 #: The one outcome of a proposition, and what a model may say beside it without having been asked.
 YES, NO = "Yes", "No"
 _NEAR_ONE = 0.05  # as far as rounded probabilities of one distribution may come to another sum
 _MOST = 200  # outcomes of one event
+_NEVER = ', "never" where it need not come at all'
 _LETTERS = "pqrstuvwxyzabcdefghijklmno"
 
 
@@ -42,7 +45,7 @@ class EventOutcomes:
     exclusive : bool
         Whether the probabilities must come to 1.
     number : mapping or None
-        Range, unit and level of a number that is asked for by percentiles (`number_scale`).
+        Range, unit and level of a number or day that is asked for by percentiles (`number_scale`).
     """
 
     event: str = ""
@@ -85,45 +88,76 @@ class OutcomeForecast:
         )
 
 
-def number_scale(number: Mapping[str, Any]) -> Scale:
-    """The range of a number that is asked for by percentiles."""
-    return Scale(**{name: number[name] for name in ("low", "high", "open_low", "open_high", "zero_point")})
+def number_scale(number: Mapping[str, Any], stated: Mapping[str, float] = MappingProxyType({})) -> Scale:
+    """The range of a number or a date that is asked for by percentiles; an end that is not named is open, and lies where those stated do."""
+    low, high = number["low"], number["high"]
+    first, last = stated.get("5", 0.0), stated.get("95", 1.0)
+    return Scale(
+        low=min(first, first if high is None else high - 1) if low is None else low,
+        high=max(last, (first if low is None else low) + 1e-9 * max(1, abs(last))) if high is None else high,
+        open_low=low is None or number["open_low"],
+        open_high=high is None or number["open_high"],
+        zero_point=None if None in (low, high) else number["zero_point"],
+        dates=number["dates"],
+    )
 
 
 def scale_words(number: Mapping[str, Any]) -> str:
-    """Say in which unit and within which bounds the number is asked for."""
-    unit = f" {number['unit']}" if number["unit"] else ""
+    """Say in which unit and within which bounds the number or day is asked for."""
+    scale, unit = number_scale(number), f" {number['unit']}" if number["unit"] else ""
     ends = [
-        f"{'usually' if number[f'open_{end}'] else 'certainly'} {words} {number[end]:g}{unit}"
-        for end, words in (("low", "at least"), ("high", "at most"))
+        f"{'usually' if number[f'open_{end}'] else 'certainly'} {words} {scale.shown(number[end])}{unit}"
+        for end, words in (
+            ("low", "not before" if scale.dates else "at least"),
+            ("high", "not after" if scale.dates else "at most"),
+        )
+        if number[end] is not None
     ]
-    return f"The number is {' and '.join(ends)}; give plain numbers{' in' + unit if unit else ''}."
+    within = f"{'The day' if scale.dates else 'The number'} is {' and '.join(ends)}. " if ends else ""
+    if not scale.dates:
+        return f"{within}Give plain numbers{' in' + unit if unit else ''}."
+    return f'{within}Give days as "YYYY-MM-DD"{_NEVER if scale.open_high and number["high"] is not None else ""}.'
 
 
 def number_chance(number: Mapping[str, Any], percentiles: Mapping[str, float], level: float) -> float:
     """Return how likely the number lies on the asked side of a level."""
-    below = float(chance_below(percentiles, number_scale(number), [level])[0])
+    below = float(chance_below(percentiles, number_scale(number, percentiles), [level])[0])
     return below if number["side"] in ("below", "at most") else 1 - below
 
 
 def number_conclusion(number: Mapping[str, Any], forecast: OutcomeForecast) -> Conclusion:
-    """What percentiles say of the leaf's level; the report holds all of them."""
-    stated = "\n".join(f"- {level} %: {value:g}" for level, value in forecast.probabilities.items())
+    """What percentiles say of the leaf's level, of their median without one; the report holds all of them."""
+    scale, level = number_scale(number), number["level"]
+    stated = "\n".join(
+        f"- {place} %: {scale.shown(value)}" for place, value in forecast.probabilities.items()
+    )
     return Conclusion(
-        p=number_chance(number, forecast.probabilities, number["level"]),
+        p=0.5 if level is None else number_chance(number, forecast.probabilities, level),
         key_factor=forecast.rationale,
         report=f"{forecast.rationale}\n\n{stated}",
     )
 
 
-def parse_percentiles(text: str, scale: Scale | None) -> OutcomeForecast:
+def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
-    shape, prose, _ = read_form(_PercentilesShape, text)
+    shape, prose, _ = read_form(_DaysShape if scale.dates else _PercentilesShape, text)
     refuse_placeholder(shape.key_factor)
-    stated = {level: float(value) for level, value in shape.percentiles.items()}
-    if scale is not None and (faults := scale.faults(stated)):
+    stated = {
+        level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value
+        for level, value in shape.percentiles.items()
+    }
+    if faults := scale.faults(stated):
         raise MalformedReply("; ".join(faults))
     return OutcomeForecast(probabilities=stated, rationale=shape.key_factor.strip() or prose.strip())
+
+
+def _day(text: str, scale: Scale) -> float:
+    if scale.open_high and text.strip().lower() == "never":
+        return scale.high + 1
+    try:
+        return float(date.fromisoformat(text.strip()).toordinal())
+    except ValueError:
+        raise MalformedReply(f"days are written YYYY-MM-DD, not {first_line(text, 40)!r}") from None
 
 
 def read_outcomes(options: Mapping[str, Any]) -> EventOutcomes:
@@ -216,5 +250,10 @@ class _OutcomesShape(ReplyShape):
 
 
 class _PercentilesShape(ReplyShape):
-    percentiles: dict[str, float]
+    percentiles: dict[str, Number]
+    key_factor: str = ""
+
+
+class _DaysShape(ReplyShape):
+    percentiles: dict[str, str]
     key_factor: str = ""
