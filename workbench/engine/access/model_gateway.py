@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Protocol, runtime_checkable
@@ -34,6 +35,11 @@ from workbench.prompts import TODAY, PromptSet
 from workbench.store import Event, ModelLedger, Store
 from workbench.store import events as ev
 from workbench.store.writer import BatchWriter
+
+#: Seconds for the replies that are under way where the disk is full.
+_LAST_REPLIES = 300.0
+#: Of a reply without a limit.
+_USUAL_TOKENS = 8_000
 
 
 @runtime_checkable
@@ -89,6 +95,8 @@ class ModelGateway:
     blocked: RebuyNeeded | None = field(default=None, init=False)
     #: Where this sitting has asked: an agent may ask two things in one place, and then the second is no changed one.
     _met: set[Address] = field(default_factory=set, init=False)
+    #: Set where the machine gives no more: nothing more is asked then, and what is under way is waited for.
+    out_of_room: BaseException | None = field(default=None, init=False)
     calls: int = field(default=0, init=False)
     _prices: dict[str, Price | None] = field(default_factory=dict, init=False)
     _longest: dict[str, int] = field(default_factory=dict, init=False)
@@ -252,7 +260,10 @@ class ModelGateway:
                     effort=request.effort if fits else None,
                 )
             under_way = False
+            room_on_disk = _room_on_disk(dated, hold.output_tokens) if self.writer is not None else 0
             try:
+                if self.writer is not None:
+                    self.writer.expect(room_on_disk)
                 await self._announce(
                     address,
                     digest,
@@ -260,8 +271,10 @@ class ModelGateway:
                     worst_usd=hold.usd if price is not None else None,
                     worst_tokens=hold.input_tokens + hold.output_tokens,
                 )
+                if self.out_of_room is not None:
+                    raise self.out_of_room
                 under_way = True
-                reply = await complete(sent)
+                reply, cancelled = await self._answer(complete(sent))
             # Every exception, and cancellation: whatever ends a call, its reservation must go, or the budget never frees it.
             except BaseException as error:
                 refused = isinstance(error, ModelError | UsageError) and not (
@@ -273,6 +286,9 @@ class ModelGateway:
                     self.budget.settle(hold, usd=None, tokens=0, calls=0)
                     self._unbilled(address, digest, error)
                 raise
+            finally:
+                if self.writer is not None:
+                    self.writer.expect(-room_on_disk)
             if self.announce is not None:
                 own = self._prices.get(model_name)
                 reply = with_sound_usage(reply, dated, own, own_price=model_name in self.prices)
@@ -280,15 +296,37 @@ class ModelGateway:
             if self.writer is None:
                 self.ledger.record(address, dated, digest, reply)
             else:
-                self.writer.put(lambda store: ModelLedger(store).record(address, dated, digest, reply))
+                self.writer.put(
+                    lambda store: ModelLedger(store).record(address, dated, digest, reply), paid=True
+                )
             self.calls += 1
             usage = reply.usage
             self.budget.settle(
                 hold, usd=reply.cost_usd, tokens=(usage.input_tokens or 0) + (usage.output_tokens or 0)
             )
+        if cancelled is not None:
+            raise cancelled
         if self.writer is not None:  # the next call need not wait for this one's commit
             await self.writer.committed()
         return reply
+
+    async def _answer(self, call: Awaitable[ModelReply]) -> tuple[ModelReply, asyncio.CancelledError | None]:
+        """Return the reply to a call that was sent, and a cancellation that had to wait for it.
+
+        Where the disk is full every other call of the run is cancelled, but their replies are paid for.
+        """
+        sending = asyncio.ensure_future(call)
+        try:
+            return await asyncio.shield(sending), None
+        except asyncio.CancelledError as error:
+            if self.out_of_room is not None or (self.writer is not None and self.writer.full):
+                with suppress(asyncio.CancelledError):  # one more cancellation ends the wait
+                    await asyncio.wait([sending], timeout=_LAST_REPLIES)
+            sending.cancel()
+            await asyncio.wait([sending])
+            if sending.cancelled() or sending.exception() is not None:
+                raise
+            return sending.result(), error
 
     def _thinking_room(self, names: Sequence[str], effort: str | None) -> int:
         """Tokens of thought that no model of these exceeds, where the budget is bounded."""
@@ -341,6 +379,12 @@ class ModelGateway:
             self.writer.put(lambda store: store.append(run_id, event))
         elif self.announce is not None:
             self.announce.append(run_id, event)
+
+
+def _room_on_disk(request: ModelRequest, output_tokens: int) -> int:
+    """Bytes that request and reply take at most, with the pages of the database that they touch in log and file."""
+    text = sum(len(message.content.encode()) for message in request.messages)
+    return 65_536 + 2 * (text + 6 * (output_tokens or _USUAL_TOKENS))
 
 
 def _ledger_place(address: Address, digest: str) -> dict[str, object]:

@@ -19,6 +19,8 @@ from workbench.models.base import NodeRef
 from workbench.models.errors import AccountRefused, ModelError
 from workbench.plug_points import RULES, package_of
 from workbench.propositions import Belief, NodeId
+from workbench.resources import is_resource_error
+from workbench.store import StoreFull
 from workbench.store import events as ev
 from workbench.synthesis import RuleError, evaluate
 
@@ -72,7 +74,7 @@ class TreeGrounding:
                     self._prior = group.create_task(self._state_prior(), name="prior")
                 # Children before parents, so that a parent finds its children's tasks: ids() is depth-first.
                 for node in reversed(list(self._recorder.state.tree.ids())):
-                    tasks[node] = group.create_task(self._node(node, tasks), name=node)
+                    tasks[node] = group.create_task(self._watched(node, tasks), name=node)
         except BaseExceptionGroup as group:  # a leaf's failure is a value: what comes here stops the run
             raise first_error(group) from None
         if not tasks["P0"].result():
@@ -120,6 +122,15 @@ class TreeGrounding:
             return None
         except (ModelError, RebuyNeeded) as error:
             return error
+
+    async def _watched(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
+        """Bring one node to its belief; a machine that gives no more ends the asking of all, before they are cancelled."""
+        try:
+            return await self._node(node, tasks)
+        except BaseException as error:
+            if isinstance(error, StoreFull) or is_resource_error(error):
+                self._gateway.out_of_room = error
+            raise
 
     async def _node(self, node: NodeId, tasks: Mapping[NodeId, asyncio.Task[bool]]) -> bool:
         """Bring one node to its belief; True when it has one. Failures are on the log, not raised."""
