@@ -7,6 +7,7 @@ Every room that can be extended looks its parts up here, and the parts that ship
 from __future__ import annotations
 
 import sys
+from difflib import get_close_matches
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, NamedTuple
@@ -82,7 +83,10 @@ def package_of(group: str, name: str) -> str | None:
 
 
 def _unknown(group: str, name: str, package: str | None) -> str:
-    line = f"no {_kind_of_group(group)} named {name!r}; there are {', '.join(plugin_names(group))}"
+    names = plugin_names(group)
+    near = get_close_matches(name, names, 1, 0.8)
+    meant = f" (did you mean {near[0]}?)" if near else ""
+    line = f"no {_kind_of_group(group)} named {name!r}{meant}; there are {', '.join(names)}"
     return f"{line}; it came with the package {package}, which is not installed here" if package else line
 
 

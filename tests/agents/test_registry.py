@@ -50,3 +50,10 @@ def test_an_unknown_name_lists_the_known_ones(opener: Any, known: str) -> None:
 def test_settings_out_of_range_are_refused(bad: dict[str, Any]) -> None:
     with pytest.raises(BadSetting, match=next(iter(bad))):
         AgentSettings(**bad)
+
+
+@pytest.mark.parametrize("typed", ["deep-research", "tree_of_thoughts", "zero_shot"])
+def test_a_name_typed_with_the_other_sign_is_told_the_right_one(typed: str) -> None:
+    meant = typed.translate(str.maketrans("-_", "_-"))
+    with pytest.raises(UnknownAgent, match=rf"did you mean {meant}\?"):
+        registry.open_grounder(typed)

@@ -1,6 +1,7 @@
 """The pictures hold the numbers they show; the report notebook runs with and without real data."""
 
 import io
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -54,8 +55,40 @@ def test_the_frontier_is_what_nothing_beats(points: list[tuple[int, int]]) -> No
         assert best[i] != beaten
 
 
+@pytest.mark.parametrize("arms", [3, 12, 27, 60])
+def test_every_point_of_a_cost_figure_can_be_told_apart(arms: int) -> None:
+    """Few have their names beside them; of many each has a number, whose name stands in the key, outside the axes."""
+    names = [f"grounder {n % 3} analyzer {n % 5} synthesizer {n}" for n in range(arms)]
+    figure = plots.frontier_plot(
+        {name: [(0.01 * n, 60.0 + n % 7)] for n, name in enumerate(names)}, cost="US dollars"
+    )
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    box = axes.get_window_extent()
+    assert box.width > 0.35 * figure.bbox.width and box.height > 0.5 * figure.bbox.height
+    labels = [text.get_text() for text in axes.texts]
+    if arms <= 12:
+        assert labels == names and not figure.legends
+    else:
+        key = figure.legends[0]
+        assert labels == [str(n) for n in range(1, arms + 1)]
+        assert [text.get_text() for text in key.get_texts()] == [
+            *(f"{n}  {name}" for n, name in enumerate(names, 1)),
+            "frontier",
+        ]
+        assert key.get_window_extent().x0 >= box.x1 and key.get_window_extent().y0 >= 0
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
-    for draw in (plots.reliability_plot, plots.bars_plot, plots.frontier_plot, plots.traces_plot):
+    words = {"x": "x", "y": "y", "title": "t"}
+    for draw in (
+        plots.reliability_plot,
+        plots.bars_plot,
+        plots.frontier_plot,
+        plots.traces_plot,
+        partial(plots.boxes_plot, label="p"),
+        partial(plots.curves_plot, **words),
+    ):
         with pytest.raises(DomainError):
             draw({})  # type: ignore[operator]
     with pytest.raises(DomainError):
@@ -127,6 +160,9 @@ def test_a_name_in_a_figure_is_text_and_never_a_formula(name: str) -> None:
         plots.bars_plot({name: (60.0, 55.0, 66.0)}, label=name),
         plots.heatmap_plot([name, "b"], [[1.0, 0.5], [0.25, 1.0]], title=name),
         plots.frontier_plot({name: [(1.0, 60.0), (2.0, 64.0)]}, cost=name),
+        plots.frontier_plot({f"{name} {n}": [(n, 60.0)] for n in range(20)}, cost=name),
+        plots.curves_plot({name: ([1, 2], [0.5, 0.7])}, x=name, y="y", title="t"),
+        plots.boxes_plot({name: [0.5, 0.7]}, label="p"),
         plots.traces_plot({name: [0.5, 0.7]}),
     ]
     for figure in figures:

@@ -19,9 +19,11 @@ from workbench.science.scoring.adjusted import (
 from workbench.science.scoring.breakdown import by_category, lead_time_curve, rebalance
 from workbench.science.scoring.calibration_error import (
     bin_of,
+    brier_parts,
     calibration_error,
     reliability,
 )
+from workbench.science.scoring.scorecard import METRICS
 from workbench.science.scoring.scores import (
     accuracy,
     brier,
@@ -53,6 +55,52 @@ def test_ranges_and_the_flip_of_yes_and_no(pair: tuple[np.ndarray, np.ndarray]) 
     for score in (brier, brier_index, log_loss, accuracy):
         assert score(1 - p, 1 - o) == pytest.approx(score(p, o), rel=1e-6, abs=1e-9)
     assert 0.5 <= confidence(p) <= 1
+
+
+@given(PAIRS, st.integers(1, 25), st.sampled_from(["width", "quantile"]))
+def test_the_parts_of_a_brier_score_make_that_of_binned_forecasts(
+    pair: tuple[np.ndarray, np.ndarray], bins: int, how: str
+) -> None:
+    """Murphy (1973): reliability - resolution + uncertainty, each forecast set to the mean of its bin."""
+    p, o = pair
+    parts = brier_parts(p, o, bins=bins, how=how)  # type: ignore[arg-type]
+    codes = bin_of(p, bins=bins, how=how)  # type: ignore[arg-type]
+    means = np.array([p[codes == code].mean() for code in codes])
+    assert parts.reliability - parts.resolution + parts.uncertainty == pytest.approx(
+        brier(means, o), abs=1e-12
+    )
+    assert (
+        0 <= parts.reliability <= 1
+        and -1e-12 <= parts.resolution <= parts.uncertainty + 1e-12 <= 0.25 + 2e-12
+    )
+    again = brier_parts(1 - means, 1 - o, bins=1)
+    assert again.resolution == pytest.approx(0.0, abs=1e-12) and again.uncertainty == pytest.approx(
+        parts.uncertainty
+    )
+
+
+def test_the_parts_of_a_brier_score_of_rain_forecasts() -> None:
+    """12,402 forecasts of rain, shares by forecast from Wilks (2006), Table 7.3: base rate 0.162, Brier score 0.0735 by its eq. 7.38."""
+    said = [0.0, 0.05, *(k / 10 for k in range(1, 11))]
+    came = [0.006, 0.019, 0.059, 0.15, 0.277, 0.377, 0.511, 0.587, 0.723, 0.779, 0.934, 0.933]
+    share = [0.4112, 0.0671, 0.1833, 0.0986, 0.0616, 0.0366, 0.0303, 0.0275, 0.0245, 0.022, 0.017, 0.0203]
+    counts = [(round(12402 * n), round(12402 * n * rate)) for n, rate in zip(share, came, strict=True)]
+    p = np.repeat(said, [n for n, _ in counts])
+    o = np.concatenate([np.arange(n) < yes for n, yes in counts]).astype(float)
+    parts = brier_parts(p, o, bins=20)  # twelve values, each in a bin of its own
+    assert parts == pytest.approx((0.0008, 0.0628, 0.1354), abs=1e-4)
+    assert brier(p, o) == pytest.approx(0.0735, abs=1e-4)
+
+
+@given(PAIRS)
+def test_accuracy_is_that_of_true_and_of_false_claims_by_their_shares(
+    pair: tuple[np.ndarray, np.ndarray],
+) -> None:
+    p, o = pair
+    parts = {yes: METRICS[f"accuracy_{name}"](p, o, None) for yes, name in ((1.0, "true"), (0.0, "false"))}
+    shares = {yes: float((o == yes).mean()) for yes in parts}
+    assert all(math.isnan(parts[yes]) == (not shares[yes]) for yes in parts)
+    assert sum(parts[yes] * share for yes, share in shares.items() if share) == pytest.approx(accuracy(p, o))
 
 
 @pytest.mark.parametrize("score", SCORES)

@@ -45,7 +45,7 @@ CALLS: dict[str, dict[str, int]] = {
     "got": {"thoughts": 5, "value": 3, "conclude": 1},
     "fot": {"thoughts": 6, "value": 18, "conclude": 2},  # the first two trees agree
     "search": {"act": 2, "leak-filter": 1},
-    "deep-research": {"plan": 2, "act": 2, "leak-filter": 1, "conclude": 1},
+    "deep_research": {"plan": 2, "act": 2, "leak-filter": 1, "conclude": 1},
     "belief": {"act": 2, "leak-filter": 1},
     "belief-nobel": {"act": 2, "leak-filter": 1},
     "belief-batch": {"act": 2, "leak-filter": 1},
@@ -93,7 +93,12 @@ def run_study(store: Store, folder: Path, server: OpenAIServer, arms: list[Any])
     exam_file(folder)
     model = {"model": "openai/x", "api_base": server.url, "prices": {"openai/x": [1.0, 2.0]}}
     document = {"name": "s", "exam": {"events": "e.csv"}, "contexts": "c.json", "concurrency": 1}
-    plan = plan_study(store, study_of({**document, "arms": [{**model, **each} for each in arms]}, folder))
+    plan = plan_study(
+        store,
+        study_of(
+            {**document, "arms": [each if "of" in each else {**model, **each} for each in arms]}, folder
+        ),
+    )
     with ExaOnLoopback() as web:
         environ = {"OPENAI_API_KEY": "sk-none", "EXA_API_KEY": "k"}
         environ |= {f"WORKBENCH_UPSTREAM_{name}": web.url for name in ENGINES}

@@ -163,7 +163,7 @@ def test_tables_2_3_and_6_of_paper_a_come_out_on_a_long_short_set(name: str, tmp
         with OpenAIServer(Policy(plan=PLAN)) as server, ExaOnLoopback() as web:
             filled = fill_in(name, tmp_path, server)
             arms = tuple(
-                arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep-research L"
+                arm for arm in filled.arms if arm.kind != "notebook" and arm.name != "deep_research L"
             )
             spec = replace(filled, arms=arms, exams=({"set": "SET"},), trials=OF_PAPER_A[name])
             plan = plan_study(store, spec)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +15,8 @@ from tests.fakes.model_policy import SCORES, Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_every_arm import PLAN, run_study
 from workbench.engine.access.own_web import own_asker
+from workbench.science.pooling.pool import pool
+from workbench.science.scoring.scores import brier_index, metaculus_baseline
 from workbench.science.tables import Events
 from workbench.store import Store
 from workbench.store.events import ForecastMade, ReasoningJudged
@@ -25,7 +28,13 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudyCell, StudyError, mix_problems, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
-from workbench.studies.study_scores import mix_scores, rank_correlation
+from workbench.studies.study_scores import (
+    curve_points,
+    ensemble_rows,
+    mix_scores,
+    rank_correlation,
+    role_rows,
+)
 from workbench.studies.study_state import StudyState, load_study
 
 #: A name that is a broken formula, HTML and a spreadsheet's command, as far as one name can be.
@@ -145,6 +154,7 @@ def test_the_report_counts_the_steps_of_agents_and_what_a_judge_says(
     assert set(results["steps"]) == {"belief", "belief-no-tools"}
     belief, plain = results["steps"]["belief"], results["steps"]["belief-no-tools"]
     assert (belief["leaves"], belief["steps"], belief["tool calls"]) == (1, 2.0, 1.0)
+    assert belief["tools"] == {"embedded": {"search": 1.0}} and plain["tools"] == {"embedded": {}}
     assert (plain["steps"], plain["tool calls"], plain["submitted"], plain["gap"]) == (1.0, 0.0, 1.0, 0.0)
     assert belief["brier_by_step"] == pytest.approx([0.64, 0.64])  # the outcome is no
     page = (tmp_path / "out" / "report.html").read_text()
@@ -217,10 +227,19 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
         "distance",
         "consensus",
         "trials",
+        "spread",
+        "correctness",
+        "questions",
+        "questions-below-chance",
     }
     assert (
         pictures == wanted
     )  # without costs there is no frontier, without trees no weights, without agents no steps
+    for row in results["by_category"]["arms"]["market"]:
+        # of category a nothing came true, of b everything
+        assert (row["accuracy_true"], row["accuracy_false"]) == (
+            (None, 1.0) if row["category"] == "a" else (1.0, None)
+        )
     assert {row["column"] for row in results["correctness"]} == {"volatility", "horizon_days", "volume"}
     assert {row["arm"] for row in results["caution"]} == {"random", HOSTILE}
     assert [len(rows) for rows in results["questions"].values()] == [10, 10]
@@ -229,3 +248,117 @@ def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:
     assert all(results["arms"]["random"][name] is None for name in ("soft", "hard", "run_variance"))
     page = (tmp_path / "out" / "report.html").read_text()
     assert "&lt;b&gt;Will 1?" in page and "<b>Will" not in page and "<b>other" not in page
+
+
+def scored(accuracy: float, **own: Any) -> dict[str, Any]:
+    return {"accuracy": accuracy, "brier_index": 100 * accuracy, "cost_usd": 1.0, "tasks": None, **own}
+
+
+def tree_arm(model: str = "m", **settings: Any) -> dict[str, Any]:
+    return {"model": model, "models": {}, "analyzer": "rounds", "grounder": "search", "options": {}, "depth": 1, "leaf_target": None, **settings}  # fmt: skip
+
+
+def test_a_curve_is_of_arms_that_differ_in_size_or_in_noise_alone() -> None:
+    """Paper A, Fig. 5: trees of two rules in three sizes; noise at two levels below one of them, which stands at 0 itself."""
+    settings = {
+        f"{rule} {size}": tree_arm(rule=rule, **each)
+        for rule in ("linear", "logic")
+        for size, each in (("small", {}), ("deep", {"depth": 2}), ("many", {"leaf_target": 50}))
+    }
+    settings["alone"] = tree_arm(analyzer="single", rule="linear")
+    sizes = {"small": 12.0, "deep": 70.5, "many": 61.0, "alone": 1.0}
+    arms = {arm: scored(0.6 + n / 100, nodes=sizes[arm.split()[-1]]) for n, arm in enumerate(settings)}
+    noisy = [
+        {"arm": "noisy", "name": f"n{level}", "of": "linear small", "level": level} for level in (0.4, 0.2)
+    ]
+    arms |= {each["name"]: scored(0.5, nodes=12.0) for each in noisy}
+    spec = study_of(
+        {
+            "name": "s",
+            "exam": {"set": "x"},
+            "arms": [*(({"arm": "search", "name": arm}) for arm in settings), *noisy],
+        }
+    )
+    curves = curve_points(spec, {"arms": settings}, arms)
+    assert [[(point["x"], point["arm"]) for point in points] for points in curves["nodes"].values()] == [
+        [(12.0, f"{rule} small"), (61.0, f"{rule} many"), (70.5, f"{rule} deep")]
+        for rule in ("linear", "logic")
+    ]
+    ((name, points),) = curves["noise"].items()
+    assert "linear small" in name and "normal" in name
+    assert [(point["x"], point["accuracy"]) for point in points] == [(0.0, 0.6), (0.2, 0.5), (0.4, 0.5)]
+
+
+@given(st.dictionaries(st.tuples(*[st.sampled_from("ABC")] * 3), st.floats(0, 1), min_size=1))
+def test_the_mean_of_a_role_is_over_the_arms_in_which_a_model_has_it(
+    share: dict[tuple[str, ...], float],
+) -> None:
+    roles = ("grounder", "analyzer", "synthesizer")
+    names = {models: " ".join(models) for models in share}
+    settings = {
+        name: tree_arm(models[0], models=dict(zip(roles[1:], models[1:], strict=True)))
+        for models, name in names.items()
+    }
+    settings["plain"] = tree_arm(analyzer="single")
+    arms = {names[models]: scored(p) for models, p in share.items()} | {"plain": scored(0.0)}
+    rows = role_rows({"arms": settings}, arms)
+    assert {row["role"] for row in rows} == {
+        role for place, role in enumerate(roles) if len({models[place] for models in share}) > 1
+    }
+    for row in rows:
+        of_model = [p for models, p in share.items() if models[roles.index(row["role"])] == row["model"]]
+        assert row["arms"] == len(of_model) and row["accuracy"] == pytest.approx(np.mean(of_model))
+
+
+@given(
+    first=PROBABILITIES,
+    second=PROBABILITIES,
+    outcome=st.lists(st.sampled_from([0.0, 1.0]), min_size=12, max_size=12),
+)
+def test_an_ensemble_begins_with_its_best_member_and_ends_with_all(
+    first: Any, second: Any, outcome: list[float]
+) -> None:
+    o = np.array(outcome)
+    seer = tree_arm(options={"grounder": {"clairvoyant": True}})
+    settings = {"a": tree_arm(), "b": tree_arm(), "seer": seer, "table": {"kind": "ColumnArm"}}
+    pooled = {"a": first, "b": second, "seer": o, "table": o}
+    rows = ensemble_rows({"arms": settings}, pooled, o)
+    assert [row["members"] for row in rows] == [1, 2] and {row["added"] for row in rows} == {"a", "b"}
+    # a pool in log odds holds its members 0.0001 away from certainty
+    assert rows[0]["brier_index"] == pytest.approx(
+        max(brier_index(first, o), brier_index(second, o)), abs=0.02
+    )
+    assert rows[1]["metaculus_baseline"] == pytest.approx(
+        metaculus_baseline(pool(np.column_stack([first, second]), "logit-mean"), o)
+    )
+    assert ensemble_rows({"arms": settings}, {"a": first, "table": o}, o) == []
+
+
+def test_a_study_says_what_size_its_trees_had_and_which_leaves_stayed_as_they_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every further analysis of the deep arm repeats its leaf: paid for, and the trees are those of the flat arm."""
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    tree = {"arm": "zero-shot", "analytica": "L", "critic": False}
+    arms = [{**tree, "name": "flat"}, {**tree, "name": "deep", "depth": 2}, {"arm": "noisy", "name": "noisy", "of": "deep", "level": 0.2}, {"arm": "zero-shot"}]  # fmt: skip
+    store = Store(tmp_path / "home")
+    try:
+        with OpenAIServer(Policy(plan=PLAN, p={"P0": 0.4})) as server:
+            plan, state = run_study(store, tmp_path, server, arms)
+        results = write_study(store, plan, audit_study(store, plan, state), tmp_path / "out")
+    finally:
+        store.close()
+    sizes = {arm: (row["nodes"], row["leaves"], row["kept"]) for arm, row in results["arms"].items()}
+    assert sizes == {
+        "flat": (3.0, 2.0, 0),
+        "deep": (3.0, 2.0, 2),
+        "noisy": (3.0, 2.0, 2),
+        "zero-shot": (1.0, 1.0, 0),
+    }
+    assert any("deep 2" in line for line in results["summary"])
+    assert any("depth" in line for line in results["audit"]["findings"])
+    assert {(row["arm"], row["nodes"]) for row in results["costs"]} >= {("flat", 3.0), ("zero-shot", 1.0)}
+    table = pd.read_csv(tmp_path / "out" / "table.csv").set_index("arm")
+    assert table.loc["deep", ["nodes", "leaves", "kept"]].tolist() == [3.0, 2.0, 2.0]
+    pictures = {path.stem for path in (tmp_path / "out").glob("frontier*.png")}
+    assert pictures == {"frontier", "frontier-accuracy", "frontier-time"}

@@ -260,6 +260,10 @@ def efficient(cost: ArrayLike, score: ArrayLike) -> FloatArray:
     return np.asarray(~worse.any(axis=1), dtype=np.float64)
 
 
+#: Methods of which each has its name at its point; of more a number stands there, and the names in a key beside the axes.
+_NAMED = 12
+
+
 @_verbatim_words
 def frontier_plot(
     points: Mapping[str, Sequence[tuple[float, float]]], *, cost: str = "cost", score: str = "Brier Index"
@@ -282,28 +286,125 @@ def frontier_plot(
     [[1.0, 60.0], [2.0, 70.0]]
     """
     _some(points)
-    figure, axes = _figure(6.5, 4.5)
-    for name, settings in points.items():
+    x, y = np.array([point for settings in points.values() for point in settings]).T
+    right = (2 * x.max() + x.min()) / 3
+    few = len(points) <= _NAMED
+    figure, axes = _figure(6.5 if few else 9.5, 4.5 if few else max(4.5, 0.19 * len(points) + 0.8))
+    for number, (name, settings) in enumerate(points.items(), 1):
         a, b = zip(*settings, strict=True)
-        (line,) = axes.plot(a, b, marker="o", markersize=4, linewidth=1, alpha=0.8)
-        # At the point: a legend of thirty methods covers what it explains.
+        colour = f"C{number % 10}"
+        axes.plot(
+            a, b, marker="o", markersize=4, linewidth=1, alpha=0.8, color=colour, label=f"{number}  {name}"
+        )
+        # to the left of a point in the right third, where a name would leave the axes
+        side, gap = ("right", -3) if a[-1] > right else ("left", 3)
         axes.annotate(
-            name,
+            name if few else str(number),
             (a[-1], b[-1]),
-            xytext=(3, 3),
+            xytext=(gap, 3),
             textcoords="offset points",
             fontsize=7,
-            color=line.get_color(),
+            color=colour,
+            ha=side,
         )
-    x, y = np.array([point for settings in points.values() for point in settings]).T
     best = np.flatnonzero(efficient(x, y) > 0)
     best = best[np.argsort(x[best])]
     # Steps, because between two settings only the cheaper one can be had: no mixture lies on a slope.
     axes.plot(
-        x[best], y[best], color="0.2", drawstyle="steps-post", linestyle="--", linewidth=1, label="frontier"
+        x[best],
+        y[best],
+        color="0.5",
+        drawstyle="steps-post",
+        linestyle="--",
+        linewidth=1,
+        label="frontier",
+        zorder=1,
     )
-    axes.set(xlabel=cost, ylabel=score, title=f"{score} against {cost}")
+    axes.set(xlabel=cost, ylabel=score, title=f"{score.partition(',')[0]} against {cost}")
+    axes.margins(0.08)
+    if few:
+        axes.legend(handles=axes.lines[-1:], fontsize="small")
+    else:
+        figure.legend(loc="outside right upper", fontsize=7)
+    return figure
+
+
+_BARS = 40  # points of a curve whose intervals are bars; of more they are a band
+#: A curve: places, values, and the ends of an interval for each, in so many rows of numbers.
+Curve = tuple[ArrayLike, ArrayLike] | tuple[ArrayLike, ArrayLike, ArrayLike, ArrayLike]
+
+
+@_verbatim_words
+def curves_plot(
+    curves: Mapping[str, Curve], *, x: str, y: str, title: str, baseline: float | None = None
+) -> "Figure":
+    """Lines over a number: trials pooled, steps of an agent, nodes of a tree, noise at its leaves, days ahead.
+
+    Source: Analytica, Figure 5; BLF, Figures 9, 12, 13, 15.
+
+    Parameters
+    ----------
+    curves : mapping of str to (x, y) or (x, y, low, high), arrays of shape (n,)
+        Ends of intervals ``nan`` where there is none.
+    x, y, title : str
+        Labels.
+    baseline : float, optional
+        A dotted line across: what chance gets.
+
+    Examples
+    --------
+    >>> len(curves_plot({"a": ([1, 2], [0.2, 0.1])}, x="step", y="Brier score", title="Steps").axes[0].lines)
+    1
+    """
+    _some(curves)
+    figure, axes = _figure(6.5, 4.0)
+    for name, (places, values, *ends) in curves.items():
+        at, height = np.asarray(places, dtype=np.float64), np.asarray(values, dtype=np.float64)
+        # Rounding may put an end of the interval past the value, and matplotlib refuses negative error bars.
+        bars = np.maximum([height - np.asarray(ends[0]), np.asarray(ends[1]) - height], 0.0) if ends else None
+        if ends and len(at) > _BARS:
+            (line,) = axes.plot(at, height, linewidth=1.5, label=name)
+            axes.fill_between(
+                at, np.asarray(ends[0]), np.asarray(ends[1]), color=line.get_color(), alpha=0.2, linewidth=0
+            )
+            continue
+        axes.errorbar(
+            at,
+            height,
+            yerr=bars,
+            marker="o",
+            markersize=4,
+            capsize=2 if ends else 0,
+            linewidth=1,
+            label=name,
+        )
+    if baseline is not None:
+        axes.axhline(baseline, color="0.4", linewidth=1, linestyle=":")
+    axes.set(xlabel=x, ylabel=y, title=title)
+    if all(float(place).is_integer() for places, *_ in curves.values() for place in np.asarray(places)):
+        axes.locator_params(axis="x", integer=True)
     axes.legend(fontsize="small")
+    return figure
+
+
+@_verbatim_words
+def boxes_plot(groups: Mapping[str, ArrayLike], *, label: str) -> "Figure":
+    """Boxes of distributions, in the given order from the top: quartiles, the median, whiskers to the 5 and 95 % points.
+
+    Source: Analytica, Figures 2 and 14.
+
+    Examples
+    --------
+    >>> len(boxes_plot({"a": [0.1, 0.2], "b": [0.3]}, label="p").axes[0].get_yticks())
+    2
+    """
+    _some(groups)
+    figure, axes = _figure(6.5, 0.42 * len(groups) + 1.4)
+    values = [np.asarray(each, dtype=np.float64) for each in groups.values()]
+    axes.boxplot(values, orientation="horizontal", whis=(5, 95), showmeans=True, sym="")
+    axes.set_yticks(range(1, len(groups) + 1), list(groups))
+    axes.set(xlabel=f"{label} (triangle: mean)")
+    axes.invert_yaxis()
     return figure
 
 

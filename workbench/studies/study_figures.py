@@ -11,7 +11,10 @@ from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mean_intervals import Bounds, loss_interval
 from workbench.science.plots import (
+    Curve,
     bars_plot,
+    boxes_plot,
+    curves_plot,
     figure_bytes,
     frontier_plot,
     heatmap_plot,
@@ -20,9 +23,10 @@ from workbench.science.plots import (
 )
 from workbench.science.pooling.pool import pool, subset_pools
 from workbench.science.scoring.breakdown import lead_time_curve
-from workbench.science.scoring.scores import index_of
+from workbench.science.scoring.scores import index_of, metaculus_scores
 from workbench.science.table_cells import StrArray
 from workbench.studies.study_exam import StudyExam
+from workbench.studies.study_scores import accuracy_of
 from workbench.studies.study_table import trials_of
 
 if TYPE_CHECKING:
@@ -30,6 +34,8 @@ if TYPE_CHECKING:
 
 _EDGES = (0.0, 8.0, 31.0, 91.0, 366.0)  # days
 _MOST = 6  # arms in a plot of points
+_LISTED = 3  # arms in a plot of a point for each question
+_DRAWS = 400
 
 
 def study_figures(
@@ -69,10 +75,52 @@ def study_figures(
             "Brier Index points above the reference, arm by arm in the order of the file: a build-up or an ablation (paper B, Fig. 3).",
             lambda: _differences(results["differences"], results["reference"]),
         ),
+        *(
+            (
+                name,
+                f"{words}; the line joins arms that no other beats in both.",
+                partial(_frontier, arms, cost, score),
+            )
+            for name, words, cost, score in (
+                ("frontier", "Cost and Brier Index", "cost_usd", "Brier Index"),
+                ("frontier-accuracy", "Cost and accuracy (paper A, Figs. 6 and 12)", "cost_usd", "accuracy"),
+                ("frontier-time", "Time and accuracy (paper A, Fig. 6)", "seconds", "accuracy"),
+            )
+        ),
         (
-            "frontier",
-            "Cost and Brier Index; the line joins arms that no other beats in both.",
-            lambda: _frontier(arms),
+            "nodes",
+            "Accuracy over the size of trees, a line for arms that differ in nothing else (paper A, Fig. 5).",
+            lambda: _curves(results["curves"]["nodes"], "nodes of a tree, mean", "Size of trees"),
+        ),
+        (
+            "noise",
+            "Accuracy over noise at the leaves, by rule and kind of noise (paper A, Fig. 5).",
+            lambda: _curves(results["curves"]["noise"], "noise at the leaves", "Noise"),
+        ),
+        (
+            "spread",
+            "Runs about the mean of their question, which stands where the arm does on average: 1 is what came; a narrow box is a stable arm (paper A, Fig. 2).",
+            lambda: _spread(trials, exam),
+        ),
+        (
+            "correctness",
+            "Probability that was given to what came, by category, mean over arms (paper A, Fig. 14).",
+            lambda: _correctness(pooled, results["by_category"], exam),
+        ),
+        (
+            "ensemble",
+            "Scores of ensembles that grow by the best member each time, in-sample (paper B, Fig. 13).",
+            lambda: _ensemble(results["ensemble"]),
+        ),
+        (
+            "questions",
+            "Score of each question, best first: mean over trials with its 95 % interval (paper B, Fig. 15).",
+            lambda: _questions(trials, exam, everything=True),
+        ),
+        (
+            "questions-below-chance",
+            "The same, of questions at or below chance (paper B, Fig. 15).",
+            lambda: _questions(trials, exam, everything=False),
         ),
         (
             "reliability",
@@ -128,13 +176,6 @@ def study_figures(
     return figures
 
 
-def _blank(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
-
-
 def _scores(arms: Mapping[str, Any]) -> "Figure":
     sizes = {row["events"] for row in arms.values()}
     bars = {}
@@ -144,16 +185,108 @@ def _scores(arms: Mapping[str, Any]) -> "Figure":
     return bars_plot(bars)
 
 
-def _frontier(arms: Mapping[str, Any]) -> "Figure | None":
-    known = {arm: row for arm, row in arms.items() if row["cost_usd"] is not None and row["events"]}
-    if len({row["cost_usd"] for row in known.values()}) < 2:
-        # Without a bill the calls are what an arm takes; without calls there is no frontier.
-        if len({row["calls"] for row in arms.values()}) < 2:
-            return None
-        points = {arm: [(row["calls"] / row["questions"], row["brier_index"])] for arm, row in arms.items()}
-        return frontier_plot(points, cost="model calls per question")
-    points = {arm: [(row["cost_usd"] / row["questions"], row["brier_index"])] for arm, row in known.items()}
-    return frontier_plot(points, cost="US dollars per question")
+#: What stands on the axis of a cost figure, a question.
+_TAKEN = {"cost_usd": "US dollars", "seconds": "seconds", "calls": "model calls"}
+
+
+def _frontier(arms: Mapping[str, Any], cost: str, score: str) -> "Figure | None":
+    """Draw a score against what a question took; without a bill the calls are what an arm takes."""
+    known = {arm: row for arm, row in arms.items() if row[cost] is not None and row["events"]}
+    if cost == "cost_usd" and len({row[cost] for row in known.values()}) < 2:
+        cost, known = "calls", dict(arms)
+    if len({row[cost] for row in known.values()}) < 2 or not any(row["calls"] for row in known.values()):
+        return None
+    points = {
+        arm: [
+            (
+                row[cost] / row["questions"],
+                row["brier_index"] if score == "Brier Index" else 100 * accuracy_of(row),
+            )
+        ]
+        for arm, row in known.items()
+    }
+    return frontier_plot(
+        points, cost=f"{_TAKEN[cost]} per question", score=score if score == "Brier Index" else f"{score}, %"
+    )
+
+
+def _curves(curves: Mapping[str, Sequence[Mapping[str, Any]]], x: str, title: str) -> "Figure | None":
+    lines = {
+        name: ([point["x"] for point in points], [100 * point["accuracy"] for point in points])
+        for name, points in curves.items()
+    }
+    return curves_plot(lines, x=x, y="accuracy, %", title=title) if lines else None
+
+
+def _given_to_truth(p: FloatArray, exam: StudyExam) -> FloatArray:
+    """The probability that was given to what came."""
+    outcome = exam.events.outcome if p.ndim == 1 else exam.events.outcome[:, None]
+    return np.where(outcome == 1.0, p, 1.0 - p)
+
+
+def _spread(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
+    boxes = {}
+    for arm, matrix in trials.items():
+        truth = _given_to_truth(matrix, exam)
+        truth = truth[np.isfinite(truth).all(axis=1)]
+        if truth.shape[0] and truth.shape[1] > 1:
+            boxes[arm] = (truth - truth.mean(axis=1, keepdims=True) + truth.mean()).ravel()
+    return boxes_plot(boxes, label="probability given to what came") if boxes else None
+
+
+def _correctness(
+    pooled: Mapping[str, FloatArray], table: Mapping[str, Any], exam: StudyExam
+) -> "Figure | None":
+    if not table:
+        return None
+    labels = exam.events.text(table["column"])
+    truth = np.array([_given_to_truth(p, exam) for p in pooled.values()])
+    known = np.isfinite(truth).any(axis=0)
+    mean = np.nanmean(truth[:, known], axis=0)
+    boxes = {
+        f"{name} (n {(labels[known] == name).sum()})": mean[labels[known] == name]
+        for name in np.unique(labels[known])
+    }
+    return boxes_plot(boxes, label="probability given to what came") if len(boxes) > 1 else None
+
+
+def _ensemble(rows: Sequence[Mapping[str, Any]]) -> "Figure | None":
+    if not rows:
+        return None
+    size = [row["members"] for row in rows]
+    lines = {
+        name: (size, [row[key] for row in rows])
+        for name, key in (("Brier Index", "brier_index"), ("Metaculus baseline", "metaculus_baseline"))
+    }
+    return curves_plot(lines, x="members", y="points", title="Ensembles")
+
+
+def _questions(trials: Mapping[str, FloatArray], exam: StudyExam, *, everything: bool) -> "Figure | None":
+    curves: dict[str, Curve] = {}
+    for arm, matrix in trials.items():
+        rows = np.flatnonzero(np.isfinite(matrix).all(axis=1))
+        if matrix.shape[1] < 2 or not len(rows):
+            continue
+        runs = matrix.shape[1]
+        scores = metaculus_scores(matrix[rows].ravel(), np.repeat(exam.events.outcome[rows], runs)).reshape(
+            -1, runs
+        )
+        scores = scores[np.argsort(-scores.mean(axis=1), kind="stable")]
+        if not everything:
+            scores = scores[scores.mean(axis=1) <= 0]
+        draws = np.random.default_rng(15).integers(0, runs, (_DRAWS, runs))
+        low, high = (
+            np.quantile(scores[:, draws].mean(axis=2), [0.025, 0.975], axis=1) if len(scores) else ([], [])
+        )
+        if len(scores):
+            curves[arm] = (np.arange(1, len(scores) + 1), scores.mean(axis=1), low, high)
+    few = dict(list(curves.items())[:_LISTED])
+    title = "Questions" if everything else "Questions at or below chance"
+    return (
+        curves_plot(few, x="question, best first", y="Metaculus baseline score", title=title, baseline=0.0)
+        if few
+        else None
+    )
 
 
 def _reliability(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
@@ -205,16 +338,8 @@ def _differences(rows: Sequence[Mapping[str, Any]], reference: str) -> "Figure |
 
 def _steps(table: Mapping[str, Any]) -> "Figure | None":
     curves = {arm: row["brier_by_step"] for arm, row in table.items() if len(row["brier_by_step"]) > 1}
-    if not curves:
-        return None
-    figure, axes = _blank(6.5, 4.0)
-    for arm, scores in list(curves.items())[:_MOST]:
-        axes.plot(range(1, len(scores) + 1), scores, marker="o", label=arm)
-    axes.set(xlabel="step", ylabel="Brier score of the belief", title="Steps")
-    axes.locator_params(axis="x", integer=True)
-    axes.legend(fontsize="small")
-    result: Figure = figure
-    return result
+    lines = {arm: (range(1, len(scores) + 1), scores) for arm, scores in list(curves.items())[:_MOST]}
+    return curves_plot(lines, x="step", y="Brier score of the belief", title="Steps") if lines else None
 
 
 def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None":
@@ -227,7 +352,7 @@ def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | N
     ):
         return None
     clusters = event_clusters(exam.events)
-    figure, axes = _blank(6.5, 4.0)
+    lines: dict[str, Curve] = {}
     for arm, p in list(pooled.items())[:_MOST]:
         rows = np.isfinite(p) & np.isfinite(days) & (days >= 0)
         curve = lead_time_curve(
@@ -240,12 +365,8 @@ def _lead_time(pooled: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | N
         )
         # A class of too few clusters has its point and no bar.
         ends = [each or [value, value] for each, value in zip(curve.intervals, curve.brier, strict=True)]
-        bars = np.abs(np.array(ends).T - curve.brier)
-        axes.errorbar(curve.low, curve.brier, yerr=bars, marker="o", capsize=3, label=arm)
-    axes.set(xlabel="days until resolution, at least", ylabel="Brier score", title="Lead time")
-    axes.legend(fontsize="small")
-    result: Figure = figure
-    return result
+        lines[arm] = (curve.low, curve.brier, *np.array(ends).T)
+    return curves_plot(lines, x="days until resolution, at least", y="Brier score", title="Lead time")
 
 
 def _class_interval(clusters: StrArray, scores: FloatArray, rows: IntArray) -> Bounds:
@@ -271,26 +392,10 @@ def _trials(trials: Mapping[str, FloatArray], exam: StudyExam) -> "Figure | None
             index_of(float(((subset_pools(matrix[whole], size, "logit-mean") - o) ** 2).mean()))
             for size in range(1, matrix.shape[1] + 1)
         ]
-    if not curves:
-        return None
-    figure, axes = _blank(6.5, 4.0)
-    for arm, values in curves.items():
-        axes.plot(range(1, len(values) + 1), values, marker="o", label=arm)
-    axes.set(xlabel="trials pooled", ylabel="Brier Index", title="Trials")
-    axes.locator_params(axis="x", integer=True)
-    axes.legend(fontsize="small")
-    result: Figure = figure
-    return result
+    lines = {arm: (range(1, len(values) + 1), values) for arm, values in curves.items()}
+    return curves_plot(lines, x="trials pooled", y="Brier Index", title="Trials") if lines else None
 
 
 def _weights(weights: Mapping[str, list[float]]) -> "Figure | None":
-    some = {arm: values for arm, values in weights.items() if values}
-    if not some:
-        return None
-    figure, axes = _blank(6.5, 4.0)
-    for arm, values in some.items():
-        axes.hist(values, bins=np.linspace(-1, 1, 41), alpha=0.6, label=f"{arm} ({len(values)})")
-    axes.set(xlabel="weight of a child", ylabel="rules", title="Weights")
-    axes.legend(fontsize="small")
-    result: Figure = figure
-    return result
+    boxes = {f"{arm} (n {len(values)})": values for arm, values in weights.items() if values}
+    return boxes_plot(boxes, label="weight of a child") if boxes else None

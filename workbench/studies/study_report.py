@@ -12,7 +12,6 @@ import pandas as pd
 
 from proxies.atomic import private_folder
 from proxies.hashing import sha256_of
-from workbench.engine.record.fold import load_state
 from workbench.formatting import decimals
 from workbench.output_files import write_output
 from workbench.store import Store
@@ -20,10 +19,9 @@ from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_figures import study_figures
 from workbench.studies.study_plan import StudyPlan
 from workbench.studies.study_results import study_results
-from workbench.studies.study_scores import step_statistics
+from workbench.studies.study_scores import run_facts
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import tidy_table, with_volatility, write_tables
-from workbench.synthesis import LinearRule
 from workbench.templates import html_environment
 
 if TYPE_CHECKING:
@@ -39,14 +37,14 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
         The study was not audited: its results are locked.
     """
     exam = with_volatility(plan.exam)
-    frame = tidy_table(plan.spec, exam, state)
-    results = study_results(plan.spec, exam, state, frame)
-    results["steps"] = step_statistics(store, exam, state)
+    facts = run_facts(store, exam, state)
+    frame = tidy_table(plan.spec, exam, state, facts.sizes)
+    results = study_results(plan.spec, exam, state, frame) | {"steps": facts.steps}
     # Of the bytes on disk, as `sha256sum manifest.json` prints it; page, notebook and figures carry it.
     results["manifest_id"] = sha256_of(_json(state.manifest))
     private_folder(folder)
     write_tables(folder, frame, exam)
-    figures = study_figures(results, exam, frame, rule_weights(store, state))
+    figures = study_figures(results, exam, frame, facts.weights)
     for name, (_, png) in figures.items():
         write_output(folder / f"{name}.png", png)
     write_output(folder / "manifest.json", _json(state.manifest))
@@ -58,18 +56,6 @@ def write_study(store: Store, plan: StudyPlan, state: StudyState, folder: Path) 
 
 def _json(value: Any) -> bytes:
     return (json.dumps(value, indent=1, ensure_ascii=False, default=str) + "\n").encode()
-
-
-def rule_weights(store: Store, state: StudyState) -> dict[str, list[float]]:
-    """Weights of the linear rules in the runs of each arm."""
-    weights: dict[str, list[float]] = {}
-    for cell, forecast in state.forecasts.items():
-        if not forecast.run:
-            continue
-        for proposition in load_state(store, forecast.run).tree.propositions():
-            if isinstance(proposition.rule, LinearRule):
-                weights.setdefault(cell.arm, []).extend(proposition.rule.weights.values())
-    return weights
 
 
 @cache

@@ -5,6 +5,7 @@ Made of the science room's own functions; only a study that was audited has resu
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,7 +14,7 @@ import pandas as pd
 
 from proxies.asof.asof_text import NO_TEXT
 from workbench.errors import UsageError
-from workbench.science.arrays import FloatArray
+from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.agreement import consensus_matrix, mcnemar_matrix
 from workbench.science.comparing.bootstrap import parts_in_order
 from workbench.science.comparing.clusters import (
@@ -42,13 +43,16 @@ from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.reasoning_scores import reasoning_rows
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudySpec
-from workbench.studies.study_scores import cost_rows, mix_scores
+from workbench.studies.study_scores import cost_rows, curve_points, ensemble_rows, mix_scores, role_rows
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_table import trials_of
 from workbench.studies.study_tasks import complements, task_scores
 
 LEVELS = (0.0, 0.5, 1.0)
 _SCORES = ("brier", "brier_index", "metaculus_baseline")
+_PARTS = ("accuracy_true", "accuracy_false", "reliability", "resolution", "uncertainty")
+#: What an arm that is made of another's forecasts took, since these did.
+_TAKEN = ("cost_usd", "calls", "tokens", "seconds", "nodes", "leaves", "kept")
 #: Below this an arm's difference from the reference counts as shown, after Holm's correction.
 ALPHA = 0.05
 _WIDE = 10  # questions at either end of the list of hard ones
@@ -78,10 +82,9 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
     arms = {arm: _arm(arm, p, trials[arm], exam, frame, spec) for arm, p in pooled.items()}
     sources = {each.name: each.settings.get("of") for each in spec.arms}
     for arm, row in arms.items():
-        # What is made of another arm's forecasts costs what these did.
         source = sources.get(arm)
         if source in arms:
-            row |= {name: arms[source][name] for name in ("cost_usd", "calls", "tokens", "seconds")}
+            row |= {name: arms[source][name] for name in _TAKEN}
     differences = _differences(exam, pooled, reference, spec)
     build_up = [arm for arm in spec.build_up if arm in pooled]
     names, consensus = consensus_matrix(pooled)
@@ -103,6 +106,9 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
             state,
             dict(zip(exam.events.event_id.tolist(), series_clusters(exam.events).tolist(), strict=True)),
         ),
+        "roles": role_rows(state.manifest, arms),
+        "curves": curve_points(spec, state.manifest, arms),
+        "ensemble": ensemble_rows(state.manifest, pooled, exam.events.outcome),
         "differences": differences,
         "build_up": _build_up(exam, {arm: pooled[arm] for arm in build_up}, spec),
         "summary": summary_lines(arms, differences, reference, state),
@@ -125,14 +131,15 @@ def _arm(
     rows = np.flatnonzero(np.isfinite(p))
     q, o = p[rows], exam.events.outcome[rows]
     own = frame[frame["arm"] == arm]
-    scores = scorecard(q, rows, exam.events, _SCORES)
+    scores = scorecard(q, rows, exam.events, (*_SCORES, *_PARTS))
     resampling = Resampling(resamples=spec.resamples)
     ends = interval_card(q, rows, exam.events, _SCORES, scores, resampling=resampling)
     low, high = ends["brier"]["overall"] or (None, None)
     index_low, index_high = ends["brier_index"]["overall"] or (None, None)
     calibrated = calibrated_error(q, series_clusters(exam.events)[rows])
     kinds = parts_in_order(exam.events.kind)
-    costs = own["cost_usd"]
+    costs, runs = own["cost_usd"], own[own["run"] != ""].drop_duplicates("run")
+    nodes, leaves = (runs[name].astype(float).mean() for name in ("nodes", "leaves"))
     entry: dict[str, Any] = {
         "kind": str(own["kind"].iloc[0]),
         "events": len(rows),
@@ -159,6 +166,10 @@ def _arm(
         "calls": int(own["calls"].sum()),
         "tokens": int(own["tokens"].sum()),
         "seconds": float(own["seconds"].sum()),
+        "nodes": None if np.isnan(nodes) else float(nodes),
+        "leaves": None if np.isnan(leaves) else float(leaves),
+        "kept": int(runs["kept"].fillna(0).sum()),
+        **{name: scores[name]["overall"] for name in _PARTS},
     }
     entry["by_type"] = scores
     rows_of = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
@@ -296,6 +307,11 @@ def summary_lines(
         lines.append(
             f"{len(differences)} arms were compared with {reference}: one family, p after Holm's correction for them."
         )
+    kept = [f"{arm} {row['kept']}" for arm, row in arms.items() if row.get("kept")]
+    if kept:
+        lines.append(
+            f"Leaves that stayed as they were though deeper analysis was asked for: {', '.join(kept)}. The audit of each run has the reasons."
+        )
     assert state.audited is not None
     findings = len(state.audited.findings)
     lines.append(
@@ -332,9 +348,17 @@ def _categories(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> dict[str, 
         rows = np.isfinite(p)
         tables[arm] = [
             {"category": group.name, "n": group.n, "brier": group.brier, "brier_index": group.brier_index}
+            | _accuracies(p, exam, np.flatnonzero(rows & (labels == group.name)))
             for group in by_category(p[rows], exam.events.outcome[rows], labels[rows])
         ]
     return {"column": column, "arms": tables}
+
+
+def _accuracies(p: FloatArray, exam: StudyExam, rows: IntArray) -> dict[str, float | None]:
+    """Accuracy on all, on what came true and on what did not (paper A, Table 7)."""
+    names = ("accuracy", "accuracy_true", "accuracy_false")
+    card = scorecard(p[rows], rows, replace(exam.events, kind=np.full(len(exam), "all")), names)
+    return {name: card[name]["overall"] for name in names}
 
 
 def _correctness(exam: StudyExam, pooled: Mapping[str, FloatArray]) -> list[dict[str, Any]]:

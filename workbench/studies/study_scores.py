@@ -1,11 +1,14 @@
-"""Scores of a study beside those of its arms: what they cost, subsets with another mix of categories, and how its agents worked.
+"""Scores of a study beside those of its arms: cost, other mixes of categories, curves over size and noise, roles, how its agents worked.
 
 A subset is drawn without replacement, ``draws`` times; what is shown is the mean over the draws and the range that 95 percent of
 them lie in (paper P, App. C.8). That range is of the drawing alone: how sure a score is stands in the table of scores.
 """
 
+import json
+from collections import Counter
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,8 +19,12 @@ from workbench.errors import UsageError
 from workbench.science.arrays import FloatArray
 from workbench.science.comparing.mean_intervals import PLAIN
 from workbench.science.errors import ScienceError
+from workbench.science.pooling.ensembles import greedy_ensemble
+from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import rebalance
-from workbench.studies.study_file import REBALANCE_DRAWS
+from workbench.science.scoring.scores import index_of, metaculus_baseline
+from workbench.studies.study_file import REBALANCE_DRAWS, StudySpec
+from workbench.synthesis import LinearRule
 
 if TYPE_CHECKING:
     from workbench.store import Store
@@ -56,7 +63,7 @@ def cost_rows(
         not known. ``gain`` is the accuracy above that of the same models and grounder without a tree, as a share of it; None for
         an arm without a tree, or where no such arm is in the study.
     """
-    settings = {name: each for name, each in manifest.get("arms", {}).items() if "grounder" in each}
+    settings = _run_settings(manifest)
     rows = []
     for arm, scores in arms.items():
         own = settings.get(arm)
@@ -64,14 +71,16 @@ def cost_rows(
             continue
         own_rows = (frame["arm"] == arm) & ~frame["event_id"].isin(list(answered_with))
         questions = int(frame.loc[own_rows, "event_id"].nunique())
-        plain = _without_tree(own, settings, arms)
+        plain, accuracy = _without_tree(own, settings, arms), accuracy_of(scores)
         rows.append(
             {
                 "arm": arm,
                 "models": ", ".join(_models(own)),
                 "questions": questions,
-                "accuracy": _accuracy(scores),
-                "gain": _accuracy(scores) / plain - 1.0 if plain else None,
+                "accuracy": accuracy,
+                "gain": accuracy / plain - 1.0 if plain else None,
+                "nodes": scores.get("nodes"),
+                "leaves": scores.get("leaves"),
                 "soft": scores["soft"],
                 "hard": scores["hard"],
                 "brier": scores["brier"],
@@ -104,12 +113,17 @@ def _without_tree(
 
     for name, other in settings.items():
         if name in arms and other["analyzer"] == "single" and alike(other) == alike(own):
-            return _accuracy(arms[name])
+            return accuracy_of(arms[name])
     return None
 
 
-def _accuracy(scores: Mapping[str, Any]) -> float:
-    """Accuracy by task where the exam has choices, else of single events."""
+def _run_settings(manifest: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """The settings of every arm of runs, by its name."""
+    return {name: each for name, each in manifest.get("arms", {}).items() if "grounder" in each}
+
+
+def accuracy_of(scores: Mapping[str, Any]) -> float:
+    """Return the accuracy by task where the exam has choices, else of single events."""
     return float((scores.get("tasks") or scores)["accuracy"])
 
 
@@ -204,26 +218,173 @@ def rank_correlation(a: FloatArray, b: FloatArray) -> float | None:
     return round(float(np.corrcoef(ranks[0], ranks[1])[0, 1]), 12)
 
 
-def step_statistics(store: "Store", exam: "StudyExam", state: "StudyState") -> dict[str, Any]:
-    """Return how the loops of each arm worked (paper B, Table 19) and the Brier score of their beliefs by step (Fig. 12).
+#: Settings in which arms of one curve over the size of trees differ.
+_SIZE = ("depth", "leaf_target", "agent", "budget_usd")
 
-    Counts are medians over the leaves that a loop grounded; leaves below a tree count too, but the scores by step need runs whose
-    claim is the leaf, since only those have an outcome. ``submitted`` is the share of loops that ended by their own submission and
-    not at a limit, ``gap`` the mean distance of what was submitted from the belief beside it (App. E: there should be none).
+
+def curve_points(
+    spec: StudySpec, manifest: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]
+) -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Accuracy over the ``nodes`` of trees and over the ``noise`` at their leaves, a curve for arms alike in all else (paper A, Fig. 5).
+
+    Noise begins at 0, where the arm stands that is disturbed. A curve of one point is none.
+    """
+    curves: dict[str, dict[str, list[dict[str, Any]]]] = {"nodes": {}, "noise": {}}
+
+    def add(axis: str, curve: str, arm: str, x: float) -> None:
+        point = {
+            "x": x,
+            "arm": arm,
+            "accuracy": accuracy_of(arms[arm]),
+            "brier_index": arms[arm]["brier_index"],
+        }
+        curves[axis].setdefault(curve, []).append(point)
+
+    names: dict[str, str] = {}
+    for arm, own in _run_settings(manifest).items():
+        if own["analyzer"] != "single" and arm in arms and arms[arm].get("nodes") is not None:
+            alike = json.dumps(
+                {key: value for key, value in own.items() if key not in _SIZE}, sort_keys=True, default=str
+            )
+            add("nodes", names.setdefault(alike, f"like {arm}"), arm, arms[arm]["nodes"])
+    for each in spec.arms:
+        if each.name not in arms or "level" not in each.settings:
+            continue
+        of = each.settings.get("of")
+        rest = {**({} if of else {"rule": "own"}), "noise": "normal", **each.settings}
+        curve = ", ".join(f"{key} {value}" for key, value in rest.items() if key != "level")
+        if of in arms and curve not in curves["noise"]:
+            add("noise", curve, of, 0.0)
+        add("noise", curve, each.name, float(each.settings["level"]))
+    return {
+        axis: {
+            name: sorted(points, key=lambda point: float(point["x"]))
+            for name, points in of_axis.items()
+            if len({point["x"] for point in points}) > 1
+        }
+        for axis, of_axis in curves.items()
+    }
+
+
+def role_rows(manifest: Mapping[str, Any], arms: Mapping[str, Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Means over all arms with a tree in which a model has a role (paper A, Fig. 13); nothing of a role that one model has throughout."""
+    trees = {
+        arm: own
+        for arm, own in _run_settings(manifest).items()
+        if own["analyzer"] != "single" and arm in arms
+    }
+    rows = []
+    for role in ("grounder", "analyzer", "synthesizer"):
+        by_model: dict[str, list[Mapping[str, Any]]] = {}
+        for arm, own in trees.items():
+            by_model.setdefault(str(own["models"].get(role, own["model"])), []).append(arms[arm])
+        for model, of_model in by_model.items() if len(by_model) > 1 else ():
+            costs = [scores["cost_usd"] for scores in of_model]
+            rows.append(
+                {
+                    "role": role,
+                    "model": model,
+                    "arms": len(of_model),
+                    "accuracy": float(np.mean([accuracy_of(scores) for scores in of_model])),
+                    "brier_index": float(np.mean([scores["brier_index"] for scores in of_model])),
+                    "cost_usd": None if None in costs else float(np.mean(costs)),
+                }
+            )
+    return rows
+
+
+def ensemble_rows(
+    manifest: Mapping[str, Any], pooled: Mapping[str, FloatArray], outcome: FloatArray
+) -> list[dict[str, Any]]:
+    """Scores of the ensemble of the arms of runs that grows by the best member each time (paper B, Fig. 13), in-sample.
+
+    On the events that all of them answered; arms that may look up the answer are no members.
+    """
+    settings = _run_settings(manifest)
+    members = {
+        arm: p
+        for arm, p in pooled.items()
+        if arm in settings and not _options(settings[arm]).get("clairvoyant")
+    }
+    rows = np.isfinite(np.array(list(members.values()))).all(axis=0) if members else np.array([False])
+    if len(members) < 2 or not rows.any():
+        return []
+    members, outcome = {arm: p[rows] for arm, p in members.items()}, outcome[rows]
+    table: list[dict[str, Any]] = []
+    chosen: list[FloatArray] = []
+    for step in greedy_ensemble(members, outcome, how="logit-mean"):
+        chosen.append(members[step.added])
+        score = metaculus_baseline(pool(np.column_stack(chosen), "logit-mean"), outcome)
+        table.append(
+            {
+                "members": len(chosen),
+                "added": step.added,
+                "brier_index": index_of(step.brier),
+                "metaculus_baseline": score,
+            }
+        )
+    return table
+
+
+class TreeSize(NamedTuple):
+    """Nodes and leaves of a run's tree, and how many leaves stayed such though deeper analysis was asked for."""
+
+    nodes: int
+    leaves: int
+    kept: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What the finished runs of a study hold: size of the tree by run; by arm the weights of linear rules, and how loops worked."""
+
+    sizes: dict[str, TreeSize] = field(default_factory=dict)
+    weights: dict[str, list[float]] = field(default_factory=dict)
+    steps: dict[str, Any] = field(default_factory=dict)
+
+
+def run_facts(store: "Store", exam: "StudyExam", state: "StudyState") -> RunFacts:
+    """Read the runs of a study, each once.
+
+    Of loops (paper B, Table 19) counts are medians over the leaves that one grounded; leaves below a tree count too, but the scores by
+    step (Fig. 12) need runs whose claim is the leaf, since only those have an outcome. ``submitted`` is the share of loops that ended by
+    their own submission and not at a limit, ``gap`` the mean distance of what was submitted from the belief beside it (App. E: there
+    should be none). ``tools`` are calls a forecast by source of the question (Fig. 6).
     """
     outcome = dict(zip(exam.events.event_id.tolist(), exam.events.outcome.tolist(), strict=True))
+    source = dict(zip(exam.events.event_id.tolist(), exam.events.source.tolist(), strict=True))
+    facts = RunFacts()
     arms: dict[str, list[LoopTrial]] = {}
+    forecasts: Counter[tuple[str, str]] = Counter()
+    calls: dict[tuple[str, str], Counter[str]] = {}
     for cell, forecast in state.forecasts.items():
         if not forecast.run:
             continue
         run = load_state(store, forecast.run)
+        leaves = run.tree.leaves()
+        facts.sizes[forecast.run] = TreeSize(len(run.tree), len(leaves), len(set(run.kept) & set(leaves)))
+        for proposition in run.tree.propositions():
+            if isinstance(proposition.rule, LinearRule):
+                facts.weights.setdefault(cell.arm, []).extend(proposition.rule.weights.values())
         scored = outcome.get(cell.event) if not run.tree.root.children else None
+        place = cell.arm, str(source.get(cell.event, ""))
+        forecasts[place] += 1
         for node, number in run.trials:
             for _, trace in loop_traces(store, run, node, number):
                 # trials and seeds of one event are one leaf: their mean belief is scored
                 trial = LoopTrial(run_id=cell.event, node=node, arm=cell.arm, trace=trace, outcome=scored)
                 arms.setdefault(cell.arm, []).append(trial)
-    return {arm: _step_scores(trials) for arm, trials in arms.items()}
+                calls.setdefault(place, Counter()).update(
+                    call.tool for step in trace.steps for call in step.calls
+                )
+    for arm, trials in arms.items():
+        tools = {
+            name: {tool: count / forecasts[arm, name] for tool, count in sorted(used.items())}
+            for (other, name), used in sorted(calls.items())
+            if other == arm
+        }
+        facts.steps[arm] = {**_step_scores(trials), "tools": tools}
+    return facts
 
 
 def _step_scores(trials: list[LoopTrial]) -> dict[str, Any]:

@@ -4,6 +4,7 @@ Beside it the study's events and forecasts in the files that `score`, `compare` 
 can be made again without us.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from workbench.science.arrays import FloatArray
 from workbench.store.events import ForecastMade, ForecastMissing
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudyCell, StudySpec
+from workbench.studies.study_scores import TreeSize
 from workbench.studies.study_state import StudyState
 from workbench.studies.study_tasks import complements
 
@@ -81,7 +83,7 @@ async def _volatilities(exam: StudyExam) -> np.ndarray:
 #: Columns of the table, in this order; those of the exam's events follow.
 COLUMNS = (
     "study", "arm", "kind", "event_id", "question_key", "seed", "trial", "p", "outcome", "brier", "correct", "crowd", "seconds",
-    "calls", "tokens", "cost_usd", "run", "missing",
+    "calls", "tokens", "cost_usd", "run", "nodes", "leaves", "kept", "missing",
 )  # fmt: skip
 _EVENT_COLUMNS = (
     "source",
@@ -96,8 +98,10 @@ _EVENT_COLUMNS = (
 )
 
 
-def tidy_table(spec: StudySpec, exam: StudyExam, state: StudyState) -> pd.DataFrame:
-    """One row per forecast that was made or is missing, in the order of arms, seeds, trials and events."""
+def tidy_table(
+    spec: StudySpec, exam: StudyExam, state: StudyState, sizes: Mapping[str, TreeSize] | None = None
+) -> pd.DataFrame:
+    """One row per forecast that was made or is missing, in the order of arms, seeds, trials and events; ``sizes`` of trees by run."""
     place = {event: row for row, event in enumerate(exam.events.event_id.tolist())}
     kinds = {arm.name: arm.kind for arm in spec.arms}
     order = {arm.name: number for number, arm in enumerate(spec.arms)}
@@ -124,6 +128,7 @@ def tidy_table(spec: StudySpec, exam: StudyExam, state: StudyState) -> pd.DataFr
                 "tokens": getattr(each, "tokens", 0),
                 "cost_usd": np.nan if each.cost_usd is None else each.cost_usd,
                 "run": each.run,
+                **(sizes[each.run]._asdict() if sizes and each.run in sizes else {}),
                 "missing": getattr(each, "reason", ""),
             }
         )

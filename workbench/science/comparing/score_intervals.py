@@ -2,7 +2,8 @@
 
 Held fixed: the pooling, shrinkage and calibration behind the forecasts, and the difficulty of each event behind ``abi``. What those would
 add to the uncertainty is not in the interval. Calibration errors have none: near 0 they are biased by more than they vary, so beside them stands
-what a calibrated forecaster of the same forecasts would show (`workbench.science.scoring.calibration_error.calibrated_error`).
+what a calibrated forecaster of the same forecasts would show (`workbench.science.scoring.calibration_error.calibrated_error`). The parts of
+the Brier score and the accuracies by outcome have none either.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -97,6 +97,44 @@ def debiased_calibration_error(forecast: ArrayLike, outcome: ArrayLike, *, bins:
     return float(np.sqrt(np.maximum((yes - said) ** 2 - spread, 0.0)).sum() / len(p))
 
 
+class BrierParts(NamedTuple):
+    """The Brier score of forecasts that are set to the mean of their bin: ``reliability - resolution + uncertainty``."""
+
+    reliability: float
+    resolution: float
+    uncertainty: float
+
+
+def brier_parts(
+    forecast: ArrayLike, outcome: ArrayLike, *, bins: int = 10, how: Bins = "width", closed: Closed = "left"
+) -> BrierParts:
+    """Brier score split by bins: distance from what came true (lower is better), telling cases apart (higher), the outcomes' own variance.
+
+    Source: Murphy (1973), A new vector partition of the probability score; named in Prophet Arena, footnote 4.
+
+    Parameters
+    ----------
+    bins, how, closed
+        See `bin_of`. The sum is the Brier score itself where every bin holds one value of forecast.
+
+    Examples
+    --------
+    >>> [round(part, 4) for part in brier_parts([0.8, 0.8, 0.2], [1, 0, 0])]
+    [0.0733, 0.0556, 0.2222]
+    """
+    p, o = checked(forecast, outcome)
+    codes = bin_of(p, bins=bins, how=how, closed=closed)
+    count, yes, stated = (
+        np.bincount(codes, weights=column, minlength=bins) for column in (np.ones(len(p)), o, p)
+    )
+    filled = count > 0
+    share, mean, weight = yes[filled] / count[filled], stated[filled] / count[filled], count[filled] / len(p)
+    base = float(o.mean())
+    return BrierParts(
+        float(weight @ (mean - share) ** 2), float(weight @ (share - base) ** 2), base * (1.0 - base)
+    )
+
+
 class CalibratedError(NamedTuple):
     """Calibration error of a forecaster whose probabilities are right: its mean, and what 95 % of its samples stay below."""
 

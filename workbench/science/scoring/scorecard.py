@@ -12,6 +12,7 @@ from workbench.science.pooling.pool import subset_pools
 from workbench.science.scoring.adjusted import adjusted_brier, market_difficulty, question_difficulty
 from workbench.science.scoring.calibration_error import (
     Bins,
+    brier_parts,
     calibrated_error,
     calibration_error,
     debiased_calibration_error,
@@ -32,6 +33,11 @@ from workbench.science.tables import Events
 
 Part = dict[str, float | None]
 
+
+def _accuracy_of(p: FloatArray, o: FloatArray, outcome: float) -> float:
+    return accuracy(p[o == outcome], o[o == outcome]) if (o == outcome).any() else float("nan")
+
+
 #: Metrics of one part's forecasts, outcomes and questions.
 METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
     "brier": lambda p, o, q: brier(p, o),
@@ -43,12 +49,30 @@ METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
     "accuracy": lambda p, o, q: accuracy(p, o),
     "ece_quantile": lambda p, o, q: calibration_error(p, o, how="quantile"),
     "ece_debiased": lambda p, o, q: debiased_calibration_error(p, o),
+    # paper A, Table 7: what came true, and what did not, by themselves
+    "accuracy_true": lambda p, o, q: _accuracy_of(p, o, 1.0),
+    "accuracy_false": lambda p, o, q: _accuracy_of(p, o, 0.0),
+    "reliability": lambda p, o, q: brier_parts(p, o).reliability,
+    "resolution": lambda p, o, q: brier_parts(p, o).resolution,
+    "uncertainty": lambda p, o, q: brier_parts(p, o).uncertainty,
     "brier_by_question": lambda p, o, q: event_weighted_brier(p, o, q),
     "brier_index_by_question": lambda p, o, q: index_of(event_weighted_brier(p, o, q)),
 }
 DEFAULT_METRICS = ("brier", "brier_index", "metaculus_baseline", "ece", "log_loss", "accuracy")
 #: For these, overall pools all events; for the others it is the plain mean of the question types (BLF, section 2).
-POOLED = frozenset({"ece", "ece_quantile", "ece_debiased", "log_loss"})
+POOLED = frozenset(
+    {
+        "ece",
+        "ece_quantile",
+        "ece_debiased",
+        "log_loss",
+        "accuracy_true",
+        "accuracy_false",
+        "reliability",
+        "resolution",
+        "uncertainty",
+    }
+)
 #: Calibration errors, which come out above 0 for a calibrated forecaster too, with their kind of bins.
 BINNED: dict[str, Bins] = {"ece": "width", "ece_quantile": "quantile"}
 MAIN_PARTS = ("market", "dataset")
@@ -164,7 +188,7 @@ def scorecard(
     -------
     dict
         Metric -> ``{market, dataset, ..., overall}``; None where a type has no event. Overall is the mean of the
-        types, whatever their sizes, but for ece and log_loss, which pool all events.
+        types, whatever their sizes, but for the metrics of `POOLED`, which pool all events.
 
     Raises
     ------

@@ -40,16 +40,20 @@ class SimulatedExam:
     outcome: FloatArray
 
     def events(self) -> Events:
-        """The questions as a table of market events with the columns ``crowd`` and ``truth``."""
+        """The questions as a table of market events with the columns ``crowd`` and ``truth``.
+
+        Their luck is drawn apart, so each is asked on a day of its own and resolves before the next.
+        """
+        asked = np.datetime64("2026-01-01") + 2 * np.arange(len(self.outcome))
         return Events.of(
             self.outcome,
             kind="market",
             source="simulator",
             crowd=self.price,
             truth=self.truth,
-            forecast_due_date="2026-01-01",
-            resolution_date="2026-02-01",
-            horizon_days=31.0,
+            forecast_due_date=asked.astype(str),
+            resolution_date=(asked + 1).astype(str),
+            horizon_days=1.0,
             category=self.world.kind,
         )
 

@@ -38,7 +38,7 @@ RUN_KINDS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "got": ("graph-of-thoughts", {}),
     "fot": ("forest-of-thoughts", {}),
     "search": ("search", {}),
-    "deep-research": ("deep_research", {}),
+    "deep_research": ("deep_research", {}),
     "belief": ("belief", PAPER_B),
     # Paper B's ablations of the agent: without a belief state, all look-ups at once, without the web, without any tool (J.4), and
     # with a cutoff that hides nothing, which is an upper bound.
