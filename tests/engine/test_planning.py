@@ -113,11 +113,11 @@ def test_a_leaf_that_could_not_be_deepened_is_named_with_its_reason_wherever_the
         == (["P2" if "gives_up" in odd else "P2.1"] if odd else [])
     )
     assert all(reason in row["words"] for row, reason in zip(rows, run.state.kept.values(), strict=True))
-    assert all(("stays a leaf" in text) == bool(odd) for text in texts.values())
+    assert all(("not broken down further" in text) == bool(odd) for text in texts.values())
     assert ("depth" in checks) == bool(odd)
     if odd:
         assert checks["depth"].verdict == "warn" and rows[0]["words"] in checks["depth"].found
-        assert "stays a leaf" not in checks["conclusions"].found
+        assert "not broken down further" not in checks["conclusions"].found
 
 
 def test_leaves_of_one_round_are_analyzed_at_the_same_time(tmp_path: Path) -> None:

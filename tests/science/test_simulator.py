@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters
 from workbench.science.errors import DomainError
 from workbench.science.scoring.scores import brier
 from workbench.science.simulator.errors import CrowdErrors, GrounderErrors
@@ -126,6 +127,13 @@ def test_what_the_worlds_do_not_support_is_said(studies: dict[str, Study]) -> No
 
 def test_pooling_and_a_crowd_help(studies: dict[str, Study]) -> None:
     assert set(verdicts(studies["crowd"]).values()) == {"supported"}
+
+
+@given(st.integers(1, 300))
+def test_the_questions_of_an_exam_are_as_many_clusters_and_days(questions: int) -> None:
+    """Their luck is drawn apart: nothing ties two of them."""
+    events = simulate_exam("linear", questions=questions, seed=1).events()
+    assert cluster_count(event_clusters(events)) == day_count(events) == questions
 
 
 def test_an_exam_scores_the_truth_best_and_repeats_itself() -> None:

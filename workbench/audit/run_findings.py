@@ -39,7 +39,7 @@ def run_findings_in_steps(state: RunState, without_data: Mapping[NodeId, str]) -
     }
     for leaf in state.tree.leaves():
         if leaf in state.kept:
-            words = f"stays a leaf, though deeper analysis was asked for: {printable_line(state.kept[leaf], _REASON)}"
+            words = f"not broken down further, though deeper analysis was asked for: {printable_line(state.kept[leaf], _REASON)}"
             by_node.setdefault(leaf, []).append(ReplyFinding(check=DEPTH, words=words))
         for number, trial in enumerate(state.trials_of(leaf), 1):
             several = f"trial {number}: " if state.settings.trials > 1 else ""

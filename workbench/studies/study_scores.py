@@ -246,7 +246,9 @@ def curve_points(
             alike = json.dumps(
                 {key: value for key, value in own.items() if key not in _SIZE}, sort_keys=True, default=str
             )
-            add("nodes", names.setdefault(alike, f"like {arm}"), arm, arms[arm]["nodes"])
+            label = f"{own['grounder']}, {own['rule']}, {own['model']}"
+            label = f"{label} ({arm})" if alike not in names and label in names.values() else label
+            add("nodes", names.setdefault(alike, label), arm, arms[arm]["nodes"])
     for each in spec.arms:
         if each.name not in arms or "level" not in each.settings:
             continue
@@ -254,7 +256,7 @@ def curve_points(
         rest = {**({} if of else {"rule": "own"}), "noise": "normal", **each.settings}
         curve = ", ".join(f"{key} {value}" for key, value in rest.items() if key != "level")
         if of in arms and curve not in curves["noise"]:
-            add("noise", curve, of, 0.0)
+            add("noise", curve, str(of), 0.0)
         add("noise", curve, each.name, float(each.settings["level"]))
     return {
         axis: {
