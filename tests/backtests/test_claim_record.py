@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from proxies.asof.clock import Cutoff
-from workbench.backtests.claim_record import OwnForecaster, claim_record, known_rows, open_own
+from workbench.backtests.claim_record import claim_record, known_rows, open_paths
 from workbench.backtests.known_rows import KnownRows, check_rows
 from workbench.backtests.past_claims import earlier_days, moved_claim
-from workbench.backtests.walk_forward import Forecast, past_forecast, refuse_later_knowledge
+from workbench.backtests.walk_forward import ClaimForecaster, Forecast, past_forecast, refuse_later_knowledge
 from workbench.blocking import run_blocking
 from workbench.forecasts.ensemble import Ensemble
 from workbench.offline.visible_past import broker_history
@@ -125,8 +125,10 @@ def test_a_forecaster_that_knows_the_outcome_is_better_than_the_base_rate(known:
     # and such a forecaster is refused by the guard: it rests on what became known later
     claim = moved_claim(read_claim(HIGHER), LAST, rows[5], now, known.as_of(rows[5]))
 
-    def opened(world: KnownRows) -> OwnForecaster:
-        class Later(OwnForecaster):
+    def opened(world: KnownRows) -> ClaimForecaster:
+        class Later:
+            name = "later"
+
             def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
                 closes = value_series("SP500", world.all())
                 return Forecast(
@@ -226,7 +228,7 @@ def test_a_row_of_after_the_cutoff_is_refused(known: KnownRows) -> None:
 def test_what_cannot_be_asked_is_refused() -> None:
     for text, cutoff in (("Something good happens", "2018-06-30"), (HIGHER, "2019-06-30")):
         with pytest.raises(ClaimRefused):
-            claim_record(text, Cutoff.parse(cutoff), open_forecaster=open_own, most=2)
+            claim_record(text, Cutoff.parse(cutoff), open_forecaster=open_paths, most=2)
 
 
 def test_the_fan_of_a_record_is_of_the_very_paths_that_its_chance_was_read_from(

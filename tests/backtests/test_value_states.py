@@ -274,9 +274,7 @@ def test_a_claim_record_reads_the_archive_and_settles_by_first_prints() -> None:
 @pytest.mark.usefixtures("_open")
 def test_a_backtest_on_a_source_with_a_key_runs_in_processes_that_have_none(tmp_path: Path) -> None:
     asked = ClaimTemplate(text="fred:REV is above {median} on {end}", family="rates", horizon=Span(months=3))
-    plan = BacktestPlan(
-        templates=(asked,), first=date(2014, 1, 31), last=date(2015, 1, 31), forecaster="series"
-    )
+    plan = BacktestPlan(templates=(asked,), first=date(2014, 1, 31), last=date(2015, 1, 31))
     rows = run_backtest(plan, ForecastFile(tmp_path / "two"), processes=2)
     assert [row.reason for row in rows] == [""] * 5
     assert rows == run_backtest(plan, ForecastFile(tmp_path / "one"), processes=1)

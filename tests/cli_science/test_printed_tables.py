@@ -80,8 +80,8 @@ def test_text_stands_to_the_left_and_numbers_to_the_right(capsys: pytest.Capture
 
 def test_models_are_listed_without_a_series() -> None:
     result = run("exceed", "--model", "list")
-    assert result.exit_code == 0 and "mean-reverting" in result.stdout
-    assert run_json("exceed", "--model", "list")["models"]["mean-reverting"] == "first-order autoregression"
+    assert result.exit_code == 0 and "hybrid" in result.stdout
+    assert run_json("exceed", "--model", "list")["models"]["hybrid"] == "half safe-linear, half prior-year"
 
 
 @pytest.mark.parametrize("left_out", ["--series", "--cutoff", "--on", "--above"])

@@ -71,7 +71,7 @@ async def _same(statement: str) -> None:
     assert record["statement"] == statement
     # What back-tests, the record beside an answer and the root of the tree take for the claim.
     assert leaf.p == record["p"] == pytest.approx(ClaimPaths().chance(claim, rows), abs=1e-6)
-    expected = appraise(claim, rows, last_day, only_base=True)
+    expected = appraise(claim, rows, last_day)
     assert record["base_rate"] == pytest.approx(expected.base_rate, abs=1e-6)
     assert record["horizon_days"] == expected.horizon
     assert record["effective_windows"] == pytest.approx(expected.effective_windows, abs=0.051)

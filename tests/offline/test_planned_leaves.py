@@ -2,13 +2,12 @@
 
 from datetime import date, timedelta
 
-import numpy as np
 import pytest
 
 from tests.offline.embedded import visible_rows
 from tests.offline.inprocess import analyst, ground
 from workbench.models.base import NodeRef
-from workbench.offline.decomposition import Planner, leaves, treat
+from workbench.offline.decomposition import Planner, leaves
 from workbench.questions.decision import appraise, check, settle
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
@@ -39,8 +38,7 @@ def planned(claim_text: str, last_day: date) -> int:
     chosen = leaves(plan)
     for leaf in chosen:
         found = appraise(leaf.claim, rows, last_day)
-        values = [found.p, *found.models.values(), *found.comparators.values()]
-        assert np.isfinite(values).all(), leaf.claim.statement
+        assert 0 <= found.base_rate <= 1 and found.windows > 1, leaf.claim.statement
     return len(chosen)
 
 
@@ -71,21 +69,6 @@ def planned(claim_text: str, last_day: date) -> int:
 )
 def test_every_planned_leaf_estimates(text: str, last_day: date, days: int) -> None:
     assert planned(text.format(end=last_day + timedelta(days=days)), last_day) >= 1
-
-
-def test_a_leaf_whose_models_have_too_little_to_go_by_is_passed_over() -> None:
-    """In March 1999 the S&P 500 has windows of a week, so a base rate, but no half year for momentum."""
-    last_day = date(1999, 3, 30)
-    rows = {name: visible_rows(name, last_day) for name in NAMES}
-    claim = read_claim("The S&P 500 closes higher on 1999-04-06 than on 1999-03-30")
-    assert 0 < appraise(claim, rows, last_day, only_base=True).base_rate < 1
-    planner = Planner(rows, last_day)
-    assert planner.base_rate(claim) is not None
-    with pytest.raises(ClaimRefused):
-        treat(claim, rows, last_day)
-    plan = planner.plan(read_claim("WTI closes higher on 1999-04-06 than on 1999-03-22"))
-    assert len(leaves(plan)) > 1
-    assert "SP500" not in {leaf.claim.series for leaf in leaves(plan)}
 
 
 async def test_a_leaf_of_a_short_history_says_that_there_are_no_like_windows() -> None:

@@ -108,7 +108,7 @@ def test_series_arms_on_a_set_say_what_they_cannot_treat(tmp_path: Path) -> None
     (tmp_path / "claims.csv").write_text(CLAIMS)
     (tmp_path / "s.yaml").write_text(
         "name: s\nexam: {set: claims}\nunresolved: leave-out\narms:\n"
-        "  - {arm: series, name: base, model: house-base-rate}\n  - {arm: series, name: walk, model: walk}\n  - {arm: series, name: house}\n"
+        "  - {arm: series, name: base, model: house-base-rate}\n  - {arm: series, name: walk, model: walk}\n  - {arm: series, name: forecaster}\n"
     )
     run_cli(tmp_path, "questions", "import", "claims.csv")
     run_cli(tmp_path, "questions", "resolve", "claims")
@@ -117,7 +117,7 @@ def test_series_arms_on_a_set_say_what_they_cannot_treat(tmp_path: Path) -> None
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)
     assert {row["events"] for row in results["arms"].values()} == {3}
-    assert {row["arm"] for row in results["missing"]} == {"base", "walk", "house"}
+    assert {row["arm"] for row in results["missing"]} == {"base", "walk", "forecaster"}
     assert all("offline/analyst decides one dated claim" in row["reason"] for row in results["missing"])
 
 

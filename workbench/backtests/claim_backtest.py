@@ -11,7 +11,7 @@ from typing import Any
 import orjson
 
 from proxies.atomic import open_private, private_folder
-from workbench.backtests.claim_record import known_rows, open_own, open_paths, past_table
+from workbench.backtests.claim_record import known_rows, open_paths, past_table
 from workbench.backtests.claim_templates import ClaimTemplate, Span, series_of_templates
 from workbench.backtests.kept_records import code_hash
 from workbench.backtests.known_rows import KnownRows
@@ -29,8 +29,8 @@ from workbench.questions.series.embedded_series import DATA_END
 from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.documents.record_documents import record_document, record_documents
 
-#: Who may forecast, by name: the root of the key-free tree, which is the forecast of the paths, or the leaf models of before.
-FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_paths, "paths": open_paths, "series": open_own}
+#: Who may forecast, by name: the root of the key-free tree, which is the forecast of the paths.
+FORECASTERS: Mapping[str, OpenForecaster] = {"tree": open_paths, "paths": open_paths}
 _EVERY = {"week": Span(days=7), "month": Span(months=1), "quarter": Span(months=3)}
 #: Header of the table of all forecasts.
 COLUMNS = ("family", "statement", "series", "cutoff", "end", "p", "base_rate", "driftless_walk", "outcome")

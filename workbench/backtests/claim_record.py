@@ -24,23 +24,12 @@ from workbench.backtests.walk_forward import (
 )
 from workbench.blocking import run_blocking
 from workbench.questions.claims import Claim
-from workbench.questions.decision import Rows, appraise, base_rate, check, observed
+from workbench.questions.decision import Rows, base_rate, check, observed
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.series_registry import source_of_rows
 from workbench.science.documents.record_documents import BASE_RATE, WALK, PastTable, record_document
-
-
-class OwnForecaster:
-    """The mean of the leaf models of a claim's series, as the key-free analyst answered before; a rival in back-tests."""
-
-    name = "models of one claim"
-
-    def forecast(self, claim: Claim, rows: Mapping[str, Rows], last_day: date) -> Forecast:
-        """Return the forecast; see `ClaimForecaster`."""
-        estimate = appraise(claim, rows, last_day)
-        return Forecast(estimate.p, estimate.base_rate)
 
 
 class PathsForecaster:
@@ -60,11 +49,6 @@ class PathsForecaster:
 def open_paths(known: KnownRows) -> PathsForecaster:
     """Return the ensemble's forecaster; the rows of each cutoff are all it needs."""
     return PathsForecaster()
-
-
-def open_own(known: KnownRows) -> OwnForecaster:
-    """Return the forecaster by leaf models; the rows of each cutoff are all it needs."""
-    return OwnForecaster()
 
 
 def past_table(rows: Sequence[PastForecast]) -> PastTable:

@@ -130,17 +130,6 @@ class Ensemble:
             drawn_by=np.repeat(np.arange(len(present)), self.each),
         )
 
-    def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
-        """Probabilities that the series lies above each level on each day, shape (targets, levels), from the same paths.
-
-        What makes the ensemble one of the models of `workbench.forecasts.series.exceedance`.
-        """
-        calendar = Calendar.of(history)
-        paths = self.paths(history, targets.max().item(), calendar)
-        columns = np.maximum(np.searchsorted(paths.days, targets, side="right") - 1, 0)
-        above = paths.values[:, columns, None] > levels
-        return np.asarray(np.clip(np.tensordot(paths.weights, above, axes=1), 0.0, 1.0), dtype=np.float64)
-
     def fit(self, past: ScaledPast, steps: int) -> EnsembleFit:
         """Return weights, and calibration through so many steps, from cutoffs whose outcomes are known."""
         return fit_ensemble(self.past_scores(past, steps), past.calendar.quarter)

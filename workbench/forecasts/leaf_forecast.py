@@ -15,7 +15,7 @@ import pandas as pd
 from workbench.forecasts.chance_error import chance_error
 from workbench.forecasts.ensemble import Ensemble, nearest_horizon
 from workbench.forecasts.joint_paths import difference_ranks, joint_paths
-from workbench.forecasts.leaf_models import LeafEstimate, LeafSpec, base_outcomes
+from workbench.forecasts.leaf_models import ClaimWindows, LeafSpec, base_outcomes
 from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Decision, Reading, chance
@@ -190,7 +190,7 @@ def _pooled_ranks(
     return np.asarray(pooled)
 
 
-def past_windows(spec: LeafSpec, history: History) -> LeafEstimate:
+def past_windows(spec: LeafSpec, history: History) -> ClaimWindows:
     """Return how often a claim came true in past windows of its kind (``base_rate``), and in which: nothing that p is made of.
 
     Raises ``TooLittleHistory``.
@@ -235,12 +235,12 @@ _STATES: dict[State, str] = {
 }
 
 
-def like_windows(history: History, windows: LeafEstimate, last_day: date, *, by: State) -> LikeWindows | None:
+def like_windows(history: History, windows: ClaimWindows, last_day: date, *, by: State) -> LikeWindows | None:
     """Return those past windows whose state at their beginning is nearest to now's: a tenth of all, 30 at least; None where there are fewer.
 
     Parameters
     ----------
-    windows : LeafEstimate
+    windows : ClaimWindows
         Of `past_windows`.
     by : {"level", "move", "volatility", "average"}
         The state: the value itself, its growth over half a year, the volatility of its last month, its distance to its average.
@@ -285,12 +285,11 @@ def _states(history: History, by: State, calendar: Calendar) -> FloatArray:
 
 
 def leaf_record(
-    forecast: LeafForecast, windows: LeafEstimate | None, like: LikeWindows | None
+    forecast: LeafForecast, windows: ClaimWindows | None, like: LikeWindows | None
 ) -> dict[str, Any]:
     """Return the numbers of a leaf as JSON values: what its report carries, and later stages compute from.
 
-    ``bits`` are the outcomes of the weekly windows from ``weeks_from`` to ``weeks_to``: 1 true, 0 false, x not known; they and the
-    base rate are left out where there are no windows.
+    Those of `ClaimWindows.record` are left out where there are no windows.
     """
     decided = forecast.decided
     record: dict[str, Any] = {
@@ -298,18 +297,7 @@ def leaf_record(
         "models": {name: round(value, 6) for name, value in forecast.models.items()},
         "weights": {name: round(value, 6) for name, value in forecast.weights.items()},
         "error": round(forecast.error, 6),
-        "comparators": {},
         "like": None if like is None else {"words": like.line(), "true": like.true, "count": like.count},
         "decided": None if decided is None else {"day": decided.day.isoformat(), "value": decided.value},
     }
-    if windows is None:
-        return record
-    return record | {
-        "base_rate": round(windows.base_rate, 6),
-        "horizon_days": windows.horizon,
-        "windows": windows.windows,
-        "effective_windows": round(windows.effective_windows, 1),
-        "weeks_from": windows.first.isoformat(),
-        "weeks_to": windows.last.isoformat(),
-        "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in windows.outcomes),
-    }
+    return record if windows is None else record | windows.record()

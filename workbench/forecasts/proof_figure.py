@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from workbench.forecasts.leaf_forecast import LeafForecast
-from workbench.forecasts.leaf_models import LeafEstimate
+from workbench.forecasts.leaf_models import ClaimWindows
 
 __all__ = ["proof_figure"]
 
@@ -17,13 +17,13 @@ _BLUE, _RED, _GREY = "#1f4e79", "#c0392b", "#7f8c8d"
 
 
 def proof_figure(
-    forecast: LeafForecast, windows: LeafEstimate, *, title: str, unit: str, last_day: date
+    forecast: LeafForecast, windows: ClaimWindows, *, title: str, unit: str, last_day: date
 ) -> Any:
     """Return the figure of a forecast, three panels side by side.
 
     Parameters
     ----------
-    windows : LeafEstimate
+    windows : ClaimWindows
         Of `workbench.forecasts.leaf_forecast.past_windows`.
     title : str
         Put as it is: a ``$`` in it is no formula.
@@ -83,7 +83,7 @@ def _draw_fan(axes: Any, forecast: LeafForecast, unit: str, last_day: date) -> N
     axes.set_ylabel(unit)
 
 
-def _draw_windows(axes: Any, forecast: LeafForecast, windows: LeafEstimate) -> None:
+def _draw_windows(axes: Any, forecast: LeafForecast, windows: ClaimWindows) -> None:
     """Share of the weekly windows that came true, by the year in which they began."""
     known = np.flatnonzero(windows.outcomes >= 0)
     began = np.datetime64(windows.first, "D") + 7 * known.astype("timedelta64[D]")

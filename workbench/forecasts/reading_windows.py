@@ -7,15 +7,8 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.leaf_models.claim_windows import weekly_grid
-from workbench.forecasts.leaf_models.spec import (
-    P_MAX,
-    P_MIN,
-    LeafEstimate,
-    TooLittleHistory,
-    refuse_too_few,
-)
+from workbench.forecasts.leaf_models.spec import ClaimWindows, TooLittleHistory, refuse_too_few
 from workbench.forecasts.reading import Reading, outcomes_on
-from workbench.forecasts.separate_windows import separate_windows
 from workbench.forecasts.series.series_history import History
 from workbench.forecasts.series_paths import Calendar, Paths
 
@@ -26,7 +19,7 @@ _A_WEEK = 52.18
 _BEFORE = 12
 
 
-def reading_windows(reading: Reading, history: History, last_day: date, scale: Scale) -> LeafEstimate:
+def reading_windows(reading: Reading, history: History, last_day: date, scale: Scale) -> ClaimWindows:
     """Return the base rate of a reading, and its outcome in every past weekly window that was known.
 
     Each past window goes on from the last known value as a path would, so that the reading is read from it by the same function.
@@ -78,24 +71,14 @@ def reading_windows(reading: Reading, history: History, last_day: date, scale: S
         past = now + past - base
     paths = Paths.of(past, ahead, known=history, calendar=calendar, member="past windows")
     hits = outcomes_on(reading, paths)[which]
-    effective = separate_windows(hits, weeks)
-    refuse_too_few(effective, f"{steps} values")
-    rate = float(hits.mean())
-    outcomes = np.full(len(grid), -1, dtype=np.int64)
-    outcomes[valid] = hits
-    known = np.flatnonzero(valid)
-    return LeafEstimate(
-        p=float(np.clip(rate, P_MIN, P_MAX)),
-        base_rate=rate,
-        models={"base rate": rate},
-        comparators={},
+    return ClaimWindows.of(
+        hits,
+        valid,
+        grid,
+        weeks=weeks,
         # In trading days, five a week, by which windows of all series are counted.
         horizon=max(1, round(5 * weeks)),
-        windows=len(starts),
-        effective_windows=effective,
-        first=grid[known[0]].date(),
-        last=grid[known[-1]].date(),
-        outcomes=outcomes[known[0] : known[-1] + 1],
+        length=f"{steps} values",
     )
 
 

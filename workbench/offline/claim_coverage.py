@@ -190,7 +190,7 @@ def _first_usable(claim: Claim, rows: Mapping[str, Rows], latest: date) -> date 
     def enough(day: date) -> bool:
         seen = {name: part[: bisect_right(days[name], day.isoformat())] for name, part in rows.items()}
         try:
-            appraise(claim, seen, day, only_base=True)
+            appraise(claim, seen, day)
         except ClaimRefused:
             return False
         return True

@@ -1,16 +1,16 @@
 """What was known of one claim at a cutoff: its base rate, its past outcomes week by week, and the forecast of its series' paths."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import date
 
 from workbench.forecasts.leaf_forecast import leaf_record
+from workbench.forecasts.leaf_models.spec import P_MAX, P_MIN
 from workbench.offline.report_records import OutcomeRecord, record_of
 from workbench.questions.claims import Claim
 from workbench.questions.decision import Rows, appraise, settle
 from workbench.questions.errors import ClaimRefused, LookAhead
 from workbench.questions.series.claim_paths import ClaimPaths
-from workbench.questions.series.series_estimate import outcome_record
+from workbench.questions.series.series_leaf import RECORD
 from workbench.science.errors import ScienceError
 
 
@@ -35,8 +35,10 @@ def past_outcomes(
     """
     refuse_later_rows(rows, last_day)
     claim = settle(claim, rows)
-    estimated = replace(appraise(claim, rows, last_day, only_base=True), models={}, comparators={})
-    return record_of(outcome_record(estimated, statement or claim.statement, kind="inner"))
+    windows = appraise(claim, rows, last_day)
+    p = round(min(max(windows.base_rate, P_MIN), P_MAX), 6)
+    said = {"record": RECORD, "kind": "inner", "statement": statement or claim.statement, "p": p}
+    return record_of({**said, "models": {}, **windows.record()})
 
 
 def forecast_claim(

@@ -13,7 +13,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 
-from workbench.forecasts.leaf_models import LeafEstimate
 from workbench.formatting import percent
 from workbench.models.base import Message, NodeRef
 from workbench.offline.claim_forecast import past_outcomes, refuse_later_rows
@@ -67,7 +66,8 @@ class Planner:
 
     def plan(self, claim: Claim) -> Branch:
         """Return the claim with its drivers and theirs; no two statements are equal."""
-        base = treat(claim, self.rows, self.last_day).base_rate
+        check(claim, self.last_day)
+        base = appraise(claim, self.rows, self.last_day).base_rate
         self._used = {claim.statement}
         root = Branch(claim=claim, why="", base_rate=base)
         drivers = DriverCandidates(claim, self.rows, self.last_day)
@@ -131,11 +131,7 @@ class Planner:
         return replace(branch, children=tuple(inner))
 
     def _pick(self, kind: DriverKind, parent: Claim) -> Branch | None:
-        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked.
-
-        What is picked has been through all that its notebook will compute: a base rate alone does not show that the models
-        have enough to go by, and a leaf that fails cannot be chosen anew.
-        """
+        """The first candidate whose base rate is near the parent's, else the nearest one; None if none can be asked."""
         own = self.base_rate(parent)
         best: tuple[Claim, float, CoMovement] | None = None
         for claim in kind.candidates(self._direction(kind, parent)):
@@ -145,10 +141,6 @@ class Planner:
             nearer = best is None or abs(base - own) < abs(best[1] - own)
             if not nearer or together.correlation > _THE_SAME:
                 continue
-            try:
-                treat(claim, self.rows, self.last_day)
-            except ClaimRefused:
-                break  # the others differ in their threshold alone, and have no longer a history
             best = (claim, base, together)
             if abs(base - own) <= NEAR:
                 break
@@ -169,18 +161,6 @@ def _reason_of(kind: DriverKind, together: CoMovement) -> str:
         f"{percent(together.without_driver)} of the others (correlation {together.correlation:+.2f}; "
         f"{first:+.2f} and {second:+.2f} in the two halves of the past)"
     )
-
-
-def treat(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> LeafEstimate:
-    """Return what the notebook of a claim will compute, simulated paths apart, which it can do without.
-
-    Raises
-    ------
-    ClaimRefused
-        The claim cannot be asked at this cutoff, the visible values have decided it, or too few are visible.
-    """
-    check(claim, last_day)
-    return appraise(claim, rows, last_day, simulated=False)
 
 
 def leaves(branch: Branch) -> Sequence[Branch]:

@@ -21,7 +21,7 @@ from workbench.models.errors import ClaimRefused, ModelUnavailable, UnknownModel
 from workbench.models.model_options import ModelOptions
 from workbench.models.registry import unknown_model
 from workbench.offline.claim_forecast import forecast_claim
-from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves, treat
+from workbench.offline.decomposition import Branch, Planner, analysis_reply, leaves
 from workbench.offline.driver_weights import CONSTANT_MAX
 from workbench.offline.leaf_stages import conclusion_reply, debug_reply, step_reply
 from workbench.offline.notebook_cells import PlannedCell, notebook
@@ -29,7 +29,7 @@ from workbench.offline.offline_synthesis import combine, linear_reply, read_chil
 from workbench.offline.report_records import OutcomeRecord
 from workbench.offline.visible_past import Observe, broker_history, visible
 from workbench.questions.claims import Claim
-from workbench.questions.decision import check, decided, series_of, settle
+from workbench.questions.decision import appraise, check, decided, series_of, settle
 from workbench.questions.errors import ANOTHER_MODEL
 from workbench.questions.grammar import CAN_DO, read_claim
 from workbench.questions.series.claim_paths import ClaimPaths
@@ -180,7 +180,8 @@ class OfflineAnalyst:
             rows = await visible(self._observe, claim.sources, cutoff)
             if decided_too and decided(settle(claim, rows), series_of(claim, rows)[0]) is not None:
                 return settle(claim, rows)
-            await asyncio.to_thread(treat, claim, rows, last_day)
+            check(claim, last_day)
+            await asyncio.to_thread(appraise, claim, rows, last_day)
             self._treated[key] = settle(claim, rows)
         return self._treated[key]
 

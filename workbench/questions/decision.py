@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from workbench.forecasts.leaf_models import (
-    LeafEstimate,
+    ClaimWindows,
     LeafSpec,
     TooLittleHistory,
     base_outcomes,
-    estimate,
     trading_days,
 )
 from workbench.forecasts.leaf_models.daily_claims import AVERAGE_DAYS
@@ -263,17 +262,8 @@ def refuse_decided(claim: Claim, series: pd.Series) -> None:
         )
 
 
-def appraise(
-    claim: Claim,
-    rows: Mapping[str, Rows],
-    last_day: date,
-    *,
-    only_base: bool = False,
-    simulated: bool = True,
-) -> LeafEstimate:
-    """Return the probability and base rate of a claim from the rows visible at the cutoff; the planner compares base rates.
-
-    ``only_base`` fits no model; ``simulated`` False leaves out the one that draws paths (`leaf_models.estimate`).
+def appraise(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> ClaimWindows:
+    """Return the base rate and past outcomes of a claim from the rows visible at the cutoff; the planner compares base rates.
 
     Raises
     ------
@@ -286,15 +276,12 @@ def appraise(
     try:
         if _elsewhere(claim) or claim.by_reading:
             return claim_windows(claim, claim_history(claim, rows), last_day)
-        spec = spec_of(claim, last_day)
-        if only_base:
-            return base_outcomes(spec, series, other)
-        return estimate(spec, series, other, simulated=simulated)
+        return base_outcomes(spec_of(claim, last_day), series, other)
     except TooLittleHistory as problem:
         raise ClaimRefused(f"{problem}: choose a later cutoff or a nearer date") from None
 
 
-def claim_windows(claim: Claim, history: History, last_day: date) -> LeafEstimate:
+def claim_windows(claim: Claim, history: History, last_day: date) -> ClaimWindows:
     """Return the past windows of a claim about a series of any frequency; raises `TooLittleHistory`."""
     reading = claim_reading(claim)
     try:
@@ -349,7 +336,7 @@ def _refuse_one_sided(claim: Claim, rows: Mapping[str, Rows]) -> None:
 
 def base_rate(claim: Claim, rows: Mapping[str, Rows], last_day: date) -> float:
     """Return the share of past windows of the claim's kind, known at the cutoff, in which it came true; in [0, 1]."""
-    return appraise(claim, rows, last_day, only_base=True).base_rate
+    return appraise(claim, rows, last_day).base_rate
 
 
 def value_on(name: str, series: pd.Series, day: date) -> float | None:

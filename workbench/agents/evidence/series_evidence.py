@@ -51,7 +51,7 @@ class SeriesEvidence:
     hints : str
         The text beside the statement that the series was read from; "" where the statement names it.
     method : str
-        ``paths``, ``house`` or ``paper``.
+        One of ``METHODS``, or one that has been dropped since: its numbers are told and not checked.
     last_visible : str
         The last day visible at the cutoff, as YYYY-MM-DD (a cutoff ``now`` does not say it).
     calls : tuple of SeriesCall
@@ -85,8 +85,8 @@ class SeriesEvidence:
                 _FIGURE.validate_python(data.get("figure")),
             )
             evidence = cls(**{**data, "calls": calls, "figure": figure})
-            if evidence.method not in METHODS:
-                raise ValueError(f"unknown method {evidence.method!r:.40}")
+            if not isinstance(evidence.method, str):
+                raise ValueError("a method is a name")
             date.fromisoformat(evidence.last_visible)
             if not isinstance(evidence.forecaster, str):
                 raise ValueError("the hash of a forecaster is a text")
@@ -131,7 +131,7 @@ class SeriesEvidence:
                 TraceStep(
                     title="The visible series",
                     text=f"Last value visible: {numbers['last_day']}. Measured from {numbers['reference']:.10g}, the value of "
-                    f"{numbers['reference_day']}. Class of the series: {numbers['series_class'] or 'too short to tell'}.",
+                    f"{numbers['reference_day']}.{_class_of(numbers)}",
                     answers=tuple(call.hash for call in self.calls),
                 ),
                 TraceStep(
@@ -199,6 +199,12 @@ class SeriesEvidence:
         outcome = self.compare(proof)
         if outcome.differing:
             return outcome
+        method = next((name for name in METHODS if name == self.method), None)
+        if method is None:
+            gone = _difference(
+                "rerun", f"the method {self.method!r:.40} is gone: its numbers were not checked"
+            )
+            return replace(outcome, advisory=(*outcome.advisory, gone))
         leaf = read_series_leaf(proof.node.statement, self.hints)
         try:
             rows = self._rows(proof, leaf)
@@ -207,7 +213,7 @@ class SeriesEvidence:
                 proof.node.statement,
                 rows,
                 date.fromisoformat(self.last_visible),
-                method=next(name for name in METHODS if name == self.method),
+                method=method,
             ).to_json()
         except (ClaimRefused, StoreCorrupt) as error:
             return replace(outcome, differing=(_difference("rerun", str(error)),))
@@ -242,6 +248,12 @@ _FIGURE: TypeAdapter[SeriesFigure | None] = TypeAdapter(SeriesFigure | None)
 _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...])
 
 
+def _class_of(numbers: Mapping[str, Any]) -> str:
+    """Word the class of a series, which proofs of before name; the statement of a proof is compared word by word."""
+    named = numbers.get("series_class")
+    return "" if named is None else f" Class of the series: {named or 'too short to tell'}."
+
+
 def _difference(check: str, what: str) -> Difference:
     from sandbox.record.verify import Difference
 
@@ -249,10 +261,13 @@ def _difference(check: str, what: str) -> Difference:
 
 
 def _unlike(stored: Mapping[str, Any], again: Mapping[str, Any]) -> tuple[list[Difference], list[Difference]]:
-    """What differs between the stored numbers and those computed again: only to be told, and to count."""
+    """What differs between the stored numbers and those computed again: only to be told, and to count.
+
+    A number that is computed no more, as the class of a series, is passed over.
+    """
     advisory: list[Difference] = []
     counted: list[Difference] = []
-    for name in dict.fromkeys((*stored, *again)):
+    for name in again:
         gap = _gap(stored.get(name), again.get(name))
         if gap > _SAME:
             line = _difference(

@@ -32,7 +32,7 @@ class StatisticalGrounder:
     settings : AgentSettings
         Unused; every grounder is made with it.
     options : dict
-        ``method``: ``paths`` (the default), ``house`` (the models before it) or ``paper`` (BLF, App. I).
+        ``method``: ``paths`` (the default) or ``paper`` (BLF, App. I).
     """
 
     def __init__(self, settings: AgentSettings, options: dict[str, Any]) -> None:
@@ -118,14 +118,13 @@ def _series_report(leaf: SeriesLeaf, numbers: SeriesEstimate, statement: str, *,
     names = " and ".join(map(str, leaf.refs))
     listed = ", ".join(f"{name} {percent(value)}" for name, value in numbers.models.items())
     beside = ", ".join(f"{name} {percent(value)}" for name, value in numbers.comparators.items())
-    kind = f", a {numbers.series_class} by its last 500 values" if numbers.series_class else ""
     parts = [
         f"**{statement}**",
-        f"Decided by {names}{kind}. The last value visible is of {numbers.last_day}; the claim is measured from "
+        f"Decided by {names}. The last value visible is of {numbers.last_day}; the claim is measured from "
         f"{numbers.reference:.10g} on {numbers.reference_day}.",
         path_words(numbers.p, numbers.record)
         if by_paths
-        else f"The estimate is the plain mean of {listed}: {percent(numbers.p)}.",
+        else f"The estimate is that of paper B's model ({listed}): {percent(numbers.p)}.",
     ]
     if beside:
         parts.append(f"Shown for comparison, with weight 0: {beside}.")

@@ -54,7 +54,7 @@ def backtest(
         str,
         typer.Option(
             "--forecaster",
-            help="tree, or paths: the answer of the key-free tree, which is the forecast of its series' paths; series: the models of one claim, as it answered before.",
+            help="tree, or paths: the answer of the key-free tree, which is the forecast of its series' paths.",
             hidden=True,
         ),
     ] = "tree",

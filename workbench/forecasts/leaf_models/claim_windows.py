@@ -1,12 +1,11 @@
-"""Windows on one weekly grid, and the share of them that falls into an interval."""
+"""Windows on one weekly grid."""
 
 from datetime import date
 
 import numpy as np
 import pandas as pd
-from scipy.special import ndtr
 
-from workbench.forecasts.leaf_models.spec import Floats, Ints, LeafSpec
+from workbench.forecasts.leaf_models.spec import Ints, LeafSpec
 
 WEEKS = 1200
 # As for values that settle a claim: a closed exchange explains at most four days without a value.
@@ -56,34 +55,6 @@ def positions(index: pd.DatetimeIndex, days: pd.DatetimeIndex) -> Ints:
     position = index.searchsorted(days, side="right") - 1
     age = (days - index[np.maximum(position, 0)]).days
     return np.where((position >= 0) & (age <= FRESH_DAYS), position, -1).astype(np.int64)
-
-
-def smooth_share(values: Floats, low: float, high: float, weights: Floats | None = None) -> float:
-    """Share of values in an interval, each spread by a normal kernel of a tenth of their standard deviation.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n,)
-        Statistics of windows, any unit.
-    low, high : float
-        The interval, in the same unit; infinite where it is open.
-    weights : ndarray, shape (n,), optional
-        Equal when not given.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Examples
-    --------
-    >>> round(smooth_share(np.array([-1.0, 1.0]), 0.0, float("inf")), 6)
-    0.5
-    """
-    # Equal values have no spread; the narrow kernel then gives 0 or 1, and 0.5 on a bound.
-    width = 0.1 * float(np.std(values)) or 1e-9
-    inside = ndtr((high - values) / width) - ndtr((low - values) / width)
-    return float(np.average(inside, weights=weights))
 
 
 def nudged(spec: LeafSpec, low: float, high: float) -> tuple[float, float]:

@@ -3,21 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from workbench.forecasts.leaf_models.claim_windows import nudged, smooth_share, weekly_grid
-from workbench.forecasts.leaf_models.spec import (
-    P_MAX,
-    P_MIN,
-    LeafEstimate,
-    LeafSpec,
-    TooLittleHistory,
-    refuse_too_few,
-)
-from workbench.forecasts.leaf_models.window_volatility import ewma_variance, term_variance
-from workbench.forecasts.separate_windows import separate_windows
+from workbench.forecasts.leaf_models.claim_windows import nudged, weekly_grid
+from workbench.forecasts.leaf_models.spec import ClaimWindows, LeafSpec, TooLittleHistory, refuse_too_few
 
 
-def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = False) -> LeafEstimate:
-    """Probability of a claim on a monthly series: the mean of base rate, vol-scaled, momentum and AR.
+def monthly_windows(spec: LeafSpec, series: pd.Series) -> ClaimWindows:
+    """Base rate and past outcomes of a claim on a monthly series.
 
     Parameters
     ----------
@@ -25,8 +16,6 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
         The claim; its bounds in growth factors (``logs``) or in changes in the series' unit.
     series : Series of float with a DatetimeIndex
         One value a month without gaps, stamped with the month's first day, oldest first.
-    only_base : bool
-        Whether to leave the models out; ``p`` is then the base rate.
 
     Raises
     ------
@@ -43,7 +32,7 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     >>> spec = LeafSpec(
     ...     method="monthly", end=date(2018, 3, 1), last_day=date(2018, 1, 5), low=0.0, logs=False, start=None
     ... )
-    >>> estimate_monthly(spec, yields, only_base=True).base_rate
+    >>> monthly_windows(spec, yields).base_rate
     1.0
     """
     index = pd.DatetimeIndex(series.index)
@@ -80,49 +69,4 @@ def estimate_monthly(spec: LeafSpec, series: pd.Series, *, only_base: bool = Fal
     low, high = nudged(spec, low, high)
     past = x[windows + end] - x[windows + start]
     hits = (past >= low) & (past <= high)
-    base = float(hits.mean())
-    effective = separate_windows(hits, horizon / 5)
-    refuse_too_few(effective, f"{end} months")
-    models = {"base rate": base}
-    if not only_base:
-        steps = np.diff(x)
-        variance = ewma_variance(steps - steps.mean(), 0.9)
-        mean = float(np.var(steps))
-        ratio = np.sqrt(
-            term_variance(variance[-1], mean, int(end), 0.9)
-            / term_variance(variance[windows - 1], mean, int(end), 0.9)
-        )
-        centre = float(past.mean())
-        models["vol-scaled"] = smooth_share(centre + (past - centre) * ratio, low, high)
-        trailing = np.full(len(x), np.nan)
-        trailing[3:] = x[3:] - x[:-3]
-        width = 0.5 * float(np.std(trailing[windows])) or 1e-9
-        weights = np.exp(-0.5 * ((trailing[windows] - trailing[now]) / width) ** 2)
-        # Effective number of weighted windows, less what goes together, as in the daily models.
-        alike = (
-            float(weights.sum() ** 2 / np.sum(weights**2)) * effective / len(hits)
-            if weights.sum() > 0
-            else 0.0
-        )
-        share = float(np.average(hits, weights=weights)) if alike else base
-        models["momentum"] = (alike * share + 10 * base) / (alike + 10)
-        rows = np.column_stack([np.ones(len(windows)), x[windows], trailing[windows]])
-        beta = np.linalg.lstsq(rows, past, rcond=None)[0]
-        models["AR"] = smooth_share(
-            np.array([1.0, x[now], trailing[now]]) @ beta + past - rows @ beta, low, high
-        )
-    known = np.flatnonzero(valid)
-    outcomes = np.full(len(grid), -1, dtype=np.int64)
-    outcomes[valid] = hits
-    return LeafEstimate(
-        p=float(np.clip(np.mean(list(models.values())), P_MIN, P_MAX)),
-        base_rate=base,
-        models=models,
-        comparators={},
-        horizon=horizon,
-        windows=len(windows),
-        effective_windows=effective,
-        first=grid[known[0]].date(),
-        last=grid[known[-1]].date(),
-        outcomes=outcomes[known[0] : known[-1] + 1],
-    )
+    return ClaimWindows.of(hits, valid, grid, weeks=horizon / 5, horizon=horizon, length=f"{end} months")

@@ -1,14 +1,15 @@
-"""What is asked of a series, and what comes back."""
+"""What is asked of the past of a series, and what comes back."""
 
 from dataclasses import dataclass, field
 from datetime import date
 from math import floor
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
-from workbench.forecasts.separate_windows import FEWEST_SEPARATE
+from workbench.forecasts.separate_windows import FEWEST_SEPARATE, separate_windows
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -57,21 +58,57 @@ class LeafSpec:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeafEstimate:
-    """The probability of a claim and what it rests on.
+class ClaimWindows:
+    """How often a claim came true in past windows of its length.
 
-    ``models`` enter ``p`` with equal weight, ``comparators`` with none. ``outcomes`` holds, for the weekly windows
-    whose as-of days run from ``first`` to ``last`` in steps of seven days, 1 (the claim came true), 0 or -1
-    (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if they did not overlap.
+    ``outcomes`` holds, for the weekly windows whose as-of days run from ``first`` to ``last`` in steps of seven days, 1
+    (the claim came true), 0 or -1 (not known). ``horizon`` is in trading days; ``effective_windows`` counts windows as if
+    they did not overlap.
     """
 
-    p: float
     base_rate: float
-    models: dict[str, float]
-    comparators: dict[str, float]
     horizon: int
     windows: int
     effective_windows: float
     first: date
     last: date
     outcomes: Ints = field(repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        hits: npt.NDArray[np.bool_],
+        valid: npt.NDArray[np.bool_],
+        grid: pd.DatetimeIndex,
+        *,
+        weeks: float,
+        horizon: int,
+        length: str,
+    ) -> "ClaimWindows":
+        """Lay outcomes on the weeks of ``grid`` that are ``valid``; refuse fewer than two separate windows of so many weeks."""
+        effective = separate_windows(hits, weeks)
+        refuse_too_few(effective, length)
+        outcomes = np.full(len(grid), -1, dtype=np.int64)
+        outcomes[valid] = hits
+        known = np.flatnonzero(valid)
+        return cls(
+            base_rate=float(hits.mean()),
+            horizon=horizon,
+            windows=len(hits),
+            effective_windows=effective,
+            first=grid[known[0]].date(),
+            last=grid[known[-1]].date(),
+            outcomes=outcomes[known[0] : known[-1] + 1],
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return the numbers as JSON values; ``bits`` are the outcomes by week: 1 true, 0 false, x not known."""
+        return {
+            "base_rate": round(self.base_rate, 6),
+            "horizon_days": self.horizon,
+            "windows": self.windows,
+            "effective_windows": round(self.effective_windows, 1),
+            "weeks_from": self.first.isoformat(),
+            "weeks_to": self.last.isoformat(),
+            "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in self.outcomes),
+        }

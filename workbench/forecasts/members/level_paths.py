@@ -22,6 +22,11 @@ class Pull(NamedTuple):
     error: float
     centre: float
 
+    @property
+    def evident(self) -> bool:
+        """Whether the series returns to its mean; of walks one in twenty seems to (simulated, 60 to 2,500 steps)."""
+        return self.share > 1.8 * self.error
+
 
 def pull_of(past: ScaledPast) -> Pull:
     """Return the pull to the mean of the last ten years, corrected for its upward bias in short samples (Kendall 1954).

@@ -1,18 +1,19 @@
 """One interface for time-series models: the chance that a series lies above a level on a future day."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from workbench.forecasts.driftless_walk import DriftlessWalk
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.series.seasonal import Knn, PriorYear
-from workbench.forecasts.series.series_class import Auto
 from workbench.forecasts.series.series_history import Days, History
-from workbench.forecasts.series.stochastic import BaseRate, MeanReverting, RandomWalk
 from workbench.forecasts.series.trend import Hybrid, Linear, SafeLinear
+from workbench.forecasts.series_paths import Calendar, SeriesForecaster
 from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, NotMonotone, UnknownName
 
@@ -26,6 +27,25 @@ class ExceedanceModel(Protocol):
 
     def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
         """Probabilities, shape (targets, levels), that never rise with the level."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfPaths:
+    """The chances that a forecaster's paths give."""
+
+    forecaster: SeriesForecaster
+
+    @property
+    def name(self) -> str:
+        """How the forecaster is listed."""
+        return self.forecaster.name
+
+    def chances(self, history: History, targets: Days, levels: FloatArray) -> FloatArray:
+        """Weight of the paths above each level on each day, shape (targets, levels)."""
+        paths = self.forecaster.paths(history, targets.max().item(), Calendar.of(history))
+        columns = np.maximum(np.searchsorted(paths.days, targets, side="right") - 1, 0)
+        above = paths.values[:, columns, None] > levels
+        return np.asarray(np.clip(np.tensordot(paths.weights, above, axes=1), 0.0, 1.0), dtype=np.float64)
 
 
 def exceedance(
@@ -111,11 +131,7 @@ def model_names() -> dict[str, str]:
         "safe-linear": "the line, pulled toward 0.5",
         "prior-year": "same-season share over the last 5 years (window 7 days)",
         "hybrid": "half safe-linear, half prior-year",
-        "walk": "random walk without drift, spread growing with the square root of the horizon",
-        "drift": "random walk with drift",
-        "mean-reverting": "first-order autoregression",
-        "base-rate": "past changes over the same horizon",
-        "auto": "walk, drift or mean-reverting, by the class of the series",
+        "walk": "random walk without drift, as volatile as in the last year",
         "ensemble": "paths of several models, weighted and calibrated at earlier cutoffs of the series",
     }
 
@@ -144,12 +160,8 @@ def make_model(name: str) -> ExceedanceModel:
         "safe-linear": SafeLinear,
         "prior-year": PriorYear,
         "hybrid": Hybrid,
-        "walk": RandomWalk,
-        "drift": lambda: RandomWalk(drift=True),
-        "mean-reverting": MeanReverting,
-        "base-rate": BaseRate,
-        "auto": Auto,
-        "ensemble": Ensemble,
+        "walk": lambda: OfPaths(forecaster=DriftlessWalk(logs=False)),
+        "ensemble": lambda: OfPaths(forecaster=Ensemble()),
     }
     if name not in makers:
         raise UnknownName("time-series model", name, makers)

@@ -1,4 +1,4 @@
-"""A time series as known before a cutoff: how many steps lie before a date, and how much it moved."""
+"""A time series as known before a cutoff, and how much it moved."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from workbench.science.arrays import FloatArray, IntArray
+from workbench.science.arrays import FloatArray
 from workbench.science.errors import DomainError, TooFewError
 
 _DAYS_A_YEAR = 365.25
@@ -121,38 +121,3 @@ class History:
         """
         if len(self) < count:
             raise TooFewError(f"{what} needs at least {count} observations, the series has {len(self)}")
-
-    def steps_to(self, targets: Days) -> IntArray:
-        """Observations expected from the last one to each target day, at least 1.
-
-        Business days for a daily series without weekends, days for one with them, months for a monthly one; else
-        days over the usual gap.
-
-        Examples
-        --------
-        >>> daily = History.of(["2020-01-02", "2020-01-03", "2020-01-06", "2020-01-07"], [1, 2, 3, 4])
-        >>> daily.steps_to(np.array(["2020-01-10", "2020-01-13"], dtype="datetime64[D]")).tolist()
-        [3, 4]
-        """
-        end = self.days[-1]
-        ahead = (targets - end).astype(np.int64)
-        if len(self) < 2:
-            return _at_least_one(ahead)
-        # The median, because weekends and holidays widen single gaps and must not change the kind of series.
-        gap = float(np.median(np.diff(self.days).astype(np.int64)))
-        if gap == 1.0:
-            weekdays = (self.days.astype(np.int64) + 3) % 7  # 1970-01-01 was a Thursday; Monday is 0
-            if not (weekdays >= 5).any():
-                return _at_least_one(np.busday_count(end, targets))
-            return _at_least_one(ahead)
-        # Counted on the calendar: months differ in length, so days over the usual gap would be off by one now and then.
-        if 28 <= gap <= 31:
-            months = targets.astype("datetime64[M]").astype(np.int64) - end.astype("datetime64[M]").astype(
-                np.int64
-            )
-            return _at_least_one(months)
-        return _at_least_one(np.rint(ahead / gap))
-
-
-def _at_least_one(steps: ArrayLike) -> IntArray:
-    return np.asarray(np.maximum(np.asarray(steps), 1), dtype=np.int64)

@@ -33,7 +33,7 @@ class Linear:
     """Least-squares line through the last observations; normal errors of the residuals' size at any horizon.
 
     Source: BLF, App. I.2, eq. 21 (30 observations for FRED, 60 for Yahoo). That the error does not grow with the
-    horizon is the paper's; `workbench.forecasts.series.stochastic` has models where it does.
+    horizon is the paper's.
 
     Examples
     --------

@@ -16,16 +16,17 @@ from workbench.forecasts.leaf_forecast import (
     like_windows,
 )
 from workbench.forecasts.leaf_models import TooLittleHistory, base_outcomes
+from workbench.forecasts.members.level_paths import pull_of
+from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Reading
 from workbench.forecasts.reading_windows import reading_windows, scale_of
 from workbench.forecasts.series.exceedance import ExceedanceModel, exceedance
 from workbench.forecasts.series.seasonal import Knn
-from workbench.forecasts.series.series_class import Auto, classify
 from workbench.forecasts.series.series_history import History
-from workbench.forecasts.series.stochastic import BaseRate
 from workbench.forecasts.series.trend import for_source
+from workbench.forecasts.series_paths import Calendar
 from workbench.questions.claims import Claim, amount
-from workbench.questions.decision import appraise, check, series_of, settle, spec_of, value_series
+from workbench.questions.decision import check, series_of, settle, spec_of, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.questions.series.readings_of_claims import claim_reading, state_of
@@ -35,15 +36,15 @@ from workbench.science.errors import ScienceError
 if TYPE_CHECKING:
     import pandas as pd
 
-    from workbench.forecasts.leaf_models import LeafEstimate
+    from workbench.forecasts.leaf_models import ClaimWindows
 
-Method = Literal["paths", "house", "paper"]
-METHODS: tuple[Method, ...] = ("paths", "house", "paper")
+Method = Literal["paths", "paper"]
+METHODS: tuple[Method, ...] = ("paths", "paper")
 
 #: The stand-in for a series that returns to its mean, as a measure of volatility does, and the claims that its models answer.
 _REVERTING = "VIX"
 _REVERTING_PATTERNS = ("compare", "level", "range", "change", "touch", "drawdown")
-#: A probability from few and overlapping windows is never surer than this (the house's leaf models hold the same bounds).
+#: A probability from few and overlapping windows is never surer than this (as in `leaf_models.spec`).
 P_MIN, P_MAX = 0.02, 0.98
 
 
@@ -61,8 +62,6 @@ class SeriesEstimate:
         The value that the claim is measured from: on its start, or the last one visible.
     reference_day, last_day : date
         Of that value, and of the last one visible.
-    series_class : str
-        ``trend``, ``walk`` or ``mean-reverting``; "" where fewer than 30 values are visible.
     base_rate : float or None
         Share of past windows of the same length in which the claim came true.
     windows : float or None
@@ -77,7 +76,6 @@ class SeriesEstimate:
     reference: float
     reference_day: date
     last_day: date
-    series_class: str
     base_rate: float | None = None
     windows: float | None = None
     record: dict[str, Any] = field(default_factory=dict)
@@ -107,10 +105,9 @@ def estimate_leaf(
         Rows of each of ``leaf.refs``, oldest first.
     last_visible : date
         The last day visible at the cutoff.
-    method : {"paths", "house", "paper"}
-        ``paths``: the share of the ensemble's paths, as in a leaf's notebook. ``house``, for what was computed by it: the former leaf models of the offline analyst for daily prices (those of the VIX where the series returns to its mean) and
-        embedded series; for any other series the model of its class
-        and the share of past changes. ``paper``: the model that paper B takes for the source (App. I: hybrid, or KNN for DBnomics).
+    method : {"paths", "paper"}
+        ``paths``: the share of the ensemble's paths, as in a leaf's notebook. ``paper``: the model that paper B takes for the source
+        (App. I: hybrid, or KNN for DBnomics).
     paths : ClaimPaths, optional
         What draws the paths of embedded series; one for several leaves draws none twice.
 
@@ -143,9 +140,6 @@ def _estimate_leaf(
             forecast = paths.forecast(claim, by_name)
             windows = _windows(claim, by_name, last_visible)
             return _of_paths(forecast, windows, claim, statement, series, last_visible)
-        if method == "house":
-            estimated = appraise(claim, by_name, last_visible)
-            return _of_estimate(estimated, claim, statement, series)
     else:
         if claim.end <= last_visible:
             raise ClaimRefused(
@@ -165,26 +159,22 @@ def _estimate_leaf(
                 kind = _stand_in(claim, series)
                 windows = _windows(kind, {kind.series: rows[0]}, last_visible)
                 return _of_paths(forecast, windows, kind, statement, series, last_visible)
-            returns = _class_of(history) == "mean-reverting"
+            returns = _returns(history)
             by: State = "level" if returns or not (series > 0).all() else "move"
             windows = _windows_of(reading, history, last_visible, returns=returns)
             return _of_paths(forecast, windows, claim, statement, series, last_visible, by=by)
-        if method == "house" and _daily_prices(series) and not claim.by_reading:
-            claim = _stand_in(claim, series)
-            estimated = appraise(claim, {claim.series: rows[0]}, last_visible)
-            return _of_estimate(estimated, claim, statement, series)
-    return _by_exceedance(leaf, claim, series, method)
+    return _by_exceedance(leaf, claim, series)
 
 
 def _stand_in(claim: Claim, series: "pd.Series") -> Claim:
     """The claim about the VIX where its series returns to its mean: past windows are then compared by levels, else by moves."""
-    reverts = _class_of(_history(series)) == "mean-reverting" and claim.pattern in _REVERTING_PATTERNS
+    reverts = claim.pattern in _REVERTING_PATTERNS and _returns(_history(series))
     return replace(claim, series=_REVERTING) if reverts else claim
 
 
 def _windows(
     claim: Claim, rows: Mapping[str, Sequence[Mapping[str, Any]]], last_visible: date
-) -> "LeafEstimate | None":
+) -> "ClaimWindows | None":
     """Past windows of a claim's kind; None where fewer than two separate ones are visible."""
     series, other = series_of(claim, rows)
     try:
@@ -195,7 +185,7 @@ def _windows(
 
 def _windows_of(
     reading: Reading, history: History, last_visible: date, *, returns: bool
-) -> "LeafEstimate | None":
+) -> "ClaimWindows | None":
     """The same of a series of any other frequency, or of one that is no price."""
     try:
         return reading_windows(reading, history, last_visible, scale_of(reading, history, returns=returns))
@@ -205,7 +195,7 @@ def _windows_of(
 
 def _of_paths(
     forecast: LeafForecast,
-    windows: "LeafEstimate | None",
+    windows: "ClaimWindows | None",
     claim: Claim,
     statement: str,
     series: "pd.Series",
@@ -232,7 +222,6 @@ def _of_paths(
         reference=reference,
         reference_day=day,
         last_day=series.index[-1].date(),
-        series_class=_class_of(_history(series)),
         base_rate=None if windows is None else windows.base_rate,
         windows=None if windows is None else windows.effective_windows,
         record=record,
@@ -247,49 +236,12 @@ def _daily_prices(series: "pd.Series") -> bool:
     return bool(np.median(gaps) == 1 and (pd.DatetimeIndex(series.index).day_of_week < 5).all())
 
 
-def _of_estimate(
-    estimated: "LeafEstimate", claim: Claim, statement: str, series: "pd.Series"
-) -> SeriesEstimate:
-    reference, day = _reference(claim, series)
-    return SeriesEstimate(
-        p=estimated.p,
-        models=dict(estimated.models),
-        comparators=dict(estimated.comparators),
-        reference=reference,
-        reference_day=day,
-        last_day=series.index[-1].date(),
-        series_class=_class_of(_history(series)),
-        base_rate=estimated.base_rate,
-        windows=estimated.effective_windows,
-        record=outcome_record(estimated, statement, kind="reference" if claim.reference else "leaf"),
-    )
-
-
-def outcome_record(estimated: "LeafEstimate", statement: str, *, kind: str) -> dict[str, Any]:
-    """Return an estimate as the record of a proposition, with its past outcomes week by week; ``kind`` is leaf, reference or inner."""
-    return {
-        "record": RECORD,
-        "kind": kind,
-        "statement": statement,
-        "p": round(estimated.p, 6),
-        "base_rate": round(estimated.base_rate, 6),
-        "horizon_days": estimated.horizon,
-        "windows": estimated.windows,
-        "effective_windows": round(estimated.effective_windows, 1),
-        "models": {name: round(value, 6) for name, value in estimated.models.items()},
-        "comparators": {name: round(value, 6) for name, value in estimated.comparators.items()},
-        "weeks_from": estimated.first.isoformat(),
-        "weeks_to": estimated.last.isoformat(),
-        "bits": "".join({1: "1", 0: "0", -1: "x"}[int(bit)] for bit in estimated.outcomes),
-    }
-
-
 def _history(series: "pd.Series") -> "History":
     return History.of(series.index.to_numpy(), series.to_numpy())
 
 
-def _class_of(history: "History") -> str:
-    return str(classify(history)) if len(history) >= 30 else ""
+def _returns(history: "History") -> bool:
+    return len(history) >= 30 and pull_of(ScaledPast.of(history, Calendar.of(history)).rest).evident
 
 
 def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
@@ -306,8 +258,8 @@ def _reference(claim: Claim, series: "pd.Series") -> tuple[float, date]:
     return float(before.iloc[-1]), before.index[-1].date()
 
 
-def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: Method) -> SeriesEstimate:
-    """P(value on the claim's end lies in its interval), by models of P(Y(r) > v) (BLF, App. I, eq. 1)."""
+def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series") -> SeriesEstimate:
+    """P(value on the claim's end lies in its interval), by paper B's models of P(Y(r) > v) (BLF, App. I, eq. 1)."""
     if claim.pattern not in ("compare", "level", "range", "change"):
         raise ClaimRefused(
             f"a claim of the pattern {claim.pattern!r} needs a daily series of prices: ask how the series stands on one day"
@@ -327,10 +279,6 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: 
         "safe-linear": for_source("yfinance" if source == "yfinance" else "fred").safe,
         "KNN": Knn(),
     }
-    house: dict[str, ExceedanceModel] = {
-        "class": Auto(),
-        "past changes": BaseRate(relative=bool((history.values > 0).all())),
-    }
     levels = [value for value in (low, high) if np.isfinite(value)]
 
     def chance(model: ExceedanceModel) -> float:
@@ -340,20 +288,14 @@ def _by_exceedance(leaf: SeriesLeaf, claim: Claim, series: "pd.Series", method: 
 
     chosen = "KNN" if source == "dbnomics" else "hybrid"
     shown = {name: chance(model) for name, model in paper.items()}
-    if method == "paper":
-        models = {chosen: shown.pop(chosen)}
-    else:
-        models = {name: chance(model) for name, model in house.items()}
-    p = float(np.clip(np.mean(list(models.values())), P_MIN, P_MAX))
+    models = {chosen: shown.pop(chosen)}
     return SeriesEstimate(
-        p=p,
+        p=float(np.clip(models[chosen], P_MIN, P_MAX)),
         models=models,
         comparators=shown,
         reference=reference,
         reference_day=reference_day,
         last_day=series.index[-1].date(),
-        series_class=_class_of(history),
-        base_rate=models.get("past changes"),
     )
 
 

@@ -1,4 +1,4 @@
-"""Arms that know a time series and nothing else: the house's leaf models, its base rate, and the models of paper B, App. I.
+"""Arms that know a time series and nothing else: its base rate, its forecaster, and the models of paper B, App. I.
 
 They read claims that the grammar of `workbench.questions` reads, from the embedded series as of each claim's own cutoff.
 """
@@ -18,21 +18,22 @@ from workbench.errors import UsageError
 from workbench.forecasts.series.exceedance import exceedance, make_model, model_names
 from workbench.forecasts.series.series_history import History
 from workbench.offline.visible_past import broker_history, visible
-from workbench.questions.decision import appraise, check, value_series
+from workbench.questions.decision import base_rate, check, value_series
 from workbench.questions.errors import ClaimRefused
 from workbench.questions.grammar import read_claim
+from workbench.questions.series.claim_paths import ClaimPaths
 from workbench.science.arrays import FloatArray
 from workbench.studies.arms.base import ArmContext, ArmError, take
 from workbench.studies.arms.table_arms import Free
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import ArmSpec
 
-HOUSE = ("house", "house-base-rate")
+BASE_RATE, FORECASTER = "house-base-rate", "ensemble"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SeriesArm(Free):
-    """``model``: ``house`` (the leaf models of the offline analyst), ``house-base-rate``, or a model of `exceed --model list`."""
+    """``model``: ``house-base-rate`` (how often the claim came true in past windows), or a model of `exceed --model list`."""
 
     model: str
 
@@ -69,10 +70,10 @@ class SeriesArm(Free):
         cutoff = Cutoff.parse(day)
         check(claim, cutoff.last_moment_day)
         rows = await visible(broker_history(broker), claim.sources, cutoff)
-        if self.model in HOUSE:
-            only_base = self.model == "house-base-rate"
-            appraisal = appraise(claim, rows, cutoff.last_moment_day, only_base=only_base)
-            return float(appraisal.base_rate if only_base else appraisal.p)
+        if self.model == BASE_RATE:
+            return base_rate(claim, rows, cutoff.last_moment_day)
+        if self.model == FORECASTER:
+            return ClaimPaths().chance(claim, rows)
 
         if claim.pattern not in ("compare", "level") or not claim.strict:
             raise ClaimRefused(
@@ -96,8 +97,8 @@ class SeriesArm(Free):
 
 def series_arm(spec: ArmSpec, context: ArmContext) -> SeriesArm:
     """``arm: series`` with ``model``."""
-    model = str(take(spec.settings, {"model": "house"}, arm=spec.name)["model"])
-    known = (*HOUSE, *model_names())
+    model = str(take(spec.settings, {"model": FORECASTER}, arm=spec.name)["model"])
+    known = (BASE_RATE, *model_names())
     if model not in known:
         raise ArmError(f"arm {spec.name!r}: no time-series model {model!r}; there is: {', '.join(known)}")
     return SeriesArm(name=spec.name, model=model)
