@@ -1,4 +1,4 @@
-"""What the root of the key-free tree and offline/analyst's leaf models were worth: claims at quarterly cutoffs, scored against what happened.
+"""What the root of the key-free tree was worth: claims at quarterly cutoffs, scored against what happened.
 
 Run: ``python -m benchmarks.offline_backtest [--first 2003-03-31] [--every 3] [--ahead 3m|7d] [--resamples 5000]``
 
@@ -40,7 +40,6 @@ class Answer:
     family: str
     cutoff: date
     root: float
-    models: float
     base: float
     walk: float
     outcome: float
@@ -48,12 +47,12 @@ class Answer:
     @property
     def chances(self) -> tuple[float, ...]:
         """In the order of `METHODS`."""
-        return self.root, self.models, self.base, self.walk, 0.5
+        return self.root, self.base, self.walk, 0.5
 
 
-METHODS = ("root", "leaf models", "base rate", "walk", "always 0.5")
+METHODS = ("root", "base rate", "walk", "always 0.5")
 #: What the root is compared with, by place in `METHODS`.
-RIVALS = (2, 1, 3)
+RIVALS = (1, 2)
 #: Lines over several families; the base rate is a straw man for the 200-day average, whose state decides.
 ALL, WITHOUT_AVERAGE = "all", "all but the 200-day average"
 
@@ -119,13 +118,13 @@ async def answers(first: date, every: int, span: str) -> tuple[list[Answer], dic
             try:
                 claim = read_claim(text)
                 check(claim, last_day)
-                estimate = appraise(claim, visible, last_day)
+                windows = appraise(claim, visible, last_day)
                 outcome = resolve(claim, everything, visible)
             except ClaimRefused as why:
                 refused[f"{family}: {str(why)[:60]}"] += 1
                 continue
             root, walk = forecasts.chance(claim, visible), driftless_chance(claim, visible)
-            result.append(Answer(family, cutoff, root, estimate.p, estimate.base_rate, walk, float(outcome)))
+            result.append(Answer(family, cutoff, root, windows.base_rate, walk, float(outcome)))
         cutoff = later(cutoff, every)
     await window.broker.aclose()
     return result, refused

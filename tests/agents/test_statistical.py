@@ -69,7 +69,8 @@ async def test_a_proof_by_a_method_that_is_gone_is_told_and_not_checked(tmp_path
     def of_then(data: dict[str, Any]) -> None:
         data["method"] = "house"
 
-    outcome = await leaf.verified(of_then)
+    then = dataclasses.replace(leaf.grounding, evidence=leaf.stored(of_then))
+    outcome = await dataclasses.replace(leaf, outcome=then).verified()
     assert outcome.verified and "house" in outcome.advisory[-1].what
 
 

@@ -22,8 +22,9 @@ _MONTH = r"(?:jan|feb|m[aä]r|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z�
 _DATE = re.compile(
     r"\b\d{4}-\d{2}(?:-\d{2})?\b|\b\d{1,2}[./]\d{1,2}[./]\d{2,4}\b|(?<![\w.,])(?:19|20|21)\d\d(?![\d,.]\d)(?:\b|(?=s\b))"
     r"|(?<![\w.,])(?:19|20)\d\d[-/–]\d{2,4}\b"
-    r"|\b(?:since|in|from|of|until|after|before|to|year) 1[5-9]\d\d\b"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?!\w)|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d.,%]\d|\d| ?%)",
+    r"|\b(?:since|in|from|of|until|after|before|to|year) 1[5-9]\d\d\b(?![.,]\d)"
+    # The 9 of "141.9 may" is no day.
+    rf"|(?<![\w.,])\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?!\w)|\b{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?![\d.,%]\d|\d| ?%)",
     re.IGNORECASE,
 )
 #: Days as they are printed; a plain 1962 may be a count there.
