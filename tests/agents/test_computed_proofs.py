@@ -121,20 +121,6 @@ async def test_a_figure_that_the_ledger_does_not_give_is_found(
     assert not outcome.verified and {item.check for item in outcome.differing} <= {"rerun", "notebook"}
 
 
-async def test_evidence_of_before_there_were_figures_renders_as_it_did(
-    prices: Upstream, tmp_path: Path
-) -> None:
-    leaf = await grounded(UP, tmp_path)
-    data = leaf.grounding.evidence.to_json()
-    del data["figure"]
-    old = SeriesEvidence.from_json(data)
-    names = [cell.id for cell in old.render(leaf.proof()).cells]
-    assert names == [f"trace-{number:03d}" for number in range(6)]
-    market = (await of_a_market(prices, tmp_path / "market")).grounding.evidence.to_json()
-    del market["history"]
-    assert MarketEvidence.from_json(market).history == ()
-
-
 @pytest.mark.parametrize(
     "change",
     [{"days": []}, {"days": ["2018-13-01"], "values": [1.0]}, {"forecast": [1.0]}, {"values": "x"}],

@@ -4,6 +4,7 @@ import asyncio
 from contextlib import closing
 from datetime import UTC, date, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,37 @@ def test_a_run_that_goes_on_on_another_day_buys_nothing_again(tmp_path: Path) ->
         ]
     assert len(model.requests) == 2
     assert ["2026-11-28" in stored[0], "2026-11-29" in stored[1]] == [True, True]
+
+
+@given(st.lists(st.integers(1, 4), min_size=2, max_size=4), st.booleans())
+def test_each_day_buys_only_what_has_no_reply(steps: list[int], anew: bool) -> None:
+    """A sitting a day, each as far as it comes, as a new attempt that goes on from the earlier ones or as the same one."""
+    model = ScriptedModel([str(number) for number in range(20)])
+    with TemporaryDirectory() as folder, closing(Store(Path(folder) / "home", durable=False)) as store:
+        reached = 0
+        for day, count in enumerate(steps, 1):
+            gateway = ModelGateway(
+                model, ModelLedger(store), Budget(), rebuy=False, clock=lambda day=day: datetime(2026, 11, day, 18, tzinfo=UTC)
+            )  # fmt: skip
+            attempt = day if anew else 1
+            ask = gateway.asker(
+                run="r", node="P0", trial=1, attempt=attempt, earlier=tuple(range(1, attempt))
+            )
+            reached = max(reached, count)
+            replies = [
+                asyncio.run(ask(
+                    ModelRequest(messages=(Message(role="user", content=f"{step}"),), stage="step", cutoff="now"),
+                    stage="step", step=step, retry=0,
+                )).text
+                for step in range(count)
+            ]  # fmt: skip
+            assert replies == [str(step) for step in range(count)] and len(model.requests) == reached
+    # What was bought was asked with the day it was bought on.
+    bought = [next(day for day, count in enumerate(steps, 1) if count > step) for step in range(reached)]
+    assert [
+        f"2026-11-{day:02}" in request.messages[0].content
+        for day, request in zip(bought, model.requests, strict=True)
+    ] == [True] * reached
 
 
 @given(st.dates(date(2000, 1, 3), date(2090, 1, 1)), st.integers(0, 4000))

@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from tests.fakes.provider_rules import ImpossibleScript, body_of, fault, finish_reason, possible, strictly
-from tests.fakes.provider_shapes import SCHEMA, TOOL, request
+from tests.fakes.provider_shapes import SCHEMA, TOOL, TURNS, request
 from workbench.agents.replies import reply_schemas
 from workbench.models.base import Message, ModelReply, ModelRequest, ToolCall, ToolSpec
 from workbench.models.errors import ModelRefused
-from workbench.models.providers.litellm_messages import wire_schema, wire_tool
+from workbench.models.providers.abilities import Abilities
+from workbench.models.providers.litellm_messages import wire_messages, wire_schema, wire_tool
+from workbench.prompts import TODAY, load, names
 
 BODY: dict[str, Any] = {"model": "x", **body_of(request())}
 SUBMIT = wire_tool(ToolSpec(name="submit", description="d", parameters={"type": "object", "properties": {}}))
@@ -104,6 +106,38 @@ def test_under_a_strict_schema_nothing_broken_can_be_written() -> None:
 )  # fmt: skip
 def test_our_own_schemas_are_strict(schema: Any) -> None:
     assert fault({**BODY, "response_format": wire_schema(schema)}) is None
+
+
+FORMS = {
+    "analyze_reply": reply_schemas.ANALYSIS,
+    "conclusion_reply": reply_schemas.CONCLUSION,
+    "prior_reply": reply_schemas.CONCLUSION,
+    "logic_reply": reply_schemas.LOGIC,
+    "linear_reply": reply_schemas.linear(["P1"]),
+    "noisy_or_reply": reply_schemas.noisy_or(["P1"], ["P2"]),
+}
+
+
+@pytest.mark.parametrize("takes", [True, False])
+@pytest.mark.parametrize("name", FORMS)
+def test_one_format_is_asked_for(name: str, takes: bool) -> None:
+    form = TODAY.render(name, **dict.fromkeys(load(name).inputs, '"P1": w')).text
+    schema = replace(FORMS[name], text_form=form)
+    asked = replace(
+        request(reply_schema=schema),
+        messages=(*TURNS[:1], Message(role="user", content=f"P1: It holds.\n\n{form}\n\nAs of now.")),
+    )
+    sent = wire_messages(asked, Abilities(schema=takes))[-1]["content"]
+    assert "P1: It holds." in sent and "As of now." in sent
+    assert ("one JSON object" in sent) == takes
+    for words in ("```", "block", "prose."):
+        assert (words in sent) == (words in form and not takes), sent
+    # What the fields mean is said in both.
+    assert ('"base_rate" is how often' in sent) == ('"base_rate" is how often' in form)
+
+
+def test_no_prompt_holds_a_fence_that_markdown_alone_needs() -> None:
+    assert [name for name in names() if "````" in load(name).body] == []
 
 
 def dialogue(name: str, tools: tuple[ToolSpec, ...]) -> ModelRequest:

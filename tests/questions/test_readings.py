@@ -12,6 +12,7 @@ import pytest
 
 from proxies.asof.clock import Cutoff
 from tests.questions.corpora import verdicts
+from tests.questions.reading_functionals import functional_of
 from workbench.annotations.outcomes import known_outcome
 from workbench.engine.new_run import new_run
 from workbench.engine.record.fold import load_state
@@ -25,7 +26,6 @@ from workbench.questions.grammar import read_claim
 from workbench.questions.readings import drafts
 from workbench.questions.readings.choice import ReadClaim, UnclearClaim, day_of, read_for_run
 from workbench.questions.readings.drafts import TWO_CLAIMS
-from workbench.questions.readings.functionals import functional_of
 from workbench.questions.readings.plain_text import spelled
 from workbench.questions.readings.read import read
 from workbench.questions.readings.slots import stored_claim

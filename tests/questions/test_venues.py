@@ -152,7 +152,7 @@ def test_log_scales_and_removed_options_are_read() -> None:
     assert one.levels[4] == pytest.approx(1000, rel=1e-5) and one.levels[0] == pytest.approx(
         10**0.6, rel=1e-5
     )
-    assert one.extra == {"zero_point": "0"}
+    assert one.zero_point == 0
     assert (
         two.options == ("A", "C")
         and two.extra == {"removed_options": "B"}

@@ -117,6 +117,10 @@ def test_a_number_or_date_without_levels_is_asked_shown_and_scored(undivided: Pa
     quantiles = list(shown["quantiles"].values())
     assert len(quantiles) == 7 and quantiles == sorted(quantiles)
     assert all(isinstance(value, str if dated else float) for value in quantiles)
+    drawn = run_cli(undivided, "questions", "show", f"s/q{place}").stdout
+    assert all(mark in drawn for mark in "░▒▓█")
+    page = (undivided / "home" / "nights" / "s.1" / "night.html").read_text()
+    assert page.count('class="fan"') == len(UNDIVIDED) + 1 and str(quantiles[3]) in page
     if dated:
         assert "2027-01-01" <= quantiles[0] <= quantiles[-1] <= "2027-12-31"
     horizon = ("--horizon", fields["horizons"][0]) if "horizons" in fields else ()

@@ -357,7 +357,7 @@ class Dialogue:
                 temperature=self._settings.temperature,
                 max_tokens=state.max_tokens,
                 effort=self._settings.effort,
-                reply_schema=state.schema,
+                reply_schema=state.schema and replace(state.schema, text_form=state.reply_format),
                 may_fall_back=state.declined,
                 choice=state.choice,
                 # A readable reply is worth more than a cached beginning.

@@ -173,11 +173,7 @@ async def find_leaks(
     """Return a verdict on each of at most `BATCH` texts (BLF, App. B.3: a detective of another family); raises as `judge_report`."""
     marks = prompts_of(ask).marks
     listed = "\n\n".join(
-        # As runs of before marks had keys have it on record.
-        f"<text id={number}>\n{text[:TEXT_LENGTH]}\n</text>"
-        if marks.key is None
-        else marks.quoted(text[:TEXT_LENGTH], f"text {number}")
-        for number, text in enumerate(texts, 1)
+        marks.quoted(text[:TEXT_LENGTH], f"text {number}") for number, text in enumerate(texts, 1)
     )
     return await _second("judge", "leaks_system", node, cutoff, ask, settings).answer(
         "leaks",

@@ -7,7 +7,7 @@ another process, a scripted one in a test and the rule-based offline analyst are
 import base64
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 Role = Literal["system", "user", "assistant", "tool"]
@@ -79,12 +79,14 @@ class NodeRef:
 class ReplySchema:
     """The answer of a stage as one JSON object, for models that take a schema; all others get the text shape.
 
-    ``note`` is added to the last user message where the schema is used: the prompt speaks of prose and a block.
+    ``note`` asks for it where the schema is used, in place of what ``text_form``, a part of the last user message, says of prose and
+    a block.
     """
 
     name: str
     schema: dict[str, Any]
     note: str
+    text_form: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,74 +197,39 @@ class Asker(Protocol):
         ...
 
 
+#: Fields of a request that are no part of the stored form.
+_UNSTORED = ("reply_schema", "role", "may_fall_back", "choice", "spare_cache")
+#: Fields that are left out while they say nothing.
+_SELDOM = ("effort", "thinking", "thoughts")
+
+
 def to_json(request: ModelRequest) -> dict[str, Any]:
     """The request as JSON values, images as base64; the form that is hashed and stored."""
-    # Fields that came later are left out while they say nothing: ledgers of before must find their requests.
-    later = {"effort": request.effort} if request.effort is not None else {}
-    return {
-        **later,
-        "messages": [_message_json(message) for message in request.messages],
-        "tools": [
-            {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-            for tool in request.tools
-        ],
-        "stage": request.stage,
-        "nodes": [{"id": node.id, "statement": node.statement} for node in request.nodes],
-        "cutoff": request.cutoff,
-        "temperature": request.temperature,
-        "max_tokens": request.max_tokens,
-    }
+    body = _json(replace(request, reply_schema=None))
+    body = {name: value for name, value in body.items() if name not in _UNSTORED}
+    for message in body["messages"]:
+        message["images"] = [base64.b64encode(image).decode() for image in message["images"]]
+    return body
 
 
-def _message_json(message: Message) -> dict[str, Any]:
-    return {
-        "role": message.role,
-        "content": message.content,
-        "images": [base64.b64encode(image).decode() for image in message.images],
-        "tool_calls": [_call_json(call) for call in message.tool_calls],
-        "tool_call_id": message.tool_call_id,
-        **({"thinking": list(message.thinking)} if message.thinking else {}),
-    }
+def _json(value: ModelRequest | ModelReply | Message) -> dict[str, Any]:
+    def stored(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {
+            name: list(part) if isinstance(part, tuple) else part
+            for name, part in pairs
+            if name != "captions" and (part or name not in _SELDOM)
+        }
 
-
-def _call_json(call: ToolCall) -> dict[str, Any]:
-    return {"id": call.id, "name": call.name, "arguments": call.arguments}
+    return asdict(value, dict_factory=stored)
 
 
 def reply_to_json(reply: ModelReply) -> dict[str, Any]:
     """A reply as JSON values, for a ledger."""
-    return {
-        "text": reply.text,
-        "model": reply.model,
-        "tool_calls": [_call_json(call) for call in reply.tool_calls],
-        "usage": {
-            "input_tokens": reply.usage.input_tokens,
-            "output_tokens": reply.usage.output_tokens,
-            "cached_tokens": reply.usage.cached_tokens,
-        },
-        "cost_usd": reply.cost_usd,
-        "seconds": reply.seconds,
-        "notes": list(reply.notes),
-        "finish": reply.finish,
-        "context_window": reply.context_window,
-        **({"thoughts": reply.thoughts} if reply.thoughts else {}),
-        **({"thinking": list(reply.thinking)} if reply.thinking else {}),
-    }
+    return _json(reply)
 
 
 def reply_from_json(data: dict[str, Any]) -> ModelReply:
     """The reply that :func:`reply_to_json` wrote."""
-    return ModelReply(
-        text=data["text"],
-        model=data["model"],
-        tool_calls=tuple(ToolCall(**call) for call in data["tool_calls"]),
-        usage=Usage(**data["usage"]),
-        cost_usd=data["cost_usd"],
-        seconds=data["seconds"],
-        notes=tuple(data.get("notes", ())),
-        # Replies of before have neither; a cut one said so in a note alone and was read as it stood.
-        finish=data.get("finish", "complete"),
-        context_window=data.get("context_window"),
-        thoughts=data.get("thoughts", ""),
-        thinking=tuple(data.get("thinking", ())),
-    )
+    calls, usage = tuple(ToolCall(**call) for call in data["tool_calls"]), Usage(**data["usage"])
+    lists = {name: tuple(data.get(name, ())) for name in ("notes", "thinking")}
+    return ModelReply(**{**data, **lists, "tool_calls": calls, "usage": usage})

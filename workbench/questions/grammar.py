@@ -277,20 +277,25 @@ def _relation(match: _Match) -> tuple[Side, bool]:
 
 
 def _series(match: _Match, pattern: Pattern, **fields: object) -> Claim:
-    values = {"pattern": pattern, "series": match["series"], "end": _end(match), **fields}
+    start = _day_of_match(match, "start")
+    values = {"pattern": pattern, "series": match["series"], "start": start, "end": _end(match), **fields}
     return Claim(**values)  # type: ignore[arg-type]
+
+
+def _rises(match: _Match, name: str = "verb") -> bool:
+    return re.fullmatch(_UP, match[name]) is not None
 
 
 def _compare(match: _Match) -> Claim:
     side, strict = ("above", True) if match["word"] in ("higher", "wider", "up") else ("below", True)
     # "does not close no lower" holds two negations, which cancel.
     side, strict = _flip(side, strict, bool(match["neg"]) != bool(match["no"]))  # type: ignore[arg-type]
-    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", side=side, strict=strict)
 
 
 def _compare_own(match: _Match) -> Claim:
     side, strict = _relation(match)
-    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", side=side, strict=strict)
 
 
 def _level(match: _Match) -> Claim:
@@ -313,19 +318,17 @@ def _range(match: _Match) -> Claim:
 
 
 def _change(match: _Match) -> Claim:
-    up = re.fullmatch(_UP, match["verb"]) is not None
+    up = _rises(match)
     # "rises 5 %" is true at exactly 5 %, so "does not rise 5 %" leaves equality out.
     side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
     level = _value(match) * (1 if up else -1)
-    return _series(
-        match, "change", start=_day_of_match(match, "start"), level=level, side=side, strict=strict
-    )
+    return _series(match, "change", level=level, side=side, strict=strict)
 
 
 def _direction(match: _Match) -> Claim:
-    up = re.fullmatch(_UP, match["verb"]) is not None
+    up = _rises(match)
     side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
-    return _series(match, "compare", start=_day_of_match(match, "start"), side=side, strict=strict)
+    return _series(match, "compare", side=side, strict=strict)
 
 
 def _touch_of(match: _Match) -> Claim:
@@ -339,10 +342,6 @@ def _touch(match: _Match) -> Claim:
     return replace(_touch_of(match), notes=notes)
 
 
-def _touch_from(match: _Match) -> Claim:
-    return replace(_touch_of(match), start=_day_of_match(match, "start"))
-
-
 def _drawdown(match: _Match) -> Claim:
     down = match["word"] in ("below", "under") or re.fullmatch(_DOWN, match["verb"]) is not None
     level = -_value(match) if down else _value(match)
@@ -351,7 +350,6 @@ def _drawdown(match: _Match) -> Claim:
     return _series(
         match,
         "drawdown",
-        start=_day_of_match(match, "start"),
         level=level,
         side=side,
         strict=False,
@@ -365,7 +363,6 @@ def _volatility(match: _Match) -> Claim:
     return _series(
         match,
         "volatility",
-        start=_day_of_match(match, "start"),
         level=_value(match),
         side=side,
         strict=strict,
@@ -375,9 +372,7 @@ def _volatility(match: _Match) -> Claim:
 def _relative(match: _Match) -> Claim:
     up = not match["verb"].startswith(("under", "lag", "trail"))
     side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
-    return _series(
-        match, "relative", other=match["other"], start=_day_of_match(match, "start"), side=side, strict=strict
-    )
+    return _series(match, "relative", other=match["other"], side=side, strict=strict)
 
 
 def _rule(
@@ -390,7 +385,7 @@ def _rule(
 def _statistic(match: _Match) -> Claim:
     names: dict[str, Pattern] = {"average": "mean", "highest value": "highest", "lowest value": "lowest"}
     side, strict = _relation(match)
-    return _series(match, names[match["what"]], start=_day_of_match(match, "start"), level=_value(match), side=side, strict=strict)  # fmt: skip
+    return _series(match, names[match["what"]], level=_value(match), side=side, strict=strict)  # fmt: skip
 
 
 def _every(match: _Match) -> Period | None:
@@ -404,23 +399,20 @@ def _count_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "lower" else "above"
     side, strict = (side, True) if match["word"] else _relation(match)
     level = None if match["word"] else _value(match)
-    return _series(match, "count", start=_day_of_match(match, "start"), level=level, side=side, strict=strict, times=int(match["times"]), every=_every(match))  # fmt: skip
+    return _series(match, "count", level=level, side=side, strict=strict, times=int(match["times"]), every=_every(match))  # fmt: skip
 
 
 def _points_claim(match: _Match) -> Claim:
-    up = re.fullmatch(_UP, match["verb"]) is not None
+    up = _rises(match)
     side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
     level = _value(match) * (1 if up else -1)
-    return _series(
-        match, "points", start=_day_of_match(match, "start"), level=level, side=side, strict=strict
-    )
+    return _series(match, "points", level=level, side=side, strict=strict)
 
 
 def _move_claim(match: _Match) -> Claim:
     return _series(
         match,
         "move",
-        start=_day_of_match(match, "start"),
         level=_value(match),
         strict=match["size"] == "more than",
         never=bool(match["neg"]),
@@ -428,11 +420,10 @@ def _move_claim(match: _Match) -> Claim:
 
 
 def _step_claim(match: _Match) -> Claim:
-    up = re.fullmatch(_UP, match["verb"]) is not None
+    up = _rises(match)
     return _series(
         match,
         "step",
-        start=_day_of_match(match, "start"),
         level=_value(match) * (1 if up else -1),
         side="above" if up else "below",
         strict=match["size"] == "more than",
@@ -442,17 +433,17 @@ def _step_claim(match: _Match) -> Claim:
 
 
 def _peak_claim(match: _Match) -> Claim:
-    return _series(match, "peak", start=_day_of_match(match, "start"), level=-_value(match), side="below", strict=False, never=bool(match["neg"]))  # fmt: skip
+    return _series(match, "peak", level=-_value(match), side="below", strict=False, never=bool(match["neg"]))  # fmt: skip
 
 
 def _streak_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "lower" else "above"
-    return _series(match, "streak", start=_day_of_match(match, "start"), side=side, times=int(match["times"]), every=_every(match))  # fmt: skip
+    return _series(match, "streak", side=side, times=int(match["times"]), every=_every(match))  # fmt: skip
 
 
 def _record_claim(match: _Match) -> Claim:
     side: Side = "below" if match["word"] == "low" else "above"
-    return _series(match, "record", start=_day_of_match(match, "start"), side=side, times=int(match["weeks"] or 1), never=bool(match["neg"]))  # fmt: skip
+    return _series(match, "record", side=side, times=int(match["weeks"] or 1), never=bool(match["neg"]))  # fmt: skip
 
 
 def _first_claim(match: _Match) -> Claim:
@@ -461,15 +452,15 @@ def _first_claim(match: _Match) -> Claim:
 
 
 def _first_move_claim(match: _Match) -> Claim:
-    up = re.fullmatch(_UP, match["verb"]) is not None
-    if up == (re.fullmatch(_UP, match["back"]) is not None):
+    up = _rises(match)
+    if up == (_rises(match, "back")):
         raise ClaimRefused("of two moves, of which one comes first, one rises and the other falls; ", *CAN_DO)
     way = 1 if up else -1
     return _of_two(match, "first_move", way * _value(match), -way * _value(match, "upper"))
 
 
 def _of_two(match: _Match, pattern: Pattern, level: float, rival: float) -> Claim:
-    return _series(match, pattern, start=_day_of_match(match, "start"), level=level, upper=rival, side="above" if level > rival else "below", strict=False, never=bool(match["neg"]))  # fmt: skip
+    return _series(match, pattern, level=level, upper=rival, side="above" if level > rival else "below", strict=False, never=bool(match["neg"]))  # fmt: skip
 
 
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
@@ -505,7 +496,7 @@ _PATTERNS = [
     _rule(
         rf"{_S} {_NOT}(?:touch(?:es)?|reach(?:es)?|hits?|(?:closes?|trades?|is|rises?|falls?) "
         rf"(?P<rel>at or above|at or below|above|over|below|under)) {_N}(?: at least once)? from {_D0} to {_D}",
-        _touch_from,
+        _touch_of,
     ),
     _rule(rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
     _rule(

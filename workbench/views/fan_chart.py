@@ -62,6 +62,44 @@ def fan_lines(document: Mapping[str, Any], *, width: int = 60, height: int = 14)
     return [*lines, axis, days, f"{'':{margin}}  ░ 90%  ▒ 80%  ▓ 50%  █ median"]
 
 
+def quantile_line(quantiles: Mapping[str, float | str], *, width: int = 60) -> str:
+    """Return the forecast of one number or day (ISO) as a line of text: its bands as in `fan_lines`, between its outermost quantiles."""
+    places, cells = _places(quantiles), [" "] * width
+    for (share, other), mark in zip(_BANDS, "░▒▓", strict=True):
+        first, last = (round(places[each] * (width - 1)) for each in (share, other))
+        cells[first : last + 1] = mark * (last + 1 - first)
+    cells[round(places["0.5"] * (width - 1))] = "█"
+    return f"{_value(quantiles['0.05'])} {''.join(cells)} {_value(quantiles['0.95'])}"
+
+
+def quantile_svg(quantiles: Mapping[str, float | str]) -> Markup:
+    """Return the same as inline SVG; only numbers, days and escaped words go in."""
+    places = {share: 4 + 232 * place for share, place in _places(quantiles).items()}
+    bands = "".join(
+        f'<rect class="band" x="{places[share]:.1f}" y="3" width="{places[other] - places[share]:.1f}" height="14"/>'
+        for share, other in _BANDS
+    )
+    middle, ends = places["0.5"], [_value(quantiles[share]) for share in ("0.05", "0.5", "0.95")]
+    words = escape(f"nine in ten between {ends[0]} and {ends[2]}, the median {ends[1]}")
+    return Markup(
+        f'<svg class="fan" viewBox="0 0 240 20" width="240" height="20" role="img" aria-label="{words}">{bands}'
+        f'<line class="median" x1="{middle:.1f}" x2="{middle:.1f}" y1="1" y2="19"/></svg>'
+    )
+
+
+def _places(quantiles: Mapping[str, float | str]) -> dict[str, float]:
+    values = {
+        share: date.fromisoformat(value).toordinal() if isinstance(value, str) else value
+        for share, value in quantiles.items()
+    }
+    low, span = values["0.05"], values["0.95"] - values["0.05"]
+    return {share: (value - low) / span if span > 0 else 0.5 for share, value in values.items()}
+
+
+def _value(value: float | str) -> str:
+    return value if isinstance(value, str) else figure(value)
+
+
 def fan_figure(document: Mapping[str, Any]) -> Any:
     """Return the fan chart of a document as a matplotlib figure; without a fan the past alone, up to the claim's day."""
     from workbench.science.plots import fan_plot

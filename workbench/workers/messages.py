@@ -6,7 +6,7 @@ worker send a request to its model (``send``), which the worker reports with ``s
 
 import base64
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import orjson
@@ -94,9 +94,7 @@ def request_to_json(request: ModelRequest) -> dict[str, Any]:
     return {
         "stored": to_json(request),
         "captions": [list(message.captions) for message in request.messages],
-        "schema": None
-        if schema is None
-        else {"name": schema.name, "schema": schema.schema, "note": schema.note},
+        "schema": None if schema is None else asdict(schema),
         "role": request.role,
         "may_fall_back": request.may_fall_back,
         "choice": request.choice,

@@ -46,7 +46,7 @@ class MarketEvidence:
     hashes : tuple of str
         Content hashes of the two answers: the market (step 0), its prices (step 1).
     history : tuple of (second, p)
-        Its prices up to that one, oldest first, for the figure; empty in evidence of before there was one.
+        Its prices up to that one, oldest first, for the figure.
     """
 
     market: str
@@ -55,7 +55,7 @@ class MarketEvidence:
     quoted: str
     cutoff: str
     hashes: tuple[str, str]
-    history: tuple[tuple[int, float], ...] = ()
+    history: tuple[tuple[int, float], ...]
 
     kind: ClassVar[str] = "market"
 
@@ -64,7 +64,7 @@ class MarketEvidence:
         """Return the evidence that ``to_json`` wrote; raises ``ValueError`` for anything else."""
         try:
             first, second = data["hashes"]
-            history = tuple((int(moment), float(p)) for moment, p in data.get("history", ()))
+            history = tuple((int(moment), float(p)) for moment, p in data["history"])
             evidence = cls(
                 **{**data, "p": float(data["p"]), "hashes": (str(first), str(second)), "history": history}
             )
@@ -115,8 +115,6 @@ class MarketEvidence:
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, the market, its prices as a figure, the data calls and the conclusion."""
-        if not self.history:  # of before there was a figure: what was written then has to be found again
-            return replace(self.trace, plan="", sources=()).render(proof)
         return notebook_of(computed_cells(self.trace, proof, self._drawing()))
 
     def _drawing(self) -> Drawing:
@@ -150,7 +148,7 @@ class MarketEvidence:
             market, prices = (by_hash[name] for name in self.hashes)
             price = read_price(self.ref, market, prices, datetime.fromisoformat(self.cutoff))
             same = (price.p, price.quoted.isoformat(), price.question) == (self.p, self.quoted, self.question)
-            same = same and self.history in ((), price.history[-MOST_POINTS:])
+            same = same and self.history == price.history[-MOST_POINTS:]
             what = None if same else f"the answers give {price.p!r} at {price.quoted.isoformat()}"
         except (ClaimRefused, StoreCorrupt, KeyError) as error:
             what = f"the price cannot be read again: {error}"

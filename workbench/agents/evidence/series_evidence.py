@@ -58,8 +58,8 @@ class SeriesEvidence:
         One per series, in the order of the reading.
     numbers : dict
         ``SeriesEstimate.to_json()``.
-    figure : SeriesFigure or None
-        What the proof's figure shows; None in evidence of before there was one.
+    figure : SeriesFigure
+        What the proof's figure shows.
     forecaster : str
         Hash of the source of the forecaster that drew the paths; "" for the other methods. Another forecaster comes to other numbers, so
         with another hash here than there they are told and do not count.
@@ -71,8 +71,8 @@ class SeriesEvidence:
     last_visible: str
     calls: tuple[SeriesCall, ...]
     numbers: dict[str, Any]
-    figure: SeriesFigure | None = None
-    forecaster: str = ""
+    figure: SeriesFigure
+    forecaster: str
 
     kind: ClassVar[str] = "series"
 
@@ -82,7 +82,7 @@ class SeriesEvidence:
         try:
             calls, figure = (
                 _CALLS.validate_python(data["calls"]),
-                _FIGURE.validate_python(data.get("figure")),
+                _FIGURE.validate_python(data["figure"]),
             )
             evidence = cls(**{**data, "calls": calls, "figure": figure})
             if not isinstance(evidence.method, str):
@@ -98,10 +98,7 @@ class SeriesEvidence:
 
     def to_json(self) -> dict[str, Any]:
         """Return the evidence as JSON values."""
-        values = asdict(self)
-        if not self.forecaster:  # as it was written before there was one
-            del values["forecaster"]
-        return values
+        return asdict(self)
 
     @property
     def trace(self) -> TraceEvidence:
@@ -153,8 +150,6 @@ class SeriesEvidence:
 
     def render(self, proof: ProofContext) -> Any:
         """Return a notebook with the claim, the reading, the data calls, the series as a figure, the models and the conclusion."""
-        if self.figure is None:  # of before there was one: what was written then has to be found again
-            return replace(self.trace, plan="", sources=()).render(proof)
         return notebook_of(computed_cells(self.trace, proof, self._drawing(self.figure)))
 
     def _drawing(self, figure: SeriesFigure) -> Drawing:
@@ -223,7 +218,7 @@ class SeriesEvidence:
                 "rerun", "the forecaster has changed since: its numbers are another's, and were not checked"
             )
             advisory, counted = [other, *advisory, *counted], []
-        if self.figure is not None and _gap(asdict(self.figure), asdict(series_figure(leaf, rows))) > _SAME:
+        if _gap(asdict(self.figure), asdict(series_figure(leaf, rows))) > _SAME:
             counted.append(_difference("rerun", "the figure is not drawn from the ledger's series"))
         return replace(outcome, differing=tuple(counted), advisory=(*outcome.advisory, *advisory))
 
@@ -244,7 +239,7 @@ def forecaster_hash() -> str:
 
 
 _CLAIM_FIELDS = ("pattern", "side", "strict", "start", "end", "level", "upper", "other", "never", "reference")
-_FIGURE: TypeAdapter[SeriesFigure | None] = TypeAdapter(SeriesFigure | None)
+_FIGURE = TypeAdapter(SeriesFigure)
 _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...])
 
 

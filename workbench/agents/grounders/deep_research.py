@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from workbench.agents.base import Grounding, GroundingFailure, LeafTask
@@ -279,17 +279,8 @@ class _Research:
         )
 
     def _add(self, spent: Spent) -> None:
-        self.spent = replace(
-            self.spent,
-            steps=self.spent.steps + spent.steps,
-            calls=self.spent.calls + spent.calls,
-            tool_calls=self.spent.tool_calls + spent.tool_calls,
-            seconds=self.spent.seconds + spent.seconds,
-            input_tokens=self.spent.input_tokens + spent.input_tokens,
-            output_tokens=self.spent.output_tokens + spent.output_tokens,
-            usd=self.spent.usd + spent.usd,
-            characters=self.spent.characters + spent.characters,
-        )
+        names = [item.name for item in fields(Spent)]
+        self.spent = Spent(**{name: getattr(self.spent, name) + getattr(spent, name) for name in names})
 
     async def _ask(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
         reply = await self.task.ask(request, stage=stage, step=step, retry=retry)

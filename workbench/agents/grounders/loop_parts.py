@@ -34,32 +34,22 @@ SAME = 0.005
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LoopSettings:
-    """Settings that all of them have.
+class LoopSettings(LoopLimits):
+    """Settings that all of them have: the limits (BLF, App. C.2: ten steps, ten minutes; ``--max-steps`` bounds the steps too).
 
     Parameters
     ----------
-    steps, seconds, tokens, usd, errors
-        `LoopLimits` (BLF, App. C.2: ten steps, ten minutes). ``--max-steps`` bounds the steps too.
     results : int
         Search results shown for one search (BLF, App. C.3: ten).
     """
 
-    steps: int = 10
-    seconds: float | None = 600.0
-    tokens: int | None = None
-    usd: float | None = None
-    errors: int | None = 3
     results: int = 10
 
     def limits(self, bounds: AgentSettings | None = None) -> LoopLimits:
         """Return the bounds of the loop; ``bounds`` are those of all agents (``--max-steps``). Raises `BadSetting`."""
         return LoopLimits(
             steps=self.steps if bounds is None else min(self.steps, bounds.max_proof_steps),
-            seconds=self.seconds,
-            tokens=self.tokens,
-            usd=self.usd,
-            errors=self.errors,
+            **{name: getattr(self, name) for name in ("seconds", "tokens", "usd", "errors")},
         )
 
 

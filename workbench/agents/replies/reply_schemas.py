@@ -9,10 +9,7 @@ from typing import Any
 
 from workbench.models.base import ReplySchema
 
-_NOTE = (
-    "This reply is taken as one JSON object instead of prose and a block; it holds nothing that the format above does not"
-    " ask for. {fields}"
-)
+_NOTE = "This reply is taken as one JSON object; it holds nothing that is not asked for. {fields}"
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "number"}
 # strict modes want every property, so what may be absent is null

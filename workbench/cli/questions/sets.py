@@ -22,6 +22,7 @@ from workbench.questions.venue_calls import fetch_events
 from workbench.store import Store
 from workbench.studies.rounds.round_results import newest_quantiles
 from workbench.views import data_documents, question_documents
+from workbench.views.fan_chart import quantile_line
 
 SetName = Annotated[str, typer.Argument(metavar="SET", help="Name of a set.")]
 As = Annotated[str | None, typer.Option("--as", help="Name of the set; the file's without it.")]
@@ -202,6 +203,8 @@ def show(
         echo(
             f"number {number['id']} {came}: quantiles are scored by CRPS (`questions score {name} --quantiles FILE`)"
         )
+    if document["quantiles"]:
+        echo(quantile_line(document["quantiles"]))
     for level, value in document["quantiles"].items():
         echo(f"forecast: {100 * float(level):g}% lie below {_plain(value)}")
     for reason in document["unscored"]:

@@ -74,6 +74,8 @@ class ModelGateway:
         Whether a changed request may be asked at an address where another's reply is on record.
     context : KnownContext
         What is known of the claim; it stands before every request.
+    claim : str
+        Its statement, whose day is the end of each part that names none.
     clock : callable
         Gives the present, which says on what day a live question is asked.
     """
@@ -90,6 +92,7 @@ class ModelGateway:
     prompts: PromptSet = TODAY
     rebuy: bool = True
     context: KnownContext = field(default_factory=KnownContext)
+    claim: str = ""
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
     #: Set where a request had changed: nothing more is bought then.
     blocked: RebuyNeeded | None = field(default=None, init=False)
@@ -341,7 +344,7 @@ class ModelGateway:
         """
         cutoff = Cutoff.parse(request.cutoff)
         statements = [node.statement for node in request.nodes[:1]]
-        end = last_day_named([*statements, self.context.horizon.text])
+        end = last_day_named([*statements, self.context.horizon.text, self.claim])
         return with_words(request, day_words(cutoff, cutoff.asked_on(self.clock()), end))
 
     def _worst_price(self, names: Sequence[str]) -> Price | None:
@@ -470,6 +473,7 @@ def run_gateway(
         prompts=prompts,
         rebuy=rebuy or free,
         context=context,
+        claim=state.tree.root.statement,
     )
 
 

@@ -18,6 +18,12 @@ from workbench.models.providers.abilities import NAMED, NONE, REQUIRED, Abilitie
 
 _NOT_IN_NAMES = re.compile(r"[^a-zA-Z0-9_-]")
 _CACHE = {"type": "ephemeral"}
+_BLOCK = re.compile(r"```json\n.*?\n```", re.DOTALL)
+_SENTENCE = re.compile(r"(?<=[.:]) ")
+#: What a sentence of a reply format says of the text shape alone.
+_OF_TEXT = re.compile(
+    r"\bblock\b|```|\b(?:as|in) prose\b|short paragraph|END_OF_|in place of|\bChildren of\b|Number them"
+)
 _NO_TOOLS = """
 
 Tools in text. This model is reached without tool calls. To call a tool that is spoken of above, send nothing but
@@ -47,14 +53,26 @@ def wire_messages(request: ModelRequest, abilities: Abilities) -> list[dict[str,
     if request.reply_schema is not None and abilities.asks_schema(request):
         last = max((n for n, message in enumerate(messages) if message.role == "user"), default=None)
         if last is not None:
-            note = f"{messages[last].content}\n\n{request.reply_schema.note}"
-            messages[last] = replace(messages[last], content=note)
+            schema, content = request.reply_schema, messages[last].content
+            before, form, after = (
+                content.rpartition(schema.text_form) if schema.text_form else (content, "", "")
+            )
+            content = f"{before}{_as_object(schema)}{after}" if form else f"{content}\n\n{schema.note}"
+            messages[last] = replace(messages[last], content=content)
     turns = _in_turn(messages)
     wired = [_message(message, images=abilities.shows_images) for message in turns]
     for message, turn in zip(turns, wired, strict=True):
         if message.thinking and abilities.thinks_in:
             turn[abilities.thinks_in] = copy.deepcopy(list(message.thinking))
     return wired
+
+
+def _as_object(schema: ReplySchema) -> str:
+    """Return what a text form says of the fields, without its block and prose, and the note that asks for one object."""
+    lines = _BLOCK.sub("", schema.text_form).splitlines()
+    kept = [" ".join(part for part in _SENTENCE.split(line) if not _OF_TEXT.search(part)) for line in lines]
+    fields = "\n".join(line for line in kept if line.strip(" -"))
+    return f"{fields}\n\n{schema.note}"
 
 
 def mark_for_cache(messages: list[dict[str, Any]], *, ends: bool) -> None:

@@ -121,7 +121,6 @@ def _metaculus_question(
                 "unit": text_of(entry.get("unit")),
                 "zero_point": zero,
             }
-            shape |= {"extra": {"zero_point": f"{zero:.12g}"}} if zero is not None else {}
         case "date":
             shape = {
                 "kind": "date",

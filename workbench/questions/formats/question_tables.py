@@ -22,6 +22,7 @@ from workbench.questions.formats.base import (
 from workbench.questions.question import (
     Question,
     QuestionError,
+    QuestionEvent,
     day_number,
     event_id,
     events_of,
@@ -273,32 +274,37 @@ def write_events(questions: Sequence[Question], *, only: set[str] | None = None)
     """A row per event as `score`, `exam` and `compare` read them; ``only`` names the events that are written."""
     extra = list(dict.fromkeys(column for question in questions for column in question.extra))
     columns = [*EVENT_COLUMNS, *(column for column in extra if column not in EVENT_COLUMNS)]
-    lines = []
-    for question in questions:
-        together = outcome_columns(question)
-        for event in events_of(question):
-            if only is not None and event.id not in only:
-                continue
-            row = {
-                **question.extra,
-                "event_id": event.id,
-                "question_key": question.id,
-                "source": question.source,
-                "question_type": question.question_type,
-                "category": question.category or "none",
-                "forecast_due_date": question.asked_on,
-                "resolution_date": event.horizon,
-                "horizon_days": _days_between(question.asked_on, event.horizon),
-                "outcome": "" if event.outcome is None else f"{event.outcome:g}",
-                "crowd": "" if event.crowd is None else repr(event.crowd),
-                "volume": "" if question.volume is None else repr(question.volume),
-                "question": event.statement,
-                "part": event.part,
-                "url": question.url,
-                **together.get(event.id, {}),
-            }
-            lines.append([row.get(column, "") for column in columns])
-    return csv_of(columns, lines)
+    rows = [event_row(question, event) for question in questions for event in events_of(question)]
+    return csv_of(
+        columns,
+        [
+            [row.get(column, "") for column in columns]
+            for row in rows
+            if only is None or row["event_id"] in only
+        ],
+    )
+
+
+def event_row(question: Question, event: QuestionEvent) -> dict[str, str]:
+    """Return an event as a row of such a file."""
+    return {
+        **question.extra,
+        "event_id": event.id,
+        "question_key": question.id,
+        "source": question.source,
+        "question_type": question.question_type,
+        "category": question.category or "none",
+        "forecast_due_date": question.asked_on,
+        "resolution_date": event.horizon,
+        "horizon_days": _days_between(question.asked_on, event.horizon),
+        "outcome": "" if event.outcome is None else f"{event.outcome:g}",
+        "crowd": "" if event.crowd is None else repr(event.crowd),
+        "volume": "" if question.volume is None else repr(question.volume),
+        "question": event.statement,
+        "part": event.part,
+        "url": question.url,
+        **outcome_columns(question).get(event.id, {}),
+    }
 
 
 def _days_between(start: str, end: str) -> str:

@@ -52,7 +52,7 @@ class Amount:
 
     value: float
     unit: Unit
-    span: tuple[int, int]
+    span: tuple[int, int] = (0, 0)
     signed: bool = False
 
 

@@ -179,7 +179,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             unit = {"trading day": "session", "close": "session", "day": "session", "meeting": "month", "reading": "month", "print": "month", "release": "month"}.get(str(steps["step"]), str(steps["step"]))  # fmt: skip
             whole = unit in ("week", "month") and not (names and names[0].monthly)
             last = period_of(today - timedelta(days=1), unit, int(steps["of"])).last if whole else after(today, int(steps["of"]), unit)  # fmt: skip
-            days = (*days, ClaimWindow(kind="during", end=last, span=(0, 0)))
+            days = (*days, ClaimWindow(kind="during", end=last))
     kind = names[0].kind if names else "price"
     before = masked
     usual = (_USUAL.get(names[0].embedded) or _QUOTED.get(names[0].ref)) if names else None
@@ -220,7 +220,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         missing.append("relation")
     recession = names and names[0].ref == "US recession indicator"
     if recession and not stated and not re.search(r"\b(?:no|not|never|avoids?|escapes?)\b|n't", plain):
-        stated, missing = (Relation(name="touch", comparison="at_least", level=Amount(value=1, unit="", span=(0, 0))),), []  # fmt: skip
+        stated, missing = (Relation(name="touch", comparison="at_least", level=Amount(value=1, unit="")),), []  # fmt: skip
     if length is not None and not any(each.kind != "since" for each in days):
         days = (*days, ClaimWindow(kind="during", end=after(today, *length)))
     elif length is not None:
@@ -291,18 +291,23 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
     of_two = len(names) > 1 and bool(stated) and stated[0].name in _NEVER_OF_TWO
     if passed_over or near or contradicted or of_two:
         unsettled["words"] = 1
-    if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
-        if base is not None and not main and "window" not in missing:
-            missing.append("window")
+
+    def draft_of(readings: Sequence[SlotReading] = ()) -> Draft:
         return Draft(
+            readings=tuple({each.statement: each for each in readings}.values()),
             missing=tuple(missing),
             leftover=leftover,
             matched=matched,
             unsettled=unsettled,
             notes=tuple(notes),
         )
+
+    if (leftover and not passed_over) or not names or not stated or (base is not None and not main):
+        if base is not None and not main and "window" not in missing:
+            missing.append("window")
+        return draft_of()
     if unknown and passed_over:
-        return Draft(missing=tuple(missing), leftover=leftover, matched=matched, unsettled=unsettled, notes=tuple(notes))  # fmt: skip
+        return draft_of()
     if unknown:
         notes.append(f"no series is known as {names[0].article!r}; it is taken as a name")
         unsettled["name"] = 1
@@ -325,7 +330,8 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
             named = replace(placed, read_from=found_words, notes=tuple(notes) + placed.notes)
             readings.append(completed(named, names))
     if not readings:
-        return Draft(missing=(*missing, "relation"), leftover=leftover, matched=matched, unsettled=unsettled, notes=tuple(notes))  # fmt: skip
+        missing.append("relation")
+        return draft_of()
     if not main:
         # "Three in a row" is never on one day.
         readings = [each for each in readings if each.relation not in ("count", "streak", "first")]
@@ -333,14 +339,7 @@ def draft(text: PlainText, today: date, sources: Sequence[str], choices: Choices
         for relation in stated:
             for placed in placed_readings(relation, by, base, names, today):
                 readings.append(completed(replace(placed, read_from=found_words, notes=tuple(notes)), names))
-    return Draft(
-        readings=tuple({each.statement: each for each in readings}.values()),
-        missing=tuple(missing),
-        leftover=leftover,
-        matched=matched,
-        unsettled=unsettled,
-        notes=tuple(notes),
-    )
+    return draft_of(readings)
 
 
 def _last_of(window: ClaimWindow, length: tuple[int, str], today: date) -> ClaimWindow:

@@ -23,6 +23,10 @@ _ANOTHER_CLAIM = re.compile(
 _BETWEEN = re.compile(r"A(?: ?(?:-|to|and|or|n|&) ?|-)\$?A")
 
 
+def _has(text: str, pattern: str) -> re.Match[str] | None:
+    return re.search(pattern, text)
+
+
 def another_claim(text: str) -> bool:
     """Whether a masked text says something that a reading without its unknown words would lose."""
     return _ANOTHER_CLAIM.search(text) is not None
@@ -66,11 +70,11 @@ def disagrees(text: str, relation: Relation) -> bool:
     """
     if any(words.search(text) and relation.name not in names for words, names in _KINDS):
         return True
-    if relation.name in ("level", "stay") and re.search(r"A (?:higher|lower|dearer|cheaper|wider|tighter|narrower)(?: than)? (?:R|W|today|now)", text):  # fmt: skip
+    if relation.name in ("level", "stay") and _has(text, r"A (?:higher|lower|dearer|cheaper|wider|tighter|narrower)(?: than)? (?:R|W|today|now)"):  # fmt: skip
         return True
     if relation.name == "average_gap" and relation.level and not relation.level.unit:
         return True  # "its 200-day average above 2700": the average's own level
-    if relation.never and re.search(r"\b(?:up|down|losing|winning|red|green) (?:day|week|month|quarter)s?\b", text):  # fmt: skip
+    if relation.never and _has(text, r"\b(?:up|down|losing|winning|red|green) (?:day|week|month|quarter)s?\b"):  # fmt: skip
         return True
     if relation.comparison == "between" and relation.name != "unchanged" and out_of_range(text):
         return True
@@ -153,14 +157,14 @@ def _put_together(
     negated = said.NEGATION.search(said.AT_MOST.sub("", said.AT_LEAST.sub("", text))) is not None
     base = Relation(name="", never=negated, way=way, now="now" in counts)
     leaning = side or {"up": "above", "down": "below"}.get(way, "")
-    if len(numbers) > 1 and (stands := re.search(r"from \$?A+ ", text)) and not re.search(r"between", text):
+    if len(numbers) > 1 and (stands := _has(text, r"from \$?A+ ")) and not _has(text, r"between"):
         numbers = tuple(each for each in numbers if each.span[0] < stands.start() or each.span[0] >= stands.end())  # fmt: skip
     # Of several numbers the level is the one that a comparison or "to" stands before.
     led = [each for each in numbers if _LEADS.search(text[: each.span[0]])]
     amount = led[0] if led and len(numbers) > 1 else numbers[0] if numbers else None
     plain = replace(amount, value=abs(amount.value)) if amount else None
     if counts.get("moves") and way:
-        yield replace(base, name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * counts["moves"], unit="pp", span=(0, 0)))  # fmt: skip
+        yield replace(base, name="change", comparison="at_least", level=Amount(value=QUARTER_POINT * counts["moves"], unit="pp"))  # fmt: skip
         return
     if (row := _in_a_row(text, counted)) and leaning:
         times, step = row
@@ -180,20 +184,20 @@ def _put_together(
     if amount is None or plain is None:
         yield from _without_number(text, base, way, kind)
         return
-    if said_digits := re.search(r"(?<![\w'])(double|triple)[- ]digits?(?! (?:mark|level))", text):
+    if said_digits := _has(text, r"(?<![\w'])(double|triple)[- ]digits?(?! (?:mark|level))"):
         size = 10.0 if said_digits[1] == "double" else 100.0
         if kind != "price":
-            yield replace(base, name="level", comparison="at_least", level=Amount(value=size, unit="", span=(0, 0)), way="up")  # fmt: skip
+            yield replace(base, name="level", comparison="at_least", level=Amount(value=size, unit=""), way="up")  # fmt: skip
             return
-        yield from _moved_by(text, base, way, side, Amount(value=size, unit="%", span=(0, 0)))
+        yield from _moved_by(text, base, way, side, Amount(value=size, unit="%"))
         return
-    if re.search(r"A'?s(?![\w'])", text) and 10 <= amount.value < 1000 and not amount.value % 10:
+    if _has(text, r"A'?s(?![\w'])") and 10 <= amount.value < 1000 and not amount.value % 10:
         top = replace(amount, value=amount.value + 10)
         yield replace(base, name="level", comparison="between", level=amount, upper=top)
         yield replace(base, name="level", comparison="below" if way == "down" else "at_least", level=top if way == "down" else amount, way=way)  # fmt: skip
         return
-    if len(numbers) > 1 and re.search(
-        r"(?<![\w'])(?:before|ahead of|first|sooner than|rather than)(?![\w'])", text
+    if len(numbers) > 1 and _has(
+        text, r"(?<![\w'])(?:before|ahead of|first|sooner than|rather than)(?![\w'])"
     ):
         if kind != "price" or "%" not in (numbers[0].unit, numbers[1].unit):
             yield replace(base, name="first", level=numbers[0], upper=numbers[1])
@@ -201,22 +205,22 @@ def _put_together(
     if said.VOLATILITY.search(text) and amount.unit in ("", "%", "points") and kind == "price" and leaning:
         yield replace(base, name="volatility", comparison=leaning, level=plain)
         return
-    if len(numbers) > 1 and re.search(r"(?<![\w'])(?:within|inside) \$?A+ (?:of|from|around) \$?A", text):
+    if len(numbers) > 1 and _has(text, r"(?<![\w'])(?:within|inside) \$?A+ (?:of|from|around) \$?A"):
         width, middle = numbers[:2]
         size = middle.value * width.value / 100 if width.unit == "%" else width.value
         yield replace(base, name="level", comparison="between", level=replace(middle, value=middle.value - size), upper=replace(middle, value=middle.value + size))  # fmt: skip
         return
-    if multiple := re.search(r"A+(x|[- ]?fold|[- ]figures?)(?![\w'])", text):
+    if multiple := _has(text, r"A+(x|[- ]?fold|[- ]figures?)(?![\w'])"):
         if multiple[1].endswith(("figure", "figures")):
             amount = replace(amount, value=10.0 ** (amount.value - 1), unit="")
             side = side or "at_least"
         else:
             yield replace(base, name="change", comparison="at_least", way="up", level=replace(plain, value=100 * (plain.value - 1), unit="%"))  # fmt: skip
             return
-    if len(numbers) > 1 and (re.search(r"(?<![\w'])(?:between|range|within|inside|corridor|band)", text) or _BETWEEN.search(re.sub("A+", "A", text))):  # fmt: skip
+    if len(numbers) > 1 and (_has(text, r"(?<![\w'])(?:between|range|within|inside|corridor|band)") or _BETWEEN.search(re.sub("A+", "A", text))):  # fmt: skip
         low, high = sorted(numbers[:2], key=lambda each: each.value)
-        if side and re.search(
-            r"(?<![\w'])(?:above|below|over|under|beneath|beyond) (?:the )?\$?A+ ?- ?\$?A", text
+        if side and _has(
+            text, r"(?<![\w'])(?:above|below|over|under|beneath|beyond) (?:the )?\$?A+ ?- ?\$?A"
         ):
             beyond = high if side in ("above", "at_least") else low
             yield replace(base, name="level", comparison=side, level=beyond, way=way)
@@ -227,7 +231,7 @@ def _put_together(
         yield replace(within, name="stay" if said.HOLD.search(text) else "level")
         yield replace(within, name="level" if said.HOLD.search(text) else "stay")
         return
-    if kind == "price" and amount.unit == "" and amount.value < 100 and re.search(r"(?<![\w'])(?:percent|%|returns?|percentage)(?![\w'])", text):  # fmt: skip
+    if kind == "price" and amount.unit == "" and amount.value < 100 and _has(text, r"(?<![\w'])(?:percent|%|returns?|percentage)(?![\w'])"):  # fmt: skip
         amount = replace(amount, unit="%")
         plain = replace(amount, value=abs(amount.value))
         way = way or ("down" if amount.value < 0 else "up")
@@ -245,7 +249,7 @@ _LEADS = re.compile(
 
 def _in_a_row(text: str, numbers: Sequence[Amount]) -> tuple[int, str] | None:
     """How many steps follow each other the same way, and of what length."""
-    if not re.search(r"(?<![\w'])(?:straight|consecutive(?:ly)?|successive|in a row|running|on the trot|streak|back[- ]to[- ]back)(?![\w'])", text):  # fmt: skip
+    if not _has(text, r"(?<![\w'])(?:straight|consecutive(?:ly)?|successive|in a row|running|on the trot|streak|back[- ]to[- ]back)(?![\w'])"):  # fmt: skip
         return None
     rank = next((place for place, word in enumerate(("second", "third", "fourth", "fifth", "sixth", "seventh"), start=2) if re.search(rf"\b{word}\b", text)), 0)  # fmt: skip
     times = rank or next(
@@ -279,7 +283,7 @@ def _side(text: str) -> str:
 
 def _of_two(text: str, base: Relation, side: str, amount: Amount | None) -> Iterator[Relation]:
     beats, trails = said.BEATS.search(text), said.TRAILS.search(text)
-    apart = re.search(r"(?<![\w'])(?:spread|gap|difference|differential|premium|discount)(?![\w'])", text)
+    apart = _has(text, r"(?<![\w'])(?:spread|gap|difference|differential|premium|discount)(?![\w'])")
     if (beats or trails) and not apart and amount is not None and amount.unit in ("%", "points", "pp"):
         above = beats is not None and (trails is None or beats.start() <= trails.start())
         yield replace(base, name="beats", comparison="above" if above else "below", level=replace(amount, unit="%"))  # fmt: skip
@@ -300,10 +304,10 @@ def _of_two(text: str, base: Relation, side: str, amount: Amount | None) -> Iter
 
 
 def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[Relation]:
-    zero = Amount(value=0.0, unit="", span=(0, 0))
-    if said.MEAN.search(text) or re.search(r"(?<![\w'])(?:accelerat|decelerat|quicken|slow)", text):
+    zero = Amount(value=0.0, unit="")
+    if said.MEAN.search(text) or _has(text, r"(?<![\w'])(?:accelerat|decelerat|quicken|slow)"):
         return  # of an average and of a pace it is not said against what
-    if re.search(r"double[- ]digits?", text):
+    if _has(text, r"double[- ]digits?"):
         if kind != "price":
             yield replace(
                 base, name="level", comparison="at_least", level=replace(zero, value=10.0), way="up"
@@ -311,33 +315,31 @@ def _without_number(text: str, base: Relation, way: Way, kind: str) -> Iterator[
             return
         yield from _moved_by(text, base, way, "", replace(zero, value=10.0, unit="%"))
         return
-    if re.search(r"single[- ]digits?", text):
+    if _has(text, r"single[- ]digits?"):
         yield replace(base, name="level", comparison="below", level=replace(zero, value=10.0), way="down")
         return
     if said.RECORD_LOW.search(text):
         yield replace(base, name="new_low", comparison="below")
     elif said.RECORD_HIGH.search(text):
         yield replace(base, name="new_high", comparison="above")
-    elif kind == "rate" and (said.UNCHANGED.search(text) or re.search("stands? ", text)) and not way:
+    elif kind == "rate" and (said.UNCHANGED.search(text) or _has(text, "stands? ")) and not way:
         yield replace(base, name="unchanged", comparison="between")
-    elif kind == "rate" and re.search(r"(?<![\w'])invert", text) and said.HOLD.search(text):
+    elif kind == "rate" and _has(text, r"(?<![\w'])invert") and said.HOLD.search(text):
         yield replace(base, name="stay", comparison="below", level=zero)
-    elif re.search(r"(?<![\w'])half of (?:what|its|the|today|current|R)|in half", text):
+    elif _has(text, r"(?<![\w'])half of (?:what|its|the|today|current|R)|in half"):
         yield from _moved_by(text, base, "down", "", replace(zero, value=50.0, unit="%"))
-    elif kind == "price" and re.search(r"(?<![\w'])(?:goes|turns|go|turn) negative", text):
+    elif kind == "price" and _has(text, r"(?<![\w'])(?:goes|turns|go|turn) negative"):
         yield replace(base, name="compare", comparison="below")
         yield replace(base, name="touch", comparison="below", level=zero)
-    elif kind == "rate" and re.search(r"(?<![\w'])(?:invert|inversion|below zero|negative)", text):
+    elif kind == "rate" and _has(text, r"(?<![\w'])(?:invert|inversion|below zero|negative)"):
         yield replace(base, name="touch", comparison="below", level=zero)
-    elif kind != "price" and re.search(
-        r"(?<![\w'])(?:negative|positive|contract|decline|shrink|recession)", text
-    ):
-        down = re.search("positive", text) is None
+    elif kind != "price" and _has(text, r"(?<![\w'])(?:negative|positive|contract|decline|shrink|recession)"):
+        down = _has(text, "positive") is None
         yield replace(base, name="level", comparison="below" if down else "above", level=zero, way="")
         yield replace(base, name="compare", comparison="below" if down else "above")
-    elif re.search(r"(?<![\w'])correction|bear market", text):
+    elif _has(text, r"(?<![\w'])correction|bear market"):
         fall = 20.0 if "bear" in text else 10.0
-        yield replace(base, name="from_peak", comparison="below", way="down", level=Amount(value=fall, unit="%", span=(0, 0)))  # fmt: skip
+        yield replace(base, name="from_peak", comparison="below", way="down", level=Amount(value=fall, unit="%"))  # fmt: skip
     elif way:
         yield replace(base, name="compare", comparison="above" if way == "up" else "below")
 
@@ -349,7 +351,7 @@ def _moved_by(text: str, base: Relation, way: Way, side: str, amount: Amount) ->
         for each in ways:
             yield replace(base, name="any_step", comparison=comparison, way=each, level=amount)
         return
-    if re.search(r"(?<![\w'])(?:within|inside|no more than|flat)(?![\w'])", text) and not way:
+    if _has(text, r"(?<![\w'])(?:within|inside|no more than|flat)(?![\w'])") and not way:
         yield replace(base, name="move_by", comparison="above", level=amount, way="", never=not base.never)
     if said.EITHER_WAY.search(text) and not way:
         yield replace(base, name="move_by", comparison="at_least", level=amount, way="")
@@ -388,7 +390,7 @@ def _at_level(
     small = amount.unit in ("bp", "pp", "points") or (
         usual is not None and kind == "price" and plain.value < usual[0] / 2 and amount.unit != "%"
     )
-    by = re.search(r"(?<![\w'])(?:by|another|a further|extra|additional) (?:[a-z]+ ){0,2}\$?A", text)
+    by = _has(text, r"(?<![\w'])(?:by|another|a further|extra|additional) (?:[a-z]+ ){0,2}\$?A")
     change = replace(base, name="change", comparison="at_least", way=way, level=plain)
     if way and (by or (small and not side)):
         yield change

@@ -332,7 +332,7 @@ def relations(
     if moves:
         way = _way_moved(part)
         part.word("(?:interest |policy )?rates?|from the")
-        amount = Amount(value=QUARTER_POINT * moves, unit="pp", span=(0, 0))
+        amount = Amount(value=QUARTER_POINT * moves, unit="pp")
         return part.text, (
             replace(base, name="change", comparison="at_least", level=amount, way=way),
         ) if way else ()
@@ -416,7 +416,7 @@ def relations(
         )
     )
     if sign:
-        zero = Amount(value=0.0, unit="", span=(0, 0))
+        zero = Amount(value=0.0, unit="")
         return part.text, (
             replace(
                 matched,
@@ -429,7 +429,7 @@ def relations(
     if amount is None and part.word(
         "inverts?|inverted|inverting|(?:goes?|turns?|go|turn|is) negative|(?:goes|turns) below zero"
     ):
-        zero = Amount(value=0.0, unit="", span=(0, 0))
+        zero = Amount(value=0.0, unit="")
         return part.text, (replace(matched, name="touch", comparison="below", level=zero),)
     multiple = (part.word("half (?:of )?(?:its|their) value") if way == "down" else None) or part.word(
         "doubles|double(?![- ]digit)|doubling|halves|halve|triples|triple|quadruples"
@@ -442,10 +442,10 @@ def relations(
         side = compared or {"up": "above", "down": "below"}.get(moved, "") or ("at_least" if reach else "")
         return part.text, (replace(matched, name="mean" if mean else "maximum" if high else "minimum", comparison=side, statistic=statistic),) if side else ()  # fmt: skip
     if crash:
-        supposed = Amount(value=20.0, unit="%", span=(0, 0))
+        supposed = Amount(value=20.0, unit="%")
         return part.text, (replace(matched, name="drawdown", comparison="at_least", level=supposed),)
     if amount is None and series == 2 and compared:
-        return part.text, (replace(matched, name="level", level=Amount(value=0.0, unit="", span=(0, 0))),)
+        return part.text, (replace(matched, name="level", level=Amount(value=0.0, unit="")),)
     if amount is None and throughout:
         return part.text, ()
     if amount is None:

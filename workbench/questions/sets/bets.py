@@ -95,24 +95,12 @@ def settled_document(
     for trade in trades:
         if trade["set"] != questions.name:
             continue
-        outcome = outcomes.get(trade["event"])
+        outcome, reason = outcomes.get(trade["event"]), "no quote to measure the edge by"
+        belief = trade["p"] if edge_by == "own" else closing.get((trade["event"], trade["side"]))
         if outcome not in (0.0, 1.0):
-            reason = "not resolved" if trade["event"] in outcomes else "not in the set any more"
-            waiting.append(
-                {"event": trade["event"], "day": trade["day"], "dollars": trade["dollars"], "reason": reason}
-            )
-            continue
-        own = trade["p"]
-        belief = own if edge_by == "own" else closing.get((trade["event"], trade["side"]))
+            belief, reason = None, "not resolved" if trade["event"] in outcomes else "not in the set any more"
         if belief is None:
-            waiting.append(
-                {
-                    "event": trade["event"],
-                    "day": trade["day"],
-                    "dollars": trade["dollars"],
-                    "reason": "no quote to measure the edge by",
-                }
-            )
+            waiting.append({name: trade[name] for name in ("event", "day", "dollars")} | {"reason": reason})
             continue
         won = float(outcome == (1.0 if trade["side"] == "yes" else 0.0))
         # Per dollar: a share of this side is the event "this side wins", so `pays_no` is what losing leaves.

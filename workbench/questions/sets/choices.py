@@ -5,7 +5,7 @@ markets ("above 3", "above 4") are weighed together. Options that do not exclude
 question of its own.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -16,7 +16,7 @@ from workbench.errors import Option
 from workbench.questions.question import Question, QuestionError, event_id, parts_of
 from workbench.questions.sets.linked import group_of, linked_questions, mend
 from workbench.science.arrays import FloatArray
-from workbench.science.scoring.portfolio import Portfolio, bucket_probabilities, size_portfolio
+from workbench.science.scoring.portfolio import bucket_probabilities, size_portfolio
 from workbench.science.scoring.utility import utility_scores
 
 #: Keeping the dollar: what a decision is when no bet is worth its price.
@@ -204,22 +204,10 @@ def choice_document(question: Question, p: Mapping[str, float], rules: ChoiceRul
         "worth": None,
     }
     if bets:
-        pays = np.array([bet.pays * bet.wins for bet in bets])
-        sized = size_portfolio(states.p, pays, risk_aversion=rules.risk_aversion, cap=rules.cap)
-        expected = pays @ states.p
-        best = int(np.argmax(expected))
-        document["choices"] = [
-            {
-                "choice": bet.choice,
-                "p": float(bet.wins @ states.p),
-                "pays": bet.pays,
-                "expected": float(value),
-                "stake": float(stake),
-            }
-            for bet, value, stake in zip(bets, expected, sized.stakes, strict=True)
-        ]
-        document["decision"] = bets[best].choice if expected[best] > 1 else KEEP
-        document["portfolio"] = _portfolio(sized, rules)
+        rows = [(bet.choice, bet.pays, bet.pays * bet.wins) for bet in bets]
+        _weigh(document, states.p, rows, rules)
+        for row, bet in zip(document["choices"], bets, strict=True):
+            row["p"] = float(bet.wins @ states.p)
     document["worth"] = _worth(question, states, document["decision"])
     return document
 
@@ -284,25 +272,24 @@ def linked_document(
         "portfolio": None,
     }
     if choices:
-        table = np.array([pays for _, _, pays in choices])
-        sized = size_portfolio(mended.worlds, table, risk_aversion=rules.risk_aversion, cap=rules.cap)
-        expected = table @ mended.worlds
-        best = int(np.argmax(expected))
-        document["choices"] = [
-            {"choice": name, "pays": pays, "expected": float(value), "stake": float(stake)}
-            for (name, pays, _), value, stake in zip(choices, expected, sized.stakes, strict=True)
-        ]
-        document["decision"] = choices[best][0] if expected[best] > 1 + 1e-9 else KEEP
-        document["portfolio"] = _portfolio(sized, rules)
+        _weigh(document, mended.worlds, choices, rules)
     return document
 
 
-def _answer(value: float) -> str:
-    return "void" if np.isnan(value) else "yes" if value else "no"
-
-
-def _portfolio(sized: Portfolio, rules: ChoiceRules) -> dict[str, float]:
-    return {
+def _weigh(
+    document: dict[str, Any], p: FloatArray, bets: Sequence[tuple[str, float, FloatArray]], rules: ChoiceRules
+) -> None:
+    """Put bets with their stakes, the best of them and the portfolio into a document; each is a name, what it pays, and that by state."""
+    table = np.array([pays for _, _, pays in bets])
+    sized = size_portfolio(p, table, risk_aversion=rules.risk_aversion, cap=rules.cap)
+    expected = table @ p
+    best = int(np.argmax(expected))
+    document["choices"] = [
+        {"choice": name, "pays": pays, "expected": float(value), "stake": float(stake)}
+        for (name, pays, _), value, stake in zip(bets, expected, sized.stakes, strict=True)
+    ]
+    document["decision"] = bets[best][0] if expected[best] > 1 + 1e-9 else KEEP
+    document["portfolio"] = {
         "risk_aversion": rules.risk_aversion,
         "cap": rules.cap,
         "fee": rules.fee,
@@ -311,6 +298,10 @@ def _portfolio(sized: Portfolio, rules: ChoiceRules) -> dict[str, float]:
         "worst": sized.worst,
         "certain": sized.certain,
     }
+
+
+def _answer(value: float) -> str:
+    return "void" if np.isnan(value) else "yes" if value else "no"
 
 
 def _worth(question: Question, states: States, decision: str) -> dict[str, Any] | None:

@@ -2,25 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from workbench.questions.formats.question_tables import EVENT_COLUMNS
+from workbench.questions.formats.question_tables import EVENT_COLUMNS, event_row
 from workbench.questions.grammar import series_of_statement
 from workbench.questions.question import (
     Question,
     QuestionError,
     asked_events,
     events_of,
-    outcome_columns,
     range_of,
     targets_of,
 )
 from workbench.questions.series.asked_quantities import quantity_series
 from workbench.questions.sets.question_sets import QuestionSet
+from workbench.science.arrays import FloatArray
 from workbench.science.documents import quantile_document, score_document
 from workbench.science.quantile_tables import NumericTargets, read_quantiles
 from workbench.science.recipe import Recipe
@@ -42,38 +41,36 @@ def events_table(
     ties its luck to others'.
     """
     events = asked_events if asked else events_of
-    pairs = [(question, event) for question in questions for event in events(question)]
-    extra = list(dict.fromkeys(column for question in questions for column in question.extra))
-    ids = np.array([event.id for _, event in pairs], dtype=str)
-    series = [series_of_statement(event.statement) for _, event in pairs]
-    together = {
-        event: columns for question in questions for event, columns in outcome_columns(question).items()
-    }
-    known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
-    table = Events.of(
-        [event.outcome if event.outcome in (0.0, 1.0) else np.nan for _, event in pairs],
-        kind=np.array([question.question_type for question, _ in pairs], dtype=str),
-        question=np.array([question.id for question, _ in pairs], dtype=str),
-        source=np.array([question.source for question, _ in pairs], dtype=str),
-        category=np.array([question.category or "none" for question, _ in pairs], dtype=str),
-        crowd=np.array([np.nan if event.crowd is None else event.crowd for _, event in pairs]),
-        forecast_due_date=np.array([question.asked_on for question, _ in pairs], dtype=str),
-        resolution_date=np.array([event.horizon for _, event in pairs], dtype=str),
-        horizon_days=np.array([_days(question.asked_on, event.horizon) for question, event in pairs]),
-        volume=np.array([np.nan if question.volume is None else question.volume for question, _ in pairs]),
-        part=np.array([event.part for _, event in pairs], dtype=str),
-        **known,
-        **{
-            column: np.array([together.get(event.id, {}).get(column, "") for _, event in pairs], dtype=str)
-            for column in ("outcome_set", "set_size", "set_step")
-            if together
-        },
-        **{
-            column: np.array([question.extra.get(column, "") for question, _ in pairs], dtype=str)
-            for column in extra
-            if column not in EVENT_COLUMNS
-        },
+    rows = [event_row(question, event) for question in questions for event in events(question)]
+    series = [series_of_statement(row["question"]) for row in rows]
+    extra = dict.fromkeys(column for question in questions for column in question.extra)
+    sets = dict.fromkeys(
+        column for row in rows for column in ("outcome_set", "set_size", "set_step") if column in row
     )
+    known = {} if "series" in extra or not any(series) else {"series": np.array(series, dtype=str)}
+
+    def words(column: str) -> StrArray:
+        return np.array([row.get(column, "") for row in rows], dtype=str)
+
+    def numbers(column: str) -> FloatArray:
+        return np.array([float(row[column] or "nan") for row in rows], dtype=float)
+
+    outcomes = numbers("outcome")
+    table = Events.of(
+        np.where(np.isin(outcomes, (0.0, 1.0)), outcomes, np.nan),
+        kind=words("question_type"),
+        question=words("question_key"),
+        crowd=numbers("crowd"),
+        horizon_days=numbers("horizon_days"),
+        volume=numbers("volume"),
+        **{
+            column: words(column)
+            for column in ("source", "category", "forecast_due_date", "resolution_date", "part", *sets)
+        },
+        **known,
+        **{column: words(column) for column in extra if column not in EVENT_COLUMNS},
+    )
+    ids = words("event_id")
     return replace(table, path=path, event_id=ids, frame=table.frame.assign(event_id=ids))
 
 
@@ -124,12 +121,6 @@ def score_set_quantiles(
         )
     document = quantile_document(table, read_quantiles(quantiles, table), methods=methods)
     return {**document, "set": questions.name}
-
-
-def _days(start: str, end: str) -> float:
-    return (
-        float((date.fromisoformat(end) - date.fromisoformat(start)).days) if start and end else float("nan")
-    )
 
 
 def score_set(questions: QuestionSet, forecasts: Path, **options: Any) -> dict[str, Any]:

@@ -7,14 +7,16 @@ a probability per exact outcome with a rationale (paper P, App. F.1.2), Metaculu
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from datetime import date
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.questions.formats.base import parse_json
 from workbench.questions.formats.forecastbench import MARKETS
 from workbench.questions.question import (
     Question,
     QuestionError,
-    check_day,
     day_number,
     event_id,
     events_of,
@@ -26,15 +28,63 @@ from workbench.science.scoring.quantile_curve import Scale, metaculus_cdf
 #: Share of each half that ForecastBench wants at least.
 FORECASTBENCH_SHARE = 0.95
 _LONGEST_COMMENT = 150_000  # characters, of Metaculus
-_SET_FIELDS = {
-    "organization",
-    "model",
-    "model_organization",
-    "question_set",
-    "forecast_due_date",
-    "forecasts",
-}
-_FORECAST_FIELDS = {"id", "source", "forecast", "resolution_date", "reasoning"}
+_Share = Annotated[float, Field(ge=0, le=1, description="a number from 0 to 1")]
+_Text = Annotated[str, Field(pattern=r"\S", description="a text that is not empty")]
+
+
+class _Form(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, allow_inf_nan=False)
+
+
+class _Forecast(_Form):
+    id: Annotated[str, Field(description="a text: combinations of questions are not forecast any more")]
+    source: Annotated[str, Field(description="a text")]
+    forecast: _Share
+    resolution_date: Annotated[date | None, Field(strict=False, description="a day or null")]
+    reasoning: Annotated[str | None, Field(description="a text or null")] = None
+
+
+class _ForecastSet(_Form):
+    organization: _Text
+    model: _Text
+    model_organization: _Text
+    question_set: Annotated[str, Field(description="a text")]
+    forecast_due_date: Annotated[date, Field(strict=False, description="a day")]
+    forecasts: Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
+
+
+class _Outcome(_Form):
+    market: Annotated[str, Field(description="a text")]
+    probability: _Share
+
+
+class _Answer(_Form):
+    task_id: _Text
+    rationale: Annotated[str, Field(description="a text")]
+    probabilities: Annotated[list[_Outcome], Field(description="a list of market and probability")]
+
+
+_F = TypeVar("_F", bound=_Form)
+
+
+def _read(form: type[_F], data: Any, problems: list[str], where: str = "") -> _F | None:
+    """Return JSON in its form, or None with a line for each fault."""
+    try:
+        return form.model_validate(data)
+    except ValidationError as error:
+        for fault in error.errors(include_url=False):
+            name = str(fault["loc"][-1]) if fault["loc"] else "an entry"
+            match fault["type"]:
+                case "missing":
+                    line = f"field {name!r} is missing"
+                case "extra_forbidden":
+                    line = f"unknown field {name!r:.60}"
+                case _:
+                    known = {**_Outcome.model_fields, **form.model_fields}.get(name)
+                    wanted = known.description if known else "a JSON object"
+                    line = f"{name} must be {wanted}, not {fault['input']!r:.40}"
+            problems.append(where + line)
+        return None
 
 
 def check_submission(text: str, form: str, questions: QuestionSet) -> list[str]:
@@ -62,29 +112,32 @@ def _checked_forecastbench(text: str, questions: QuestionSet) -> list[str]:
     document = parse_json(text, what="the submission")
     if not isinstance(document, dict):
         raise QuestionError("a forecast set is one JSON object")
-    problems = [f"field {name!r} is missing" for name in sorted(_SET_FIELDS - set(document))]
-    problems += [f"unknown field {name!r:.60}" for name in sorted(set(document) - _SET_FIELDS)]
-    for name in ("organization", "model", "model_organization"):
-        if not isinstance(document.get(name), str) or not document[name].strip():
-            problems.append(f"{name} must be a text that is not empty")
-    due = document.get("forecast_due_date")
-    if _day_or_none(due) is None:
-        problems.append(f"forecast_due_date must be a day, not {due!r:.40}")
-    elif document.get("question_set") != f"{due}-llm.json":
+    problems: list[str] = []
+    _read(_ForecastSet, document, problems)
+    due, entries = document.get("forecast_due_date"), document.get("forecasts")
+    if document.get("question_set") != f"{due}-llm.json":
         problems.append(f"question_set must be '{due}-llm.json', not {document.get('question_set')!r:.60}")
-    entries = document.get("forecasts")
-    if not isinstance(entries, list) or not entries:
-        return [*problems, "forecasts must be a list with at least one entry"]
     wanted = _wanted(questions)
     seen: set[tuple[str, str, str | None]] = set()
-    for number, entry in enumerate(entries, 1):
-        problems += [
-            f"forecast {number}: {problem}" for problem in _forecast_problems(entry, due, wanted, seen)
-        ]
+    for number, data in enumerate(entries if isinstance(entries, list) else [], 1):
+        where = f"forecast {number}: "
+        entry = _read(_Forecast, data, problems, where)
+        if entry is None:
+            continue
+        day = entry.resolution_date and entry.resolution_date.isoformat()
+        named, key = f"{where}{entry.id}", (entry.id, entry.source, day)
+        if entry.source in MARKETS and day is not None:
+            problems.append(f"{named}: a market question has no resolution date, it must be null")
+        elif day is not None and isinstance(due, str) and day <= due:
+            problems.append(f"{named}: resolution_date must be a day after the due date, not {day!r}")
+        elif key in seen:
+            problems.append(f"{named} at {day} is there twice")
+        elif key not in wanted:
+            problems.append(f"{where}{entry.source}/{entry.id} at {day} is not in the question set")
+        seen.add(key)
     for half in ("market", "dataset"):
         own = {key for key, kind in wanted.items() if kind == half}
-        share = len(own & seen) / len(own) if own else 1.0
-        if share < FORECASTBENCH_SHARE:
+        if len(own & seen) < FORECASTBENCH_SHARE * len(own):
             problems.append(
                 f"{len(own & seen)} of {len(own)} {half} forecasts are there, at least {FORECASTBENCH_SHARE:.0%} are wanted"
             )
@@ -102,80 +155,28 @@ def _wanted(questions: QuestionSet) -> dict[tuple[str, str, str | None], str]:
     return keys
 
 
-def _forecast_problems(
-    entry: Any,
-    due: Any,
-    wanted: Mapping[tuple[str, str, str | None], str],
-    seen: set[tuple[str, str, str | None]],
-) -> list[str]:
-    if not isinstance(entry, dict):
-        return ["no JSON object"]
-    problems = [
-        f"field {name!r} is missing" for name in sorted(_FORECAST_FIELDS - {"reasoning"} - set(entry))
-    ]
-    problems += [f"unknown field {name!r:.60}" for name in sorted(set(entry) - _FORECAST_FIELDS)]
-    if problems:
-        return problems
-    value, date = entry["forecast"], entry["resolution_date"]
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
-        problems.append(f"forecast must be a number from 0 to 1, not {value!r:.40}")
-    if not isinstance(entry["id"], str) or not isinstance(entry["source"], str):
-        return [*problems, "id and source must be texts: combinations of questions are not forecast any more"]
-    if entry["source"] in MARKETS and date is not None:
-        problems.append(f"{entry['id']}: a market question has no resolution date, it must be null")
-    if date is not None and (_day_or_none(date) is None or (isinstance(due, str) and date <= due)):
-        problems.append(f"{entry['id']}: resolution_date must be a day after the due date, not {date!r:.40}")
-    if not isinstance(entry.get("reasoning"), str | None):
-        problems.append(f"{entry['id']}: reasoning must be a text or null")
-    key = (entry["id"], entry["source"], date)
-    if key in seen:
-        problems.append(f"{entry['id']} at {date} is there twice")
-    elif key not in wanted and not problems:
-        problems.append(f"{entry['source']}/{entry['id']} at {date} is not in the question set")
-    seen.add(key)
-    return problems
-
-
 def _checked_prophet(text: str, questions: QuestionSet) -> list[str]:
     problems: list[str] = []
     seen: set[str] = set()
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
-        entry = parse_json(line, what=f"line {number}")
-        if not isinstance(entry, dict) or set(entry) != {"task_id", "rationale", "probabilities"}:
-            problems.append(
-                f"line {number}: an answer has task_id, rationale and probabilities, and nothing else"
-            )
-            continue
-        name = entry["task_id"]
+        where = f"line {number}: "
+        answer = _read(_Answer, parse_json(line, what=f"line {number}"), problems, where)
+        name = "" if answer is None else answer.task_id
         if name in seen:
-            problems.append(f"line {number}: task {name!r:.60} is answered twice")
-        question = questions.questions.get(name) if isinstance(name, str) else None
-        if question is None:
-            problems.append(f"line {number}: task {name!r:.60} is not in the set")
+            problems.append(f"{where}task {name!r:.60} is answered twice")
+        if answer is None:
             continue
         seen.add(name)
-        if not isinstance(entry["rationale"], str):
-            problems.append(f"line {number}: the rationale must be a text")
-        problems += [f"line {number}: {each}" for each in _outcome_problems(entry["probabilities"], question)]
+        question = questions.questions.get(name)
+        if question is None:
+            problems.append(f"{where}task {name!r:.60} is not in the set")
+            continue
+        labels = ["Yes", "No"] if question.kind == "binary" else list(question.options)
+        if sorted(row.market for row in answer.probabilities) != sorted(labels):
+            problems.append(f"{where}the outcomes must be exactly {', '.join(labels)}, each once")
     return problems or ([] if seen else ["no answer in it"])
-
-
-def _outcome_problems(rows: Any, question: Question) -> list[str]:
-    labels = ["Yes", "No"] if question.kind == "binary" else list(question.options)
-    if not isinstance(rows, list) or not all(
-        isinstance(row, dict) and set(row) == {"market", "probability"} for row in rows
-    ):
-        return ["probabilities is a list of market and probability"]
-    problems = []
-    if sorted(str(row["market"]) for row in rows) != sorted(labels):
-        problems.append(f"the outcomes must be exactly {', '.join(labels)}, each once")
-    for row in rows:
-        p = row["probability"]
-        if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
-            problems.append(f"{row['market']!r:.60}: a probability from 0 to 1, not {p!r:.40}")
-    return problems
 
 
 def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
@@ -198,13 +199,6 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
         if "![" in part.replace("\\!", "").replace("\\[", ""):
             problems.append(f"comment {number} shows a picture from elsewhere")
     return problems
-
-
-def _day_or_none(value: Any) -> str | None:
-    try:
-        return check_day(value, of="a day") if isinstance(value, str) else None
-    except QuestionError:
-        return None
 
 
 def read_rationales(text: str) -> dict[str, str]:

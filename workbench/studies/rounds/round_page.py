@@ -15,6 +15,7 @@ from workbench.studies.rounds.round_results import ForecastRow, RoundResults, ro
 from workbench.studies.rounds.round_state import Round
 from workbench.studies.rounds.round_work import round_folder
 from workbench.templates import html_environment
+from workbench.views.fan_chart import quantile_svg
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -105,7 +106,12 @@ def _download_cell(value: Any) -> str:
 @cache
 def _round_environment() -> "Environment":
     return html_environment(
-        "workbench.studies.rounds", percent=percent, number=decimals, strip=_strip, web=_web_address
+        "workbench.studies.rounds",
+        percent=percent,
+        number=decimals,
+        strip=_strip,
+        web=_web_address,
+        fan=quantile_svg,
     )
 
 
@@ -122,6 +128,7 @@ def round_page(results: RoundResults) -> str:
         made=sum(row.p is not None for row in rows),
         flagged=sum(bool(row.flags) for row in rows),
         trees=sum(row.tree is not None for row in rows),
+        quantiles=results.quantiles,
     )  # fmt: skip
 
 

@@ -16,7 +16,7 @@ Every call is a dialogue of its own: no answer has seen another, but for the cal
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.agents.errors import BadSetting
@@ -24,6 +24,7 @@ from workbench.agents.errors import BadSetting
 if TYPE_CHECKING:
     from workbench.agents.base import Grounding
     from workbench.agents.grounders.thoughts.thought_calls import ThoughtCalls
+    from workbench.agents.replies.stage_replies import Conclusion
 
 #: What the prompts of an ensemble ask beside the plain one; the paper's three are not printed, these are ours.
 MANNERS: tuple[str, ...] = (
@@ -78,58 +79,28 @@ def calls_of(way: str, count: int) -> int:
 
 async def elicit(calls: ThoughtCalls, way: str, count: int) -> Grounding:
     """Ask in this way and return the one probability that the answers come to."""
-    return await _ASKS[way](calls, count)
+    if way == "scaffold":
+        return _last(calls, await calls.conclude_by(_SCAFFOLD, stage="scaffold"))
+    if way == "aggregate":
+        conclusions = [await calls.conclude(()) for _ in range(count)]
+        answers = [f"It gave {each.p:g}. {each.report or each.key_factor}" for each in conclusions]
+        return _last(calls, await calls.conclude_from(answers))
+    if way in _COUNTED:
+        votes = [await calls.vote() for _ in range(count)]
+        what = "Share of yes" + ", weighed by confidence" * (way == "weighted-votes")
+        return _combined(calls, way, what, [float(vote.yes) for vote in votes], votes[0].key_factor)
+    plain = await calls.conclude(())
+    both = way == "both-directions"
+    manners, stage = ((_OPPOSITE,), "opposite") if both else (MANNERS, "variant")
+    others = [await calls.conclude_by(manner, stage=stage) for manner in manners]
+    what = "Half from yes, half from one minus no" if both else "Mean of four prompts"
+    return _combined(calls, way, what, [plain.p, *(each.p for each in others)], plain.key_factor)
 
 
-async def _ensemble(calls: ThoughtCalls, count: int) -> Grounding:
-    conclusions = [await calls.conclude(())]
-    conclusions += [await calls.conclude_by(manner, stage="variant") for manner in MANNERS]
-    p = [each.p for each in conclusions]
-    return _combined(calls, "ensemble", "Mean of four prompts", p, conclusions[0].key_factor)
-
-
-async def _both(calls: ThoughtCalls, count: int) -> Grounding:
-    yes = await calls.conclude(())
-    no = await calls.conclude_by(_OPPOSITE, stage="opposite")
-    what = "Half from yes, half from one minus no"
-    return _combined(calls, "both-directions", what, [yes.p, no.p], yes.key_factor)
-
-
-async def _votes(calls: ThoughtCalls, count: int) -> Grounding:
-    votes = [await calls.vote() for _ in range(count)]
-    said = [1.0 if vote.yes else 0.0 for vote in votes]
-    return _combined(calls, "votes", "Share of yes", said, votes[0].key_factor)
-
-
-async def _weighted(calls: ThoughtCalls, count: int) -> Grounding:
-    votes = [await calls.vote() for _ in range(count)]
-    said = [1.0 if vote.yes else 0.0 for vote in votes]
-    what = "Share of yes, weighed by confidence"
-    return _combined(calls, "weighted-votes", what, said, votes[0].key_factor)
-
-
-async def _aggregate(calls: ThoughtCalls, count: int) -> Grounding:
-    conclusions = [await calls.conclude(()) for _ in range(count)]
-    answers = [f"It gave {each.p:g}. {each.report or each.key_factor}" for each in conclusions]
-    final = await calls.conclude_from(answers)
-    return calls.grounding("last", final.key_factor, final.report)
-
-
-async def _scaffold(calls: ThoughtCalls, count: int) -> Grounding:
-    answer = await calls.conclude_by(_SCAFFOLD, stage="scaffold")
+def _last(calls: ThoughtCalls, answer: Conclusion) -> Grounding:
     return calls.grounding("last", answer.key_factor, answer.report)
 
 
 def _combined(calls: ThoughtCalls, way: str, what: str, parts: list[float], key_factor: str) -> Grounding:
     listing = ", ".join(f"{part:g}" for part in parts)
     return calls.grounding(way, key_factor, f"{what}: {calls.combined(way):g}, of {listing}.")
-
-
-_ASKS: Mapping[str, Callable[[ThoughtCalls, int], Awaitable[Grounding]]] = {
-    "ensemble": _ensemble,
-    "both-directions": _both,
-    "votes": _votes,
-    "weighted-votes": _weighted,
-    "aggregate": _aggregate,
-    "scaffold": _scaffold,
-}

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from proxies.asof.asof_text import as_of
+from proxies.asof.asof_text import AsOfText, as_of
 from workbench.agents.base import Grounding, LeafTask
 from workbench.agents.dialogue import Dialogue
 from workbench.agents.errors import BadSetting
@@ -71,33 +71,21 @@ class ThoughtCalls:
     async def propose(self, path: Sequence[str], count: int) -> list[str]:
         """Return ``count`` thoughts that go on from a path: one call, and where thoughts search one more for what to search for."""
         found = "" if self._box is None else await self._look_up(self._box, path)
-        reply_format = self._render("thoughts_reply").text
-        prompt = self._render(
+        thoughts = await self._ask(
+            "propose",
             "thought_propose",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
+            lambda text: read_thoughts(text, count),
+            "thoughts_reply",
             found=found,
             path=_path(path),
             count=count,
-            reply_format=reply_format,
-        )
-        thoughts = await self._ask(
-            "propose", prompt.text, lambda text: read_thoughts(text, count), reply_format
         )
         self._step("propose", f"Propose {len(thoughts)} thoughts", thoughts_text(thoughts))
         return thoughts
 
     async def _look_up(self, box: ToolBox, path: Sequence[str]) -> str:
         """Search once for what the next thoughts need, as of the cutoff, and return what was found as part of their prompt."""
-        reply_format = self._render("query_reply").text
-        prompt = self._render(
-            "thought_query",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
-            path=_path(path),
-            reply_format=reply_format,
-        )
-        words = await self._ask("query", prompt.text, read_words, reply_format)
+        words = await self._ask("query", "thought_query", read_words, "query_reply", path=_path(path))
         (seen,) = await box.run([ToolUse(id=None, name="search", arguments={"words": words})], self.count)
         # The text of strangers stands in a block that it cannot close.
         text = words_text(words) + seen.text.replace("```", "~~~") + "\n```"
@@ -109,152 +97,93 @@ class ThoughtCalls:
 
     async def value(self, path: Sequence[str]) -> float:
         """Return how useful a line of thought is, 0 to 10: one call."""
-        reply_format = self._render("value_reply").text
-        prompt = self._render(
-            "thought_value",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
-            path=_path(path),
-            reply_format=reply_format,
-        )
-        value = await self._ask("value", prompt.text, read_value, reply_format)
+        value = await self._ask("value", "thought_value", read_value, "value_reply", path=_path(path))
         self._step("value", "Value a line of thought", value_text(value) + path[-1])
         return value
 
     async def merge(self, thoughts: Sequence[str], task: str, *, stage: str) -> str:
         """Return one thought made of several, or of one: one call."""
-        reply_format = self._render("thoughts_reply").text
-        prompt = self._render(
+        (merged,) = await self._ask(
+            stage,
             "thought_merge",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
+            lambda text: read_thoughts(text, 1),
+            "thoughts_reply",
             path=_path(thoughts),
             task=task,
-            reply_format=reply_format,
         )
-        merged = (await self._ask(stage, prompt.text, lambda text: read_thoughts(text, 1), reply_format))[0]
         self._step(stage, stage.capitalize(), merged)
         return merged
 
     async def conclude(self, path: Sequence[str], *, prompt: str = "thought_conclude") -> Conclusion:
         """Return the probability after a path: one call."""
-        reply_format = self._render("conclusion_reply").text
-        inputs: dict[str, str] = {
-            "proposition": self._proposition,
-            "cutoff": self.task.cutoff.shown,
-            "reply_format": reply_format,
-        }
-        if prompt == "thought_conclude":
-            inputs["path"] = _path(path)
-        text = self._render(prompt, **inputs).text
-        return await self._conclusion("answer", "Conclude", text, reply_format)
+        inputs = {"path": _path(path)} if prompt == "thought_conclude" else {}
+        return await self._conclusion("answer", "Conclude", prompt, **inputs)
 
     async def conclude_event(self, event: EventOutcomes) -> Conclusion:
         """Return the probability of the leaf's outcome, from one call that is asked for every outcome of the event (paper P)."""
+        title = as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title")
         if event.number is not None:
-            return await self._conclude_number(event, event.number)
-        if event.exclusive:
-            return await self._conclude_choice(event)
-        reply_format = self._render("outcomes_reply", example=event.example()).text
-        prompt = self._render(
-            "zero_shot_brief",
-            proposition=self._proposition,
-            event=as_of(event.event or self.task.node.statement, self.task.cutoff, kind="title"),
-            cutoff=self.task.cutoff.shown,
-            outcomes=event.listing(),
-            prices=event.price_lines(),
-            reply_format=reply_format,
+            return await self._conclude_number(title, event.number)
+        kind = (
+            ("zero_shot_choice", "choice_reply") if event.exclusive else ("zero_shot_brief", "outcomes_reply")
         )
-        forecast = await self._ask(
-            "outcomes", prompt.text, lambda text: parse_outcomes(text, event.outcomes), reply_format
-        )
-        return self._outcome(event, forecast)
-
-    async def _conclude_choice(self, event: EventOutcomes) -> Conclusion:
-        reply_format = self._render("choice_reply", example=event.example()).text
-        prompt = self._render(
-            "zero_shot_choice",
-            proposition=self._proposition,
-            event=as_of(event.event, self.task.cutoff, kind="title"),
-            cutoff=self.task.cutoff.shown,
-            outcomes=event.listing(),
-            reply_format=reply_format,
-        )
+        prices = {} if event.exclusive else {"prices": event.price_lines()}
         forecast = await self._ask(
             "outcomes",
-            prompt.text,
-            lambda text: parse_outcomes(text, event.outcomes, exclusive=True),
-            reply_format,
+            kind[0],
+            lambda text: parse_outcomes(text, event.outcomes, exclusive=event.exclusive),
+            kind[1],
+            example=event.example(),
+            event=title,
+            outcomes=event.listing(),
+            **prices,
         )
-        return self._outcome(event, forecast)
+        return self._answer(
+            "outcomes", "Forecast every outcome", forecast.conclusion(event.leaf), event.leaf, forecast
+        )
 
-    async def _conclude_number(self, event: EventOutcomes, number: Mapping[str, Any]) -> Conclusion:
-        reply_format = self._render("percentiles_reply").text
-        prompt = self._render(
-            "zero_shot_percentiles",
-            proposition=self._proposition,
-            event=as_of(event.event, self.task.cutoff, kind="title"),
-            cutoff=self.task.cutoff.shown,
-            scale=scale_words(number),
-            reply_format=reply_format,
-        )
-        scale = number_scale(number)
+    async def _conclude_number(self, title: AsOfText, number: Mapping[str, Any]) -> Conclusion:
         forecast = await self._ask(
-            "percentiles", prompt.text, lambda text: parse_percentiles(text, scale), reply_format
+            "percentiles",
+            "zero_shot_percentiles",
+            lambda text: parse_percentiles(text, number_scale(number)),
+            "percentiles_reply",
+            event=title,
+            scale=scale_words(number),
         )
-        answer = number_conclusion(number, forecast)
-        self._step("percentiles", "Forecast the number", answer.report, p=answer.p)
-        self.answers.append(answer)
-        self.outcome, self.outcomes = json.dumps(dict(number), sort_keys=True), forecast.probabilities
-        return answer
+        about = json.dumps(dict(number), sort_keys=True)
+        return self._answer(
+            "percentiles", "Forecast the number", number_conclusion(number, forecast), about, forecast
+        )
 
-    def _outcome(self, event: EventOutcomes, forecast: OutcomeForecast) -> Conclusion:
-        answer = forecast.conclusion(event.leaf)
-        self._step("outcomes", "Forecast every outcome", answer.report, p=answer.p)
+    def _answer(
+        self, stage: str, title: str, answer: Conclusion, about: str, forecast: OutcomeForecast
+    ) -> Conclusion:
+        self._step(stage, title, answer.report, p=answer.p)
         self.answers.append(answer)
-        self.outcome, self.outcomes = event.leaf, forecast.probabilities
+        self.outcome, self.outcomes = about, forecast.probabilities
         return answer
 
     async def conclude_by(self, manner: str, *, stage: str) -> Conclusion:
         """Return the probability that the model states when it is asked in this manner: one call."""
-        reply_format = self._render("conclusion_reply").text
-        prompt = self._render(
-            "zero_shot_manner",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
-            manner=manner,
-            reply_format=reply_format,
-        )
-        return await self._conclusion(stage, f"Conclude ({stage})", prompt.text, reply_format)
+        return await self._conclusion(stage, f"Conclude ({stage})", "zero_shot_manner", manner=manner)
 
     async def conclude_from(self, answers: Sequence[str]) -> Conclusion:
         """Return the probability of a forecaster that reads these answers: one call."""
-        reply_format = self._render("conclusion_reply").text
-        prompt = self._render(
-            "zero_shot_aggregate",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
-            answers=_path([answer[:LONGEST_THOUGHT] for answer in answers]),
-            reply_format=reply_format,
-        )
-        return await self._conclusion("aggregate", "Decide", prompt.text, reply_format)
+        shown = _path([answer[:LONGEST_THOUGHT] for answer in answers])
+        return await self._conclusion("aggregate", "Decide", "zero_shot_aggregate", answers=shown)
 
     async def vote(self) -> Vote:
         """Return a yes or no with its confidence: one call."""
-        reply_format = self._render("vote_reply").text
-        prompt = self._render(
-            "zero_shot_vote",
-            proposition=self._proposition,
-            cutoff=self.task.cutoff.shown,
-            reply_format=reply_format,
-        )
-        vote = await self._ask("vote", prompt.text, read_vote, reply_format)
+        vote = await self._ask("vote", "zero_shot_vote", read_vote, "vote_reply")
         self._step("vote", "Vote", vote_text(vote))
         self.answers.append(vote)
         return vote
 
-    async def _conclusion(self, stage: str, title: str, prompt: str, reply_format: str) -> Conclusion:
-        conclusion = await self._ask(stage, prompt, parse_conclusion, reply_format, schema=CONCLUSION)
+    async def _conclusion(self, stage: str, title: str, prompt: str, **inputs: Any) -> Conclusion:
+        conclusion = await self._ask(
+            stage, prompt, parse_conclusion, "conclusion_reply", schema=CONCLUSION, **inputs
+        )
         self._step(stage, title, conclusion_text(conclusion), p=conclusion.p)
         self.answers.append(conclusion)
         return conclusion
@@ -289,25 +218,31 @@ class ThoughtCalls:
         stage: str,
         prompt: str,
         parse: Callable[[str], T],
-        reply_format: str,
+        reply: str,
         *,
         schema: ReplySchema | None = None,
+        example: str = "",
+        **inputs: Any,
     ) -> T:
+        """Ask one question in a dialogue of its own: the prompt of a name, with the reply format of a name at its end."""
         self.count += 1
+        task = self.task
         dialogue = Dialogue(
             system=self._render("thought_system").text,
-            nodes=(self.task.node,),
-            cutoff=self.task.cutoff,
-            ask=self.task.ask,
-            settings=self.task.settings,
-            extra_share=self.task.settings.extra_ask_share,
+            nodes=(task.node,),
+            cutoff=task.cutoff,
+            ask=task.ask,
+            settings=task.settings,
+            extra_share=task.settings.extra_ask_share,
         )
+        form = self._render(reply, **({"example": example} if example else {})).text
+        shown = {"proposition": self._proposition, "cutoff": task.cutoff.shown, "reply_format": form}
         return await dialogue.exchange(
             f"{stage}-{self.count}",
-            prompt,
+            self._render(prompt, **shown, **inputs).text,
             parse,
             propositions=self._proposition,
-            reply_format=reply_format,
+            reply_format=form,
             schema=schema,
             choice="none",
             whole=True,

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from workbench.agents.base import AgentSettings, Grounding, GroundingFailure, LeafTask
 from workbench.agents.errors import AgentGaveUp, BadSetting
@@ -117,14 +117,21 @@ class ZeroShotGrounder(_Thinker):
         return _grounding(calls, await calls.conclude((), prompt=self.prompt))
 
 
-class TreeOfThoughtsGrounder(_Thinker):
-    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``, ``search``."""
+class _Searcher(_Thinker):
+    """What those that work on several thoughts share: their bounds, and whether they search."""
+
+    agent: ClassVar[str]
+    defaults: ClassVar[Mapping[str, int]]
 
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        self.open_web, options = web_of(options, agent="tree-of-thoughts")
-        self.bounds = whole_numbers(
-            options, {"depth": 2, "branching": 3, "beam": 2}, agent="tree-of-thoughts"
-        )
+        self.open_web, options = web_of(options, agent=self.agent)
+        self.bounds = whole_numbers(options, self.defaults, agent=self.agent)
+
+
+class TreeOfThoughtsGrounder(_Searcher):
+    """Breadth-first search over lines of thought: settings ``depth``, ``branching``, ``beam``, ``search``."""
+
+    agent, defaults = "tree-of-thoughts", {"depth": 2, "branching": 3, "beam": 2}
 
     @property
     def expected_calls(self) -> int:
@@ -135,12 +142,10 @@ class TreeOfThoughtsGrounder(_Thinker):
         return _grounding(calls, await search_tree(calls, **self.bounds))
 
 
-class GraphOfThoughtsGrounder(_Thinker):
+class GraphOfThoughtsGrounder(_Searcher):
     """Thoughts generated apart, valued, merged and refined: settings ``branching``, ``refine``, ``search``."""
 
-    def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        self.open_web, options = web_of(options, agent="graph-of-thoughts")
-        self.bounds = whole_numbers(options, {"branching": 3, "refine": 1}, agent="graph-of-thoughts")
+    agent, defaults = "graph-of-thoughts", {"branching": 3, "refine": 1}
 
     @property
     def expected_calls(self) -> int:
@@ -169,16 +174,14 @@ class GraphOfThoughtsGrounder(_Thinker):
         return _grounding(calls, await calls.conclude((merged,)))
 
 
-class ForestOfThoughtsGrounder(_Thinker):
+class ForestOfThoughtsGrounder(_Searcher):
     """Several trees of thoughts and a decision between them: settings ``trees`` and those of a tree."""
 
+    agent, defaults = "forest-of-thoughts", {"trees": 3, **TreeOfThoughtsGrounder.defaults}
+
     def __init__(self, settings: AgentSettings, options: Mapping[str, Any]) -> None:
-        self.open_web, options = web_of(options, agent="forest-of-thoughts")
-        bounds = whole_numbers(
-            options, {"trees": 3, "depth": 2, "branching": 3, "beam": 2}, agent="forest-of-thoughts"
-        )
-        self.trees = bounds.pop("trees")
-        self.bounds = bounds
+        super().__init__(settings, options)
+        self.trees = self.bounds.pop("trees")
 
     @property
     def expected_calls(self) -> int:

@@ -1,21 +1,23 @@
 """What is read out of the replies of a thinking grounder, and how its answers come to one probability; ``verify`` uses the same code."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field, StringConstraints
 
 from workbench.agents.errors import MalformedReply
-from workbench.agents.replies.json_reply import first_line, read_json
-from workbench.agents.replies.stage_replies import Conclusion
+from workbench.agents.replies.json_reply import first_line
+from workbench.agents.replies.stage_replies import Conclusion, ReplyShape, read_reply
 from workbench.science.pooling.elicitation import both_directions, prompt_ensemble, self_consistency
 
 LONGEST_THOUGHT = 2000  # characters of one thought that later calls read again
 
 _LONGEST_QUERY = 400  # characters, as the search tool takes
+
+
+Words = Annotated[str, StringConstraints(pattern=r"\S")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,66 +29,50 @@ class Vote:
     key_factor: str
 
 
+class _ThoughtsShape(ReplyShape):
+    thoughts: list[Words]
+
+
+class _ValueShape(ReplyShape):
+    value: Annotated[float, Field(ge=0, le=10)]
+
+
+class _VoteShape(ReplyShape):
+    vote: str
+    confidence: Annotated[float, Field(ge=0, le=1)]
+    key_factor: str | None = None
+
+
+class _QueryShape(ReplyShape):
+    words: Words
+
+
 def read_thoughts(text: str, count: int) -> list[str]:
     """Return the first ``count`` thoughts of a reply; raises `MalformedReply` where there are fewer."""
-
-    def read(data: Any) -> list[str]:
-        thoughts = data.get("thoughts") if isinstance(data, dict) else None
-        if not isinstance(thoughts, list) or not all(
-            isinstance(each, str) and each.strip() for each in thoughts
-        ):
-            raise MalformedReply('the JSON must hold a list of texts under "thoughts"')
-        if len(thoughts) < count:
-            raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
-        return [each.strip()[:LONGEST_THOUGHT] for each in thoughts[:count]]
-
-    return read_json(text, read, what="a `json` block")[0]
+    thoughts = read_reply(_ThoughtsShape, text).thoughts
+    if len(thoughts) < count:
+        raise MalformedReply(f"{count} thoughts were asked for, {len(thoughts)} came")
+    return [each.strip()[:LONGEST_THOUGHT] for each in thoughts[:count]]
 
 
 def read_value(text: str) -> float:
     """Return how useful a line of thought is said to be, 0 to 10; raises `MalformedReply`."""
-
-    def read(data: Any) -> float:
-        value = data.get("value") if isinstance(data, dict) else None
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10:
-            raise MalformedReply(f'"value" must be a number from 0 to 10, not {first_line(str(value), 40)}')
-        return float(value)
-
-    return read_json(text, read, what="a `json` block")[0]
+    return read_reply(_ValueShape, text).value
 
 
 def read_vote(text: str) -> Vote:
     """Return a yes or no with its confidence; raises `MalformedReply`."""
-
-    def read(data: Any) -> Vote:
-        entry = data if isinstance(data, dict) else {}
-        said, confidence = entry.get("vote"), entry.get("confidence")
-        if not isinstance(said, str) or said.strip().lower() not in ("yes", "no"):
-            raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(str(said), 40)}')
-        if (
-            isinstance(confidence, bool)
-            or not isinstance(confidence, int | float)
-            or not 0 <= confidence <= 1
-        ):
-            raise MalformedReply(
-                f'"confidence" must be a number from 0 to 1, not {first_line(str(confidence), 40)}'
-            )
-        factor = str(entry.get("key_factor") or "").strip()[:LONGEST_THOUGHT]
-        return Vote(yes=said.strip().lower() == "yes", confidence=float(confidence), key_factor=factor)
-
-    return read_json(text, read, what="a `json` block")[0]
+    shape = read_reply(_VoteShape, text)
+    said = shape.vote.strip().lower()
+    if said not in ("yes", "no"):
+        raise MalformedReply(f'"vote" must be "yes" or "no", not {first_line(shape.vote, 40)}')
+    factor = (shape.key_factor or "").strip()[:LONGEST_THOUGHT]
+    return Vote(yes=said == "yes", confidence=shape.confidence, key_factor=factor)
 
 
 def read_words(text: str) -> str:
     """Return what a reply wants to search for; raises `MalformedReply`."""
-
-    def read(data: Any) -> str:
-        words = data.get("words") if isinstance(data, dict) else None
-        if not isinstance(words, str) or not words.strip():
-            raise MalformedReply('the JSON must hold a text under "words"')
-        return " ".join(words.replace("`", "'").split())[:_LONGEST_QUERY]
-
-    return read_json(text, read, what="a `json` block")[0]
+    return " ".join(read_reply(_QueryShape, text).words.replace("`", "'").split())[:_LONGEST_QUERY]
 
 
 def words_text(words: str) -> str:
@@ -144,13 +130,6 @@ def _numbers(answers: Sequence[Answer]) -> list[float]:
     return [answer.p for answer in answers if isinstance(answer, Conclusion)]
 
 
-def _votes(answers: Sequence[Answer]) -> list[Vote]:
-    votes = [answer for answer in answers if isinstance(answer, Vote)]
-    if len(votes) != len(answers):
-        raise ValueError("a probability is no vote")
-    return votes
-
-
 def _agreement(answers: Sequence[Answer]) -> float:
     values = _numbers(answers)
     near = agreeing(values)
@@ -164,19 +143,14 @@ def _both(answers: Sequence[Answer]) -> float:
     return float(both_directions([yes], [no])[0])
 
 
-def _consistent_share(answers: Sequence[Answer]) -> float:
-    return float(self_consistency([_votes_as_numbers(_votes(answers))])[0])
-
-
-def _weighted_share(answers: Sequence[Answer]) -> float:
-    votes = _votes(answers)
-    share = float(self_consistency([_votes_as_numbers(votes)], [[vote.confidence for vote in votes]])[0])
+def _share(answers: Sequence[Answer], *, weighted: bool = False) -> float:
+    votes = [answer for answer in answers if isinstance(answer, Vote)]
+    if len(votes) != len(answers):
+        raise ValueError("a probability is no vote")
+    weights = [[vote.confidence for vote in votes]] if weighted else None
+    share = float(self_consistency([[float(vote.yes) for vote in votes]], weights)[0])
     # Votes that all weigh nothing say nothing: their plain share stands, as if none had named a confidence.
-    return share if np.isfinite(share) else _consistent_share(answers)
-
-
-def _votes_as_numbers(votes: Sequence[Vote]) -> list[float]:
-    return [1.0 if vote.yes else 0.0 for vote in votes]
+    return share if np.isfinite(share) else _share(answers)
 
 
 _WAYS: Mapping[str, Callable[[Sequence[Answer]], float]] = {
@@ -184,6 +158,6 @@ _WAYS: Mapping[str, Callable[[Sequence[Answer]], float]] = {
     "agreement": _agreement,
     "ensemble": lambda answers: float(prompt_ensemble([_numbers(answers)])[0]),
     "both-directions": _both,
-    "votes": _consistent_share,
-    "weighted-votes": _weighted_share,
+    "votes": _share,
+    "weighted-votes": lambda answers: _share(answers, weighted=True),
 }

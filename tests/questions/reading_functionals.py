@@ -1,4 +1,4 @@
-"""A reading as the forecaster computes it: a functional of the series' values; None for what it has no functional for yet."""
+"""A reading as a functional of the series' values, written apart from the product: what it forecasts is held to this."""
 
 from dataclasses import replace
 

@@ -1,0 +1,72 @@
+"""What leaves the house: no probability nearer to 0 or 1 than the setting, on any face. A claim that values have decided is forecast no more."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run_cli
+from workbench.questions.formats.format_registry import OWN
+
+DAY = "2025-10-26"
+SET: list[dict[str, Any]] = [
+    {"id": "sure", "title": "Rain?", "asked_on": DAY, "source": "fred", "closes_on": "2025-12-01"},
+    {"id": "never", "title": "Snow?", "asked_on": DAY, "source": "fred", "closes_on": "2025-12-01"},
+]
+
+
+def numbers(path: Path) -> list[float]:
+    """Every probability of a file that is handed in, whatever its form."""
+    text = path.read_text()
+    if path.suffix == ".md":
+        return [float(share) / 100 for share in re.findall(r": (\d+\.\d) %", text)]
+    found: list[float] = []
+
+    def collect(value: Any, name: str = "") -> None:
+        if isinstance(value, dict):
+            for key, item in value.items():
+                collect(item, key)
+        elif isinstance(value, list):
+            for item in value:
+                collect(item, name)
+        elif isinstance(value, float | int) and re.search("forecast|probability", name):
+            found.append(float(value))
+
+    for line in [text] if path.suffix == ".json" else text.splitlines():
+        collect(json.loads(line))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("form", "output", "read"),
+    [("forecastbench", "f.json", "f.json"), ("prophet", "p.jsonl", "p.jsonl"), ("metaculus", "m.md", "m.md"), ("metaculus", "m.md", "m.json")],
+)  # fmt: skip
+@pytest.mark.parametrize("least", [None, 0.05, 0.0])
+def test_every_form_keeps_its_distance(
+    tmp_path: Path, form: str, output: str, read: str, least: float | None
+) -> None:
+    (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": SET}))
+    assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
+    (tmp_path / "f.csv").write_text("method,event_id,trial,p\nm,sure,1,1.0\nm,never,1,0.0\n")
+    words = [
+        "submit",
+        form,
+        "s",
+        "--forecasts",
+        "f.csv",
+        "-o",
+        output,
+        "--organization",
+        "We",
+        "--model",
+        "ours",
+        "--pool",
+        "mean",
+    ]
+    done = run_cli(tmp_path, *words, *([] if least is None else ["--least", str(least)]))
+    assert done.returncode == 0, done.stderr
+    bound = 0.01 if least is None else least
+    stated = numbers(tmp_path / read)
+    assert len(stated) >= 2 and (min(stated), max(stated)) == pytest.approx((bound, 1 - bound))
