@@ -26,7 +26,7 @@ from jupyter_client.jsonutil import json_default
 from jupyter_client.session import json_packer, new_id
 from matplotlib_inline.backend_inline import configure_inline_support
 from matplotlib_inline.config import InlineBackend
-from streams import BoundHeartbeat, NoChannelThread, Stream
+from streams import BoundHeartbeat, DisplayHook, DisplayPublisher, NoChannelThread, Stream
 from supplied_names import SuppliedNames
 from traitlets import Float, Type
 from traitlets.config import Config
@@ -47,6 +47,9 @@ def pack(message: Any) -> bytes:
 
 class AnalystShell(ZMQInteractiveShell):
     """A shell that may be built before the fork and is then taken over by the kernel."""
+
+    displayhook_class = Type(DisplayHook)
+    display_pub_class = Type(DisplayPublisher)
 
     @classmethod
     def instance(cls, *args: Any, **kwargs: Any) -> Any:
@@ -72,6 +75,8 @@ class AnalystKernel(IPythonKernel):
     async def do_execute(self, *args: Any, **kwargs: Any) -> Any:
         """Run a cell and put back the names that it took; the reply says which, beside what replies always say."""
         replaced: list[str] = []
+        if self.supplied is not None:
+            self.supplied.begin()
         try:
             reply = await super().do_execute(*args, **kwargs)
         finally:
@@ -246,9 +251,9 @@ def build(
     shell: Any = app.shell
     shell.user_ns.update(names)
     shell.user_ns_hidden.update(shell.user_ns)
-    app.kernel.supplied = SuppliedNames(shell, names) if lossless else None
     shell.register_magic_function(call_api.cutoff_magic(api), "line", "cutoff")
     app.hook = clients.install(api, shell.events)
+    app.kernel.supplied = SuppliedNames(shell, names) if lossless else None
     return app
 
 

@@ -43,10 +43,12 @@ def freeze(instant: float) -> None:
 
 def freeze_at_first_cell(instant: float, events: Any) -> None:
     """Call `freeze` when the first cell begins: a kernel may have waited for its session a while."""
+    waiting = [instant]
 
     def begin(*_: Any) -> None:
-        events.unregister("pre_run_cell", begin)
-        freeze(instant)
+        # it stays among the events: one that goes would pass for a cell's doing (`supplied_names`)
+        if waiting:
+            freeze(waiting.pop())
 
     events.register("pre_run_cell", begin)
 

@@ -24,7 +24,7 @@ vmsplice 278 75, copy_file_range 326 285, fsync 74 82, fdatasync 75 83, sync_fil
 fallocate 285 47, fadvise64 221 223, readahead 187 213, flock 73 32, poll 7 -, ppoll 271 73, select 23 -,
 pselect6 270 72, epoll_create 213 -, epoll_create1 291 20, epoll_ctl 233 21, epoll_wait 232 -, epoll_pwait 281 22,
 epoll_pwait2 441 441, eventfd 284 -, eventfd2 290 19, signalfd 282 -, signalfd4 289 74, timerfd_create 283 85,
-timerfd_settime 286 86, timerfd_gettime 287 87, memfd_create 319 279,
+timerfd_settime 286 86, timerfd_gettime 287 87,
 
 stat 4 -, fstat 5 80, lstat 6 -, newfstatat 262 79, statx 332 291, access 21 -, faccessat 269 48, faccessat2 439 439,
 truncate 76 45, getdents 78 -, getdents64 217 61, getcwd 79 17, chdir 80 49, fchdir 81 50, rename 82 -, renameat 264 38,
@@ -85,6 +85,7 @@ _SYSTEM_V = """
 shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 65 193, semctl 66 191, semtimedop 220 192,
 msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187
 """
+_NAMELESS = "memfd_create 319 279"
 _OF_A_PROCESS = "prlimit64 302 261"  # these take a process id first
 _SCHEDULING = "sched_setparam 142 118, sched_setaffinity 203 122, sched_setattr 314 274"
 _SCHEDULER = "sched_setscheduler 144 119"
@@ -240,12 +241,12 @@ _PRIVATE_ONLY = (
 )
 
 
-def answers(private_root: bool, machine: str = "") -> dict[int, Code]:
+def answers(private_root: bool, machine: str = "", *, grouped: bool = True) -> dict[int, Code]:
     """The code that answers each call, by its number; what is not in it is answered with ENOSYS."""
     _, column = ARCH[machine or platform.machine()]
     table = {number: _PASS for _, number in calls(_ALLOWED, column)}
-    if private_root:
-        for names in _PRIVATE_ONLY:
+    for names in (*(_PRIVATE_ONLY if private_root else ()), *((_NAMELESS,) if grouped else ())):
+        if grouped or names != _SYSTEM_V:
             table |= {number: _PASS for _, number in calls(names, column)}
     for names, code in _checks(private_root):
         table |= {number: code for _, number in calls(names, column)}
@@ -253,7 +254,7 @@ def answers(private_root: bool, machine: str = "") -> dict[int, Code]:
 
 
 @functools.cache
-def build(private_root: bool = True, machine: str = "") -> bytes:
+def build(private_root: bool = True, machine: str = "", *, grouped: bool = True) -> bytes:
     """Raw BPF of the filter; `for_process` completes it.
 
     A tree of comparisons, so that Linux, which tries every number once when the filter is installed in order to let the
@@ -265,9 +266,12 @@ def build(private_root: bool = True, machine: str = "") -> bytes:
         Whether mounts, processes, ipc and network are the kernel's own. Where they are not, a path, an id or a name in a
         call means the host's, and no unix socket may be made or named; connected pairs of streams stay.
     machine : another processor than this one's, for tests
+    grouped : bool
+        Whether a control group counts the kernel's memory. Where none does, there are no segments, semaphores and queues of
+        System V, and no files without a name: they belong to no process, so that nothing else would bound them.
     """
     token, _ = ARCH[machine or platform.machine()]
-    table = answers(private_root, machine)
+    table = answers(private_root, machine, grouped=grouped)
     missing = _answer(errno.ENOSYS)
     runs: list[tuple[int, Code]] = []
     # one past the newest, so that the last run answers every later number with ENOSYS

@@ -7,13 +7,18 @@ import os
 import select
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import zmq
+from ipykernel.displayhook import ZMQShellDisplayHook
 from ipykernel.heartbeat import Heartbeat
 from ipykernel.iostream import OutStream
+from ipykernel.zmqshell import ZMQDisplayPublisher
 
 _CHUNK = 64 << 10  # what a pipe holds
+_PIECE = 256 << 10  # characters of one message: the manager drops one that is too large as a whole
+_MOST = 8 << 20  # characters of one display
 
 
 class Stream(OutStream):
@@ -62,6 +67,11 @@ class Stream(OutStream):
             self.pub_thread.schedule(self._drain)
         super().flush()
 
+    def _flush_buffers(self) -> Iterator[tuple[dict[str, Any], str]]:
+        for parent, text in super()._flush_buffers():
+            for start in range(0, len(text), _PIECE):
+                yield parent, text[start : start + _PIECE]
+
     def _flush(self) -> None:
         self._sending = True
         try:
@@ -82,9 +92,37 @@ class Stream(OutStream):
         self._fid = None
 
     def close(self) -> None:
-        """Close it; there is no thread to be ended."""
+        """Close it, unless cells print on it: nothing of them, nor of what goes wrong, would be seen any more."""
+        if self in (sys.stdout, sys.stderr):
+            self.flush()
+            return
         self._should_watch = False
         super().close()
+
+
+def head(data: dict[str, Any]) -> dict[str, Any]:
+    """Return what is displayed; of too much the head of its text, which says that it was cut."""
+    size = sum(len(shown) for shown in data.values() if isinstance(shown, (str, bytes)))
+    if size <= _MOST:
+        return data
+    text = str(data.get("text/plain", ""))
+    return {"text/plain": f"{text[:_PIECE]}\n[cut: {size} characters were to be displayed]"}
+
+
+class DisplayHook(ZMQShellDisplayHook):
+    """Shows a cell's last value, or the head of one that is too large."""
+
+    def write_format_data(self, format_dict: dict[str, Any], md_dict: Any = None) -> None:
+        """Send it."""
+        super().write_format_data(head(format_dict), md_dict)
+
+
+class DisplayPublisher(ZMQDisplayPublisher):
+    """Shows what `display` is given, or the head of what is too large."""
+
+    def publish(self, data: dict[str, Any], *args: Any, **kwargs: Any) -> None:
+        """Send it."""
+        super().publish(head(data), *args, **kwargs)
 
 
 class BoundHeartbeat(Heartbeat):

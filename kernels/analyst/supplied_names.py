@@ -1,17 +1,44 @@
-"""The names that cells are given (`CALL_API` and its errors): looked at after each cell, and put back where one took them.
+"""What cells are given and what runs them (`CALL_API`, the shell's hooks): looked at after each cell, and put back.
 
 Advice for an honest author, and no wall: a cell can rewrite this as well as anything else in here. What was read is told
-by the ledger outside alone.
+by the ledger outside alone. But a hook that changes what later cells run would not be seen in the notebook that shows them.
 """
 
 import builtins
-from collections.abc import Mapping
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from operator import attrgetter, is_
 from typing import Any
 
 import call_api
 
 #: Attributes of `CALL_API` that stay what they are; the others change with each call.
 _FIXED = ("_socket", "_owner", "_lock", "_received")
+#: Lists of the shell through which every later cell goes.
+_LISTS = (
+    "ast_transformers",
+    "input_transformers_post",
+    "input_transformer_manager.cleanup_transforms",
+    "input_transformer_manager.line_transforms",
+    "input_transformer_manager.token_transformers",
+    "prefilter_manager._transformers",
+    "prefilter_manager._checkers",
+    "display_pub._hooks",
+)
+_PARTS = (
+    "ast_transformers",
+    "display_formatter",
+    "display_pub",
+    "events",
+    "input_transformer_manager",
+    "input_transformers_post",
+    "prefilter_manager",
+    "user_ns",
+)
+_STREAMS = ("stdout", "stderr", "displayhook")
+#: They take their own hooks of figures in and out, as cells choose how to show them.
+_PLOTS = ("matplotlib", "matplotlib_inline")
 
 
 class SuppliedNames:
@@ -29,10 +56,27 @@ class SuppliedNames:
         self._api: call_api.CallApi = supplied["CALL_API"]
         self._methods = dict(vars(call_api.CallApi))
         self._attributes = dict(vars(self._api))
+        self._begun = False
+
+    def begin(self) -> None:
+        """Note, before the first cell and not again, what is as it should be."""
+        if self._begun:
+            return
+        self._begun, shell = True, self._shell
+        self._parts = {name: getattr(shell, name) for name in _PARTS}
+        self._lists = {name: list(attrgetter(name)(shell)) for name in _LISTS}
+        self._events = {name: list(called) for name, called in shell.events.callbacks.items()}
+        self._streams = {name: getattr(sys, name) for name in _STREAMS}
+        self._builtins = dict(vars(builtins))
+        self._finders = list(sys.meta_path)
+        runs = (shell, shell.kernel, shell.compile, shell.events, shell.display_pub, shell.displayhook)
+        classes = (kind for one in (shell, shell.kernel) for kind in type(one).__mro__[:3])
+        self._code = [(one, dict(vars(one))) for one in (*runs, *classes)]
+        sys.addaudithook = _no_audit_hook
 
     def restore(self) -> list[str]:
         """Put back what a cell replaced or deleted; return the names of it, as a cell writes them, sorted."""
-        replaced = set()
+        replaced = {*self._restore_shell(), *self._restore_interpreter()}
         for name, value in self._supplied.items():
             if self._shell.user_ns.get(name) is not value:
                 replaced.add(name)
@@ -42,6 +86,59 @@ class SuppliedNames:
         self._shell.user_ns_hidden.update(self._supplied)
         replaced |= {f"CALL_API.{name}" for name in (*self._restore_class(), *self._restore_attributes())}
         return sorted(replaced)
+
+    def _restore_shell(self) -> Iterator[str]:
+        """Take out what a cell left to change what later cells run."""
+        shell = self._shell
+        for name, part in self._parts.items():
+            if getattr(shell, name) is not part:
+                setattr(shell, name, part)
+                self._parts[name] = getattr(shell, name)  # a trait keeps a copy of a list
+                yield name
+        for name, before in self._lists.items():
+            if not _same(now := attrgetter(name)(shell), before):
+                now[:] = before
+                yield name.rpartition(".")[2].removeprefix("_")
+        for name, before in self._events.items():
+            now = shell.events.callbacks.setdefault(name, [])
+            if not _same(_without_plots(now), _without_plots(before)):
+                now[:] = [*_without_plots(before), *(called for called in now if _of_plots(called))]
+                yield f"events.{name}"
+        for one, before in self._code:
+            own = vars(one)
+            fresh = [name for name in own if name not in before and callable(own[name])]
+            for name in fresh:
+                # what a class has no method of changes nothing that is called
+                if isinstance(one, type) or hasattr(type(one), name):
+                    delattr(one, name)
+                    yield name
+            for name, value in before.items():
+                if callable(value) and own.get(name) is not value:
+                    setattr(one, name, value)
+                    yield name
+
+    def _restore_interpreter(self) -> Iterator[str]:
+        """Take out what a cell left in Python itself."""
+        for name, value in self._streams.items():
+            if getattr(sys, name, None) is not value:
+                setattr(sys, name, value)
+                yield f"sys.{name}"
+        for name, value in self._builtins.items():
+            if callable(value) and vars(builtins).get(name) is not value:
+                setattr(builtins, name, value)
+                yield f"builtins.{name}"
+        added = [finder for finder in sys.meta_path if not _among(finder, self._finders)]
+        libraries = [finder for finder in added if _of_library(finder)]
+        if len(libraries) < len(added) or not all(_among(one, sys.meta_path) for one in self._finders):
+            sys.meta_path[:] = [*self._finders, *libraries]
+            yield "sys.meta_path"
+        for module in (sys, threading):
+            if module.gettrace() is not None:
+                module.settrace(None)
+                yield f"{module.__name__}.settrace"
+            if (hook := module.getprofile()) is not None and not _of_library(hook):
+                module.setprofile(None)
+                yield f"{module.__name__}.setprofile"
 
     def _restore_class(self) -> list[str]:
         kind = call_api.CallApi
@@ -69,3 +166,33 @@ class SuppliedNames:
                 own[name] = value
                 replaced.append(name)
         return replaced
+
+
+def _no_audit_hook(hook: Any) -> None:
+    raise RuntimeError("a cell may add no audit hook: nothing could take it out again")
+
+
+def _among(one: Any, several: list[Any]) -> bool:
+    return any(one is other for other in several)
+
+
+def _same(now: Any, before: list[Any]) -> bool:
+    return len(now) == len(before) and all(map(is_, now, before))
+
+
+def _without_plots(called: list[Any]) -> list[Any]:
+    return [one for one in called if not _of_plots(one)]
+
+
+def _of_plots(called: Any) -> bool:
+    """Whether it is a function of matplotlib's own, as it stands in its module."""
+    name = str(getattr(called, "__module__", ""))
+    own = vars(sys.modules.get(name, builtins)).get(getattr(called, "__name__", ""))
+    return name.partition(".")[0] in _PLOTS and own is called
+
+
+def _of_library(hook: Any) -> bool:
+    """Whether it is of a class that stands in an imported module, as `six` and the standard profiler bring."""
+    kind = hook if isinstance(hook, type) else type(hook)
+    module = sys.modules.get(kind.__module__)
+    return kind.__module__ not in ("__main__", "builtins") and getattr(module, kind.__name__, None) is kind

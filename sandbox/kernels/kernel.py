@@ -24,6 +24,7 @@ from sandbox.kernels.folders import remove_tree, run_folder
 from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProcess
 from sandbox.kernels.users import next_user
 from sandbox.limits.cgroup import Group
+from sandbox.limits.cgroups import available as groups_here
 from sandbox.limits.cgroups import put_into_group
 from sandbox.types import Limits
 
@@ -176,6 +177,8 @@ async def start_kernel(
         "processes": limits.processes,
         "disk_mb": limits.disk_mb,
         "open_files": limits.open_files,
+        # what a control group alone would count is closed where there is none
+        "grouped": server.level != "none" and await asyncio.to_thread(groups_here) is not None,
     }
     process: KernelProcess | None = None
     try:

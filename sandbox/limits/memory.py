@@ -2,8 +2,9 @@
 
 Counted by its control group where it has one: what only processes hold, and what files and shared segments hold beyond
 the disk that a private root gives. Else from /proc, per process: resident minus shared pages (``statm``), less what the
-kernel had when it was ready, because that much every fork shares with the fork server; that misses segments shared
-between processes, and children whose parent has ended.
+kernel had when it was ready, because that much every fork shares with the fork server; and resident pages of shared memory
+beyond that disk, those of several processes as often. That misses children whose parent has ended, and pages of shared
+memory that a process has given back while another mapping keeps them.
 
 The watch interrupts before it kills. What takes memory faster than it looks is stopped by the group's own limit, and
 without a group by nothing but the address space of each process.
@@ -11,6 +12,7 @@ without a group by nothing but the address space of each process.
 
 import asyncio
 import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -23,6 +25,7 @@ _INTERVAL = 0.2  # seconds between two looks
 _IDLE_INTERVAL = 1.0  # the same for a kernel that somebody may have left open
 _LOOKS_BELOW = 3  # looks in a row below the limit until a kernel counts as recovered
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_SHMEM = re.compile(r"^RssShmem:\s*(\d+) kB$", re.MULTILINE)
 
 
 def private_bytes(pid: int) -> int:
@@ -32,6 +35,15 @@ def private_bytes(pid: int) -> int:
     except OSError:
         return 0
     return max(0, int(fields[1]) - int(fields[2])) * _PAGE
+
+
+def shared_bytes(pid: int) -> int:
+    """Resident bytes of shared memory of one process, files in memory among them; 0 when it is gone."""
+    try:
+        found = _SHMEM.search(Path(f"/proc/{pid}/status").read_text())
+    except OSError:
+        return 0
+    return int(found[1]) << 10 if found else 0
 
 
 def process_tree(pid: int) -> list[int]:
@@ -69,7 +81,9 @@ class MemoryWatch:
     def used(self) -> int:
         """Bytes held now, beyond what every kernel begins with."""
         if self._group is None:
-            return sum(max(0, private_bytes(pid) - self._baseline) for pid in process_tree(self._pid))
+            pids = process_tree(self._pid)
+            private = sum(max(0, private_bytes(pid) - self._baseline) for pid in pids)
+            return private + max(0, sum(map(shared_bytes, pids)) - self._files)
         return self._in_group() - self._baseline
 
     async def exceeded(self) -> bool:

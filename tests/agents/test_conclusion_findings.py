@@ -113,6 +113,26 @@ def test_adjustments_that_point_the_other_way_do_not_explain_it() -> None:
         assert "point the other way" in only.words
 
 
+@given(st.integers(1950, 2060), st.sampled_from([0, 1]))
+def test_a_bare_year_is_no_row_that_settles_it(year: int, p: int) -> None:
+    shown = replace(SHOWED, printed={"cell-1": f"{year}-01-01 2786.85"})
+    for prose, names in (
+        (f"It was passed in {year}.", ["certain without a row"]),
+        (f"It was passed on {year}-01-01.", []),
+    ):
+        assert [item.check for item in found(prose, {"p_true": p}, shown, RunKind())] == names
+
+
+@given(st.integers(1, 99), st.integers(1, 99))
+def test_a_number_for_the_opposite_contradicts_nothing(stated: int, p: int) -> None:
+    """A negation may belong to the number or not: such a sentence agrees where it can, and is held against nobody."""
+    for who in ("I put the probability", "I estimate the chance"):
+        negated = found(f"{who} that it does not hold at {stated} %.", {"p_true": p / 100}, SHOWED, RunKind())
+        assert "report and number" not in [item.check for item in negated]
+        plain = found(f"{who} that it holds at {stated} %.", {"p_true": p / 100}, SHOWED, RunKind())
+        assert ("report and number" in [item.check for item in plain]) == (abs(stated - p) > 2)
+
+
 @given(st.text(max_size=300), st.floats(0, 1), st.text(max_size=60))
 def test_any_prose_is_read(prose: str, p: float, adjustments: str) -> None:
     said = parse_conclusion(

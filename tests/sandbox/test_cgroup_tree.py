@@ -6,11 +6,16 @@ import subprocess
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from sandbox.limits.cgroup_tree import CgroupTree, NoGroups, Place, find_place, identity, is_orphan
 from sandbox.limits.cgroups import Groups, remove_orphaned_groups
+from sandbox.limits.memory import MemoryWatch
 from tests.fakes.cgroup2 import FakeTree
 
 pytestmark = pytest.mark.long
@@ -162,3 +167,18 @@ def test_groups_of_the_dead_are_swept_and_those_of_the_living_are_not(tree: Fake
     assert remove_orphaned_groups(tree.top, tree) == 2
     assert {folder.name for folder in tree.groups(tree.top)} == {mine, elsewhere, "system.slice", "analyst-x"}
     assert is_orphan(f"{gone}-self") and not is_orphan(f"{mine}-self")
+
+
+@given(
+    use=st.tuples(*[st.integers(0, 1 << 40)] * 2),
+    share=st.integers(0, 1 << 40),
+    before=st.integers(0, 1 << 20),
+)
+def test_what_a_group_holds_beyond_the_share_of_files_is_used(use: tuple[int, int], share: int, before: int):
+    now = (before, 0)
+    group: Any = SimpleNamespace(memory_use=lambda: now, limit_events=lambda: (0, 0))
+    watch = MemoryWatch(SimpleNamespace(process=SimpleNamespace(pid=0), group=group), 64, share)  # type: ignore[arg-type]
+    assert watch.used() == 0
+    now = use
+    private, files = use
+    assert watch.used() == private - before + (files - share if files > share else 0)

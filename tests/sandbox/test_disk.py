@@ -5,13 +5,14 @@ import contextlib
 import errno
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from sandbox import Limits, read_journal
 from sandbox.kernels.folders import remove_tree
-from sandbox.limits.disk import walk
+from sandbox.limits.disk import DiskWatch, walk
 from tests.sandbox.conftest import Opener
 
 pytestmark = pytest.mark.long
@@ -225,4 +226,7 @@ def test_a_tree_too_deep_for_a_path_counts_as_too_much(tmp_path: Path):
     finally:
         os.chdir(before)
     assert list(walk(tmp_path))[-1] is None
+    ours: Any = SimpleNamespace(process=SimpleNamespace(pid=os.getpid()), group=None)
+    assert DiskWatch(ours, tmp_path, limit_mb=1 << 20, entries=1 << 20).look()
+    assert not DiskWatch(ours, Path("/proc/self/attr"), limit_mb=1 << 20, entries=1 << 20).look()
     remove_tree(tmp_path)

@@ -31,6 +31,32 @@ TAKEN = {
     "type(CALL_API).__call__ = lambda self, path, params=None: 9999.0": ("CALL_API.__call__",),
     "del type(CALL_API).frame": ("CALL_API.frame",),
     "type(CALL_API).__getattribute__ = lambda self, name: print": ("CALL_API.__getattribute__",),
+    # what a cell leaves to change the cells after it
+    "ip = get_ipython()\nip.input_transformers_post.append(lambda lines: ['print(6)'])": ("input_transformers_post",),
+    "get_ipython().input_transformer_manager.cleanup_transforms.insert(0, lambda lines: ['print(6)'])": (
+        "cleanup_transforms",
+    ),
+    "get_ipython().input_transformers_post = [lambda lines: ['print(6)']]": ("input_transformers_post",),
+    "import ast\nclass T(ast.NodeTransformer):\n    def visit_Constant(self, node): return ast.Constant(6)\n"
+    "get_ipython().ast_transformers.append(T())": ("ast_transformers",),
+    "get_ipython().events.register('pre_run_cell', lambda info: print(6))": ("events.pre_run_cell",),
+    "def late(): print(6)\nlate.__module__ = 'matplotlib.pyplot'\n"
+    "get_ipython().events.register('post_execute', late)": ("events.post_execute",),
+    "get_ipython().events.callbacks['pre_run_cell'].clear()": ("events.pre_run_cell",),
+    "ip = get_ipython()\nip.transform_cell = lambda raw: 'print(6)'": ("transform_cell",),
+    "ip = get_ipython()\ntype(ip).transform_cell = lambda self, raw: 'print(6)'": ("transform_cell",),
+    "ip = get_ipython()\nip.kernel.do_execute = None\nip.kernel.do_execute = lambda *a, **k: {}": ("do_execute",),
+    "ip = get_ipython()\nip.compile.ast_parse = lambda *a: None": ("ast_parse",),
+    "ip = get_ipython()\nip.display_pub.publish = lambda *a, **k: None": ("publish",),
+    "import sys\nsys.settrace(lambda *a: None)": ("sys.settrace",),
+    "import threading\nthreading.setprofile(lambda *a: None)": ("threading.setprofile",),
+    "import sys\nclass F:\n    def find_spec(self, *a): return None\nsys.meta_path.insert(0, F())": ("sys.meta_path",),
+    "import sys\ndel sys.meta_path[0]": ("sys.meta_path",),
+    "import builtins\nbuiltins.round = lambda *a: 6": ("builtins.round",),
+    "import builtins\nbuiltins.__import__ = lambda *a, **k: None": ("builtins.__import__",),
+    "import sys, io\nsys.stdout = io.StringIO()": ("sys.stdout",),
+    "import sys\nsys.stdout = None": ("sys.stdout",),
+    "get_ipython().user_ns = {}": ("user_ns",),
 }  # fmt: skip
 
 #: The neighbours: names of one's own, and what calls themselves change.
@@ -42,6 +68,24 @@ LEFT = [
     "help(CALL_API); CALL_API.__class__.__annotations__; CALL_API",
     "%who",
     "raise ValueError",
+    "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()",
+    "%matplotlib inline\nplt.switch_backend('agg')",
+    "%matplotlib inline",
+    "import pandas as pd\npd.set_option('display.max_rows', 5)\npd.options.display.html.table_schema = True\npd.DataFrame({'a': [1]})",
+    "get_ipython().ast_node_interactivity = 'all'\n1\n2",
+    "import contextlib, io\nwith contextlib.redirect_stdout(io.StringIO()): print(1)",
+    "from unittest import mock\nwith mock.patch('builtins.round'): round(1.5)",
+    "import six.moves.urllib\nfrom six.moves import range",
+    "import cProfile\nprofile = cProfile.Profile()\nprofile.enable()",
+    "profile.disable()",
+    "%time sum(range(10))",
+    "%prun -q sum(range(10))",
+    "from IPython.core.magic import register_cell_magic\n@register_cell_magic\ndef mine(line, cell): print(cell)",
+    "%%mine\n1",
+    "import sys\nsys.stdout.close()\nprint('open')",
+    "import asyncio\nawait asyncio.sleep(0)",
+    "from __future__ import annotations\nimport warnings\nwarnings.simplefilter('ignore')",
+    "import sympy, statsmodels.api, scipy.stats",
 ]
 
 
@@ -69,7 +113,9 @@ async def test_a_cell_that_takes_a_given_name_is_found_out_and_the_name_put_back
 async def test_what_a_cell_may_do_is_no_finding(open_session: Opener, level: str):
     session = await open_session(level=level)
     for source in LEFT:
-        assert (await session.execute(source)).replaced == (), source
+        result = await session.execute(source)
+        assert result.replaced == (), source
+        assert "sys.stdout" not in source or result.text() == "open"
 
 
 async def test_a_proof_whose_cell_replaced_a_name_is_verified(

@@ -81,6 +81,18 @@ def test_a_removal_that_was_cut_off_is_finished_or_undone(
     folder.mkdir()
     folder.rename(aside)  # killed after it
     assert settle(store) == 1 and not aside.exists() and not folder.exists()
+    # the run is there, and so is its folder: what an earlier removal left aside must not take its place
+    whole, again = home / "runs" / SECOND, home / "runs" / f".removed-{SECOND}"
+    files = sorted(path.name for path in whole.iterdir())
+    again.mkdir()
+    (again / "tree.json").write_text("{}")
+    assert settle(store) == 1 and not again.exists()
+    assert sorted(path.name for path in whole.iterdir()) == files
+    for path in whole.iterdir():
+        path.rename(home / path.name)
+    again.mkdir()
+    (again / "tree.json").write_text("{}")
+    assert settle(store) == 1 and not list(whole.iterdir())
     store.close()
 
 

@@ -4,6 +4,7 @@ import dataclasses
 import os
 import sqlite3
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -246,6 +247,10 @@ def test_a_reply_is_recalled_only_at_its_address_and_for_its_request(store: Stor
     ):
         assert ledger.recall(address(**changes), digest) is None
     assert ledger.recall(address(), request("other").canonical_hash("m")) is None
+    # two processes that asked at once: the reply that came last is the one that the log went on with
+    newer = replace(reply(), text="a second reply")
+    ledger.record(address(), request(), digest, newer)
+    assert ledger.recall(address(), digest) == newer
 
 
 def test_cost_is_unknown_as_soon_as_one_price_is(store: Store) -> None:
