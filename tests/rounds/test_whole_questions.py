@@ -30,6 +30,9 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
     with OpenAIServer(Policy()) as server:
         words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", "3", "--quick", "zero-shot")  # fmt: skip
+        plan = run_cli(tmp_path, "tournament", "run", "s", *words, "--plan-only", OPENAI_API_KEY="none")
+        assert "quick pass (zero-shot): 9 runs, about 9 calls" in plan.stdout + plan.stderr, plan.stderr
+        assert not server.asked
         done = run_cli(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
         assert done.returncode == 0, done.stderr
         asked = list(server.asked)

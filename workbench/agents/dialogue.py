@@ -221,8 +221,6 @@ class Dialogue:
             choice=choice,
             whole=whole,
             keeps_prose=keeps_prose and self._has("retry_block"),
-            retry=self._first_retry.get(self._step, 0),
-            max_tokens=self._settings.max_tokens,
         )
         return await self._usable_reply(state, parse)
 
@@ -251,8 +249,6 @@ class Dialogue:
             reply_format=reply_format,
             schema=None,
             choice=choice,
-            retry=self._first_retry.get(self._step, 0),
-            max_tokens=self._settings.max_tokens,
             read_calls=read,
         )
         return await self._usable_reply(state, lambda text: cast(T, text))
@@ -282,6 +278,7 @@ class Dialogue:
                 return
 
     async def _usable_reply(self, state: _Exchange, parse: Callable[[str], T]) -> T:
+        state.retry, state.max_tokens = self._first_retry.get(self._step, 0), self._settings.max_tokens
         try:
             return await self._ask_until_usable(state, parse)
         except AgentGaveUp as error:

@@ -33,11 +33,11 @@ class ModelEntry:
     """One model that can be asked. Prices are US dollars per million tokens; None is not listed."""
 
     model: str
-    context: int | None
-    longest_reply: int | None
-    vision: bool
-    tools: bool
-    schema: bool
+    context: int | None = None
+    longest_reply: int | None = None
+    vision: bool = False
+    tools: bool = False
+    schema: bool = False
     price_in: float | None
     price_out: float | None
     training_end: str
@@ -67,19 +67,7 @@ def reachable(environ: Mapping[str, str], *, training_end: Any) -> list[ModelEnt
 
     ``training_end`` maps a model's name to a date, ``never`` or ``unknown``.
     """
-    entries = [
-        ModelEntry(
-            model=OFFLINE,
-            context=None,
-            longest_reply=None,
-            vision=False,
-            tools=False,
-            schema=False,
-            price_in=0.0,
-            price_out=0.0,
-            training_end="never",
-        )
-    ]
+    entries = [ModelEntry(model=OFFLINE, price_in=0.0, price_out=0.0, training_end="never")]
     providers = [name for name, keys in KEYS.items() if any(environ.get(key) for key in keys)]
     if not providers:
         return entries

@@ -159,10 +159,6 @@ class Claim:
         other = self.other and going_on(self.other, self.end)
         return replace(self, series=going_on(self.series, self.end), other=other)
 
-    def as_reference(self) -> "Claim":
-        """The same event, judged by its reference class alone."""
-        return replace(self, reference=True, notes=())
-
 
 def settled(claim: Claim, last_value: float) -> Claim:
     """The claim with a touch's side settled: a level over the last visible value is reached from below."""

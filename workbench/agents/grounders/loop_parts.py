@@ -312,12 +312,13 @@ def foreign_orders(steps: Sequence[TraceStep]) -> list[str]:
 def statistics(spent: Spent, steps: Sequence[TraceStep]) -> dict[str, float]:
     """Return the counts of a loop (BLF, Table 19)."""
     beliefs = [step.belief for step in steps if step.belief is not None]
-    return {
-        "steps": float(spent.steps),
-        "model calls": float(spent.calls),
-        "tool calls": float(spent.tool_calls),
-        "input tokens": float(spent.input_tokens),
-        "output tokens": float(spent.output_tokens),
+    counts = {
+        "steps": spent.steps,
+        "model calls": spent.calls,
+        "tool calls": spent.tool_calls,
+        "input tokens": spent.input_tokens,
+        "output tokens": spent.output_tokens,
         "characters a step": round(spent.characters / max(spent.steps, 1), 1),
-        "pieces of evidence": float(beliefs[-1].pieces if beliefs else 0),
+        "pieces of evidence": beliefs[-1].pieces if beliefs else 0,
     }
+    return {name: float(count) for name, count in counts.items()}

@@ -48,9 +48,15 @@ def words_of(body: str, error: object) -> str:
 
     >>> words_of("", {"message": "Bad value", "type": "invalid_request_error", "param": "temperature", "code": None})
     'Bad value (temperature)'
+    >>> words_of("", {"object": "error", "message": {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted"}]}})
+    'Extra inputs are not permitted (body, seed)'
     """
+    # Mistral puts what is wrong into the message, as a list of complaints; the first one counts.
     fields = error if isinstance(error, dict) else {}
-    sentence = fields.get("message")
+    match fields.get("message"):
+        case {"detail": [dict(first), *_]}:
+            fields = first
+    sentence = fields.get("message") or fields.get("msg")
     if not isinstance(sentence, str) or not sentence or "metadata" in fields:
         return body
     # The types of bad requests say nothing, in words that count below as a refusal of some part.

@@ -418,5 +418,3 @@ _GROWTH = (
     ("mom", r"(?<![\w'])(?:mom|m/m|m-o-m|month[- ](?:on|over)[- ]month|monthly|on the month)(?![\w'])"),
     ("annualized", r"(?<![\w'])(?:annuali[sz]ed|saar|annual rate)(?![\w'])"),
 )  # fmt: skip
-
-__all__ = ["another_claim", "disagrees", "near_relations"]

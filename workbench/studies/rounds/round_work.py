@@ -47,6 +47,7 @@ from workbench.studies.rounds.round_state import (
 )
 from workbench.studies.rounds.triage import TriageRow, triage
 from workbench.studies.runner import StudyRunner
+from workbench.studies.study_exam import joint_questions
 
 if TYPE_CHECKING:
     from workbench.engine.worker_place import WorkerPlace
@@ -368,10 +369,15 @@ def with_budget(store: Store, night: Round, budget_usd: float | None, concurrenc
 def cost_lines(store: Store, set_name: str, rules: RoundRules, rows: Sequence[TriageRow]) -> list[str]:
     """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
     arms = arms_of(rules)
-    events = sum(row.events for row in rows)
+    questions = load_set(store, set_name)
+    asked = [event.id for event in open_events(questions, [row.question for row in rows])]
+    events = len(asked)
     trials = rules.trials if arms[QUICK].draws else 1
+    # What one question asks together is one run.
+    joint = joint_questions(questions.questions.values()) if arms[QUICK].joint else {}
+    runs = len({joint[event].id if event in joint else f"\0{event}" for event in asked})
     steps: list[tuple[str, int, Any]] = [
-        (f"quick pass ({rules.quick})", events * trials, arms[QUICK].price()),
+        (f"quick pass ({rules.quick})", runs * trials, arms[QUICK].price()),
         ("trees", min(rules.promote, events), arms[TREE].price()),
     ]
     lines = []
