@@ -52,6 +52,40 @@ async def test_over_stdio_a_client_reads_data_and_runs_under_the_cutoff(tmp_path
         assert RUN in (await answer(client, "list_runs"))[1]
 
 
+def test_over_stdio_a_line_that_is_no_message_is_answered_and_the_next_one_served(tmp_path: Path) -> None:
+    make_small_run(tmp_path / "home")
+    hello = {
+        "jsonrpc": "2.0",
+        "id": 7,
+        "method": "initialize",
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "c", "version": "1"},
+        },
+    }
+    wrong = ["{", "no json", '{"jsonrpc": "2.0", "id": 3', "\u00e9\x00", "[]", '{"a": 1}', "3"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "workbench.cli.main", "mcp", "--cutoff", "2018-07-01"],
+        env=cli_environment(tmp_path),
+        cwd=tmp_path,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdin is not None and process.stdout is not None
+    answers = []
+    for line in (*wrong, json.dumps(hello)):
+        process.stdin.write(f"{line}\n")
+        process.stdin.flush()
+        answers.append(json.loads(process.stdout.readline()))
+    process.communicate(timeout=60)
+    assert [item["error"]["code"] for item in answers[:-1]] == [*[-32700] * 4, *[-32600] * 3]
+    assert all(item["id"] is None for item in answers[:-1])
+    assert answers[-1]["id"] == 7 and "result" in answers[-1]
+    assert process.returncode == 0
+
+
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("http")

@@ -9,6 +9,8 @@ from contextlib import asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
+
 from proxies.asof.clock import Cutoff
 from proxies.secret_registry import SECRETS
 from sandbox.jupyter.door import HOST, is_own_request
@@ -78,7 +80,59 @@ async def serve_stdio(home: Path, runs: VisibleRuns) -> None:
     from mcp.server.stdio import stdio_server
 
     async with opened(home, runs) as server, stdio_server() as (reader, writer):
-        await server.run(reader, writer, server.create_initialization_options())
+        lines = _Lines(reader, writer)
+        await server.run(lines, writer, server.create_initialization_options())
+
+
+class _Lines:
+    """The messages of a client's lines; one that is none is answered here, since the SDK answers nothing to it.
+
+    Parameters
+    ----------
+    reader, writer
+        Streams of the SDK; of a line that it cannot read it passes on the error.
+    """
+
+    def __init__(self, reader: Any, writer: Any) -> None:
+        self._reader, self._writer = reader, writer
+
+    @property
+    def last_context(self) -> Any:
+        return self._reader.last_context
+
+    async def __aenter__(self) -> "_Lines":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        await self._reader.aclose()
+
+    def __aiter__(self) -> "_Lines":
+        return self
+
+    async def __anext__(self) -> Any:
+        while isinstance(item := await self._reader.__anext__(), Exception):
+            await self._writer.send(_refusal(item))
+        return item
+
+    async def receive(self) -> Any:
+        try:
+            return await self.__anext__()
+        except StopAsyncIteration:
+            from anyio import EndOfStream
+
+            raise EndOfStream from None
+
+
+def _refusal(error: Exception) -> Any:
+    from mcp.shared.message import SessionMessage
+    from mcp.types import INVALID_REQUEST, PARSE_ERROR, ErrorData, JSONRPCError
+
+    no_json = isinstance(error, ValidationError) and error.errors()[0]["type"] == "json_invalid"
+    code, words = (PARSE_ERROR, "Parse error") if no_json else (INVALID_REQUEST, "Invalid request")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=None, error=ErrorData(code=code, message=words)))
 
 
 async def serve_http(
