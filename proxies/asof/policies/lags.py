@@ -136,12 +136,9 @@ def _year_ends(payload: Any, cutoff: Cutoff) -> set[tuple[int, int]]:
 
 def _ends_year(day: date, ends: set[tuple[int, int]]) -> bool:
     """Whether a quarter's end is also a fiscal year's, give or take the days by which a calendar of weeks moves."""
-    # 365 days apart is next to each other: a year that ends on 2 January ends on 28 December in another year
-    gaps = [
-        abs((date(2001, month, min(dom, 28)) - day.replace(year=2001, day=min(day.day, 28))).days)
-        for month, dom in ends
-    ]
-    return any(min(gap, 365 - gap) <= 10 for gap in gaps)
+    # 366 days apart is next to each other: a year that ends on 2 January ends on 28 December in another year
+    gaps = [abs((date(2000, month, dom) - day.replace(year=2000)).days) for month, dom in ends]
+    return any(min(gap, 366 - gap) <= 10 for gap in gaps)
 
 
 def judge(request: ApiRequest, cutoff: Cutoff, context: PolicyContext) -> Judge:
