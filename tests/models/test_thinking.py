@@ -213,3 +213,19 @@ def test_a_model_that_does_not_think_is_still_learned() -> None:
         "Function call is missing a thought_signature; only such",
     ):
         assert Abilities().learn(words, {"reasoning_effort", "tools"}) is None
+
+
+@pytest.mark.filterwarnings("ignore:Items .* on TypedDict class")  # of LiteLLM's own types
+async def test_cohere_is_asked_plainly_and_its_thoughts_are_kept(wire: Wire) -> None:
+    parts = [{"type": "thinking", "thinking": "Hm, rain."}, {"type": "text", "text": "No."}]
+    counts = {"tokens": {"input_tokens": 5, "output_tokens": 2}}
+    message = {"role": "assistant", "content": parts}
+    wire.answers.append(
+        (200, {"id": "x", "finish_reason": "COMPLETE", "message": message, "usage": counts}, {})
+    )
+    retries = RetrySettings(attempts=1, timeout=20)
+    name = "cohere_chat/command-a-reasoning-08-2025"
+    model = LiteLLMModel(name, api_base=f"{wire.url}/v2/chat", api_key=KEY, retries=retries)
+    reply = await model.complete(ask(effort=None))
+    assert (reply.text, reply.thoughts, reply.finish) == ("No.", "Hm, rain.", "complete")
+    assert reply.usage.input_tokens == 5 and not wire.bodies[0].get("stream")

@@ -77,5 +77,5 @@ def test_columns_keep_their_order() -> None:
 
 def test_rows_are_counted_by_day() -> None:
     before, after = rows_of([1, 2, 3])["X"], rows_of([1, 5, 3, 4])["X"]
-    assert row_changes(before, after) == (1, 1, 0, "2018-01-03", "2018-01-04")
+    assert row_changes(before, after) == (1, 1, 0, "2018-01-04")
     assert row_changes({"a": 1}, after) is None

@@ -189,3 +189,42 @@ def test_options_that_do_not_come_to_one_go_back(total: float, fits: bool) -> No
         with pytest.raises(MalformedReply, match="instead of 1"):
             parse_outcomes(reply, ("a", "b"), exclusive=True)
     assert parse_outcomes(reply, ("a", "b")).probabilities["a"] == total / 2  # the paper's task takes any sum
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_markets_of_a_venue_that_exclude_each_other_are_asked_as_one_choice(
+    tmp_path: Path, exclusive: bool
+) -> None:
+    markets = [
+        {
+            "ticker": f"K-{name}",
+            "event_ticker": "K",
+            "yes_sub_title": name,
+            "result": "",
+            "close_time": "2027-03-01T00:00:00Z",
+        }
+        for name in ("Ann", "Bo", "Cy")
+    ]
+    event = {"event_ticker": "K", "title": "Who leads?", "mutually_exclusive": exclusive, "markets": markets}
+    (tmp_path / "k.json").write_text(json.dumps({"events": [event]}))
+    assert run_cli(tmp_path, "questions", "import", "k.json", "--as", "s").returncode == 0
+    with OpenAIServer(Policy()) as server:
+        words = (
+            "--model",
+            "openai/x",
+            "--api-base",
+            server.url,
+            "--contexts",
+            "none",
+            "--promote",
+            "0",
+            "--trials",
+            "2",
+        )
+        done = run_cli(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
+        assert done.returncode == 0, done.stderr
+        asked = [one.last for one in server.asked]
+    assert len(asked) == 2 and all("- Ann\n- Bo\n- Cy" in one for one in asked)
+    assert ["exactly one does" in one for one in asked] == [exclusive] * 2
+    rows = json.loads(run_cli(tmp_path, "tournament", "show", "s.1", "--json").stdout)["forecasts"]
+    assert (sum(row["p"] for row in rows) == pytest.approx(1)) == exclusive

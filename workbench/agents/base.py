@@ -499,11 +499,6 @@ class Synthesizer(Protocol):
         """Stages at which a model is asked; empty for a synthesizer that asks none. Cost forecasts and preflights read it."""
         ...
 
-    @property
-    def needs_polarity(self) -> bool:
-        """Whether every child must come with a polarity; the analyzer is asked for them then."""
-        ...
-
     async def synthesize(
         self, node: Proposition, children: Sequence[Proposition], *, cutoff: Cutoff, ask: Asker
     ) -> tuple[Rule, Belief]:

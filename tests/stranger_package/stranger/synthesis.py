@@ -35,7 +35,6 @@ class UnregisteredRule(GeometricRule):
 
 class GeometricSynthesizer:
     stages = ()
-    needs_polarity = False
     rule = GeometricRule
 
     def __init__(self, settings, options):

@@ -50,12 +50,11 @@ def _as_figure(text: str) -> float | str:
 
 
 class RowChanges(NamedTuple):
-    """How the rows of an answer differ from those of an earlier one: counts, and the last day of each."""
+    """How the rows of an answer differ from those of an earlier one: counts, and the last day of the newer."""
 
     new: int
     revised: int
     removed: int
-    last_before: str
     last: str
 
 
@@ -69,7 +68,6 @@ def row_changes(before: Any, after: Any) -> RowChanges | None:
         new=len(new.keys() - old.keys()),
         revised=sum(old[day] != new[day] for day in both),
         removed=len(old.keys() - new.keys()),
-        last_before=max(old, default=""),
         last=max(new, default=""),
     )
 

@@ -24,7 +24,6 @@ class AverageSynthesizer:
     name: ClassVar[str] = "average"
     #: No request is sent; forecasts of calls and prices look here.
     stages: ClassVar[tuple[str, ...]] = ()
-    needs_polarity: ClassVar[bool] = True
 
     def __init__(
         self, settings: AgentSettings | None = None, options: Mapping[str, Any] | None = None

@@ -91,8 +91,6 @@ class RuleSynthesizer(ABC):
 
     name: ClassVar[str]
 
-    #: The linear and the noisy-or rule check the sign of a weight against it.
-    needs_polarity: ClassVar[bool] = True
     #: Names of the settings that a kind of rule takes beside those of a look-up.
     own_settings: ClassVar[tuple[str, ...]] = ()
 

@@ -83,8 +83,8 @@ _CLAUDE_ELSEWHERE = ("bedrock", "vertex_ai", "openrouter")
 #: Where LiteLLM leaves the named form of ``tool_choice`` out without a word (Mistral has none, Ollama no choice at all).
 _UNNAMED = ("mistral", "codestral", "ollama", "ollama_chat")
 _PLACEHOLDER = "none-needed"
-#: Whose streams are no lines of JSON: counts and native ends could not be read from them.
-_BINARY_STREAMS = ("bedrock", "sagemaker", "sagemaker_chat")
+#: Whose streams are no lines of JSON, so that counts and native ends could not be read from them, or stop LiteLLM at their first event.
+_UNREAD_STREAMS = ("bedrock", "sagemaker", "sagemaker_chat", "cohere", "cohere_chat")
 #: Statuses under which a provider says what it does not take of a request.
 _ABOUT_THE_REQUEST = (400, 403, 404, 405, 415, 422, 501)
 #: Tokens that a reply has beside its thoughts, at least.
@@ -145,7 +145,7 @@ class LiteLLMModel:
         self._provider = self._known_provider()
         # A provider that a host program has registered need not stream.
         registered = {entry["provider"] for entry in self._litellm.custom_provider_map}
-        self._can_stream = self._provider not in (*registered, *_BINARY_STREAMS)
+        self._can_stream = self._provider not in (*registered, *_UNREAD_STREAMS)
         self.abilities = listed_abilities(self._litellm, unrouted(name), own_address=api_base is not None)
         self.abilities.names_tools = self._provider not in _UNNAMED
         if self._provider == "openrouter":
@@ -496,7 +496,7 @@ class LiteLLMModel:
             notes.append("the reply was cut off at the length limit")
         if finish == "refused":
             notes.append(SECRETS.clean(f"refused: {' '.join(well_formed(refusal).split())[:300]}"))
-        thoughts = SECRETS.clean(thoughts_of(choice.message))
+        thoughts = SECRETS.clean(thoughts_of(choice.message) or well_formed(exchange.thoughts))
         signed = (
             exchange.details.values() if self._provider == "openrouter" else signed_thoughts(choice.message)
         )

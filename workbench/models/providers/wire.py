@@ -47,6 +47,8 @@ class Exchange:
     usage: dict[str, Any] = field(default_factory=dict)
     model: str | None = None
     refusal: str = ""
+    #: Cohere's, which LiteLLM drops.
+    thoughts: str = ""
     #: OpenRouter's signed thoughts, by their place.
     details: dict[Any, dict[str, Any]] = field(default_factory=dict)
     #: A word, thought or call has come.
@@ -101,6 +103,8 @@ class Exchange:
             ]
         if inner.get("status") in ("completed", "incomplete"):
             self.ends.append(str(_dict(inner.get("incomplete_details")).get("reason") or inner["status"]))
+        parts = told if isinstance(told := message.get("content"), list) else ()
+        self.thoughts += "".join(str(part["thinking"]) for part in map(_dict, parts) if part.get("thinking"))
         for holder in (piece, message, delta, inner, _dict(piece.get("x_groq"))):
             counts = _dict(holder.get("usage") or holder.get("usageMetadata"))
             self.usage.update((name, count) for name, count in counts.items() if count is not None)

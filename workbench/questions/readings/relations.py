@@ -89,7 +89,6 @@ class Relation:
     lag: int | None = None
     never: bool = False
     closing: bool = False
-    sudden: bool = False
     now: bool = False
     once: bool = False
 
@@ -367,9 +366,7 @@ def relations(
     moved = way or worded
     statistic = "highest" if high else "lowest" if low else "mean" if mean else ""
     amount = level()
-    matched = replace(
-        base, comparison=compared, level=amount, growth=said, way=moved, closing=closing, sudden=crash
-    )
+    matched = replace(base, comparison=compared, level=amount, growth=said, way=moved, closing=closing)
 
     if volatility:
         return part.text, (replace(matched, name="volatility", comparison=compared or {"up": "above", "down": "below"}.get(moved, "")),) if amount else ()  # fmt: skip

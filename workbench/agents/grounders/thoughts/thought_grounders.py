@@ -60,11 +60,6 @@ class _Thinker:
         except AgentGaveUp as error:
             return GroundingFailure(reason=str(error), retryable=True)
 
-    @property
-    def expected_calls(self) -> int:
-        """Calls of one grounding where every reply can be read; the most, where they depend on the replies."""
-        raise NotImplementedError
-
     async def _think(self, calls: ThoughtCalls) -> Grounding:
         raise NotImplementedError
 
