@@ -63,12 +63,12 @@ def all_series(folder: Path) -> dict[str, pd.Series]:
     return found | {f"{kind}, half in {half_life:g} months": simulated(kind, half_life, 40 + place) for place, (kind, half_life) in enumerate(places)}  # fmt: skip
 
 
-def beyond(values: pd.Series, cutoffs: int) -> FloatArray:
-    """Whether what came lay beyond each of `SHARES`, shape (forecasts, horizons, 4)."""
+def beyond(values: pd.Series, cutoffs: int) -> tuple[FloatArray, FloatArray]:
+    """Whether what came lay beyond each of `SHARES`, shape (forecasts, horizons, 4), and the share of the past below the last value."""
     history = History.of(values.index.to_numpy().astype("datetime64[D]"), values.to_numpy(dtype=float))
     calendar = Calendar.of(history)
     steps = np.array([21, 63, 126] if calendar.steps_a_year > 100 else [1, 3, 6])
-    ensemble, rows = Ensemble(each=400), []
+    ensemble, rows, begun = Ensemble(each=400), [], []
     for count in np.linspace(max(len(values) // 3, 120), len(values) - steps[-1], cutoffs).astype(int).tolist():  # fmt: skip
         known = History(days=history.days[:count], values=history.values[:count])
         ahead = history.days[count + int(steps[-1]) - 1].item()
@@ -77,7 +77,8 @@ def beyond(values: pd.Series, cutoffs: int) -> FloatArray:
         quantiles = paths.quantiles(list(SHARES))[:, places].T
         came = history.values[count + steps - 1][:, None]
         rows.append(np.where(np.array(SHARES) < 0.5, came < quantiles, came > quantiles))
-    return np.array(rows, dtype=float)
+        begun.append((known.values < known.values[-1]).mean())
+    return np.array(rows, dtype=float), np.array(begun)
 
 
 def main() -> None:
@@ -90,19 +91,23 @@ def main() -> None:
     options = parse(parser, cutoffs=2, only="even, half in 3")
     data = Path(os.environ.get("WORKBENCH_TEST_DATA", Path(__file__).parents[2] / "shared" / "data"))
     series = {name: each for name, each in all_series(data / "series").items() if options.only in name}
-    stated = np.where(np.array(SHARES) < 0.5, SHARES, 1 - np.array(SHARES))
     print("| series | below 1 % | below 5 % | above 95 % | above 99 % |\n" + "| --- " * 5 + "|")
     found = []
     for name, values in series.items():
         found.append(beyond(values, options.cutoffs))
-        ratios = found[-1].mean(axis=(0, 1)) / stated
-        print(f"| {name} | " + " | ".join(f"{each:.1f}" for each in ratios) + " |", flush=True)
-    months = np.concatenate(found)
+        print(_line(name, found[-1][0].mean(axis=(0, 1))), flush=True)
+    rows, begun = (np.concatenate(part) for part in zip(*found, strict=True))
     for place, name in enumerate(("one month", "three months", "six months")):
-        ratios = months[:, place].mean(axis=0) / stated
-        print(f"| all, {name} | " + " | ".join(f"{each:.2f}" for each in ratios) + " |")
-    ratios = months.mean(axis=(0, 1)) / stated
-    print("| all | " + " | ".join(f"{each:.2f}" for each in ratios) + " |")
+        print(_line(f"all, {name}", rows[:, place].mean(axis=0)))
+    for name, chosen in (("low", begun < 0.25), ("high", begun > 0.75)):
+        if chosen.any():
+            print(_line(f"all begun {name}, in a quarter of the past", rows[chosen].mean(axis=(0, 1))))
+    print(_line("all", rows.mean(axis=(0, 1))))
+
+
+def _line(name: str, shares: FloatArray) -> str:
+    stated = np.minimum(SHARES, 1.0 - np.array(SHARES))
+    return f"| {name} | " + " | ".join(f"{each:.2f}" for each in shares / stated) + " |"
 
 
 if __name__ == "__main__":

@@ -71,7 +71,8 @@ def rule_remarks(rule: Rule | None, span: Span) -> list[str]:
     if not rule.affine or span[0] == span[1]:  # held at its value, or without weight
         return rule.warnings()
     low, high = map(percent, span)
-    short = "; the rest is left to what no driver covers" if high != percent(1.0) else ""
+    whole = (low, high) == (percent(0.0), percent(1.0))
+    short = "" if whole else "; the rest is left to what no driver covers"
     return [f"from {low} with every driver against to {high} with every driver for{short}", *rule.warnings()]
 
 

@@ -173,13 +173,15 @@ def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None
     if as_json:
         emit_json(dict(document))
         return
-    units = document["units"]
+    units, levels = document["units"], len(document["shares"])
+    # Of few levels it is some way off the CRPS of the whole distribution, and comparable within one table only.
+    score = f"CRPS by {levels} level{'s' * (levels != 1)}"
     bands = ("0.5", "0.8", "0.9")
     show_table(
         [
             "method",
             "n",
-            *(f"CRPS, {unit}" if unit else "CRPS" for unit in units),
+            *(f"{score}, {unit}" if unit else score for unit in units),
             "% of range",
             *(f"in {float(band):.0%} band" for band in bands),
             "PIT, 10 bins",
@@ -191,8 +193,8 @@ def print_quantile_scores(document: Mapping[str, Any], *, as_json: bool) -> None
                 name,
                 entry["n"],
                 *(
-                    None if score is None else with_interval(score["mean"], score["interval"])
-                    for score in (*map(entry["crps"].get, units), entry["crps_percent"])
+                    None if mean is None else with_interval(mean["mean"], mean["interval"])
+                    for mean in (*map(entry["crps"].get, units), entry["crps_percent"])
                 ),
                 *(
                     None if (share := entry["coverage"].get(band)) is None else f"{share:.0%}"
