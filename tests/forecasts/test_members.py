@@ -7,7 +7,7 @@ import pytest
 
 from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.members.garch_paths import fit_garch
-from workbench.forecasts.members.level_paths import ongoing_paths
+from workbench.forecasts.members.level_paths import ongoing_paths, pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.members.smoothed_paths import fit_smoothing, theta_paths
 from workbench.forecasts.series.series_history import History
@@ -126,3 +126,32 @@ def test_changes_that_went_on_go_on() -> None:
     # Of a step of 6 some 0.7 comes again, then half of it; all of it together 6 * 0.7 / 0.3 = 14.
     middle = drawn.mean(axis=0) - past.x[-1]
     assert middle[0] == pytest.approx(4.2, abs=1.0) and 8.0 < middle[-1] < 18.0
+
+
+def returning(seed: int, *, left: float = 0.85, count: int = 360) -> FloatArray:
+    """Return a level whose logarithm returns to that of 3; it ends two deviations below."""
+    values = [0.0]
+    for shock in np.random.default_rng(seed).normal(size=count).tolist():
+        values.append(left * values[-1] + 0.1 * shock)
+    values[-1] = -0.2 / np.sqrt(1.0 - left**2)
+    return np.asarray(3.0 * np.exp(values))
+
+
+def test_of_walks_one_in_twenty_seems_to_return_and_levels_that_return_are_seen() -> None:
+    walks = [monthly(np.cumsum(np.random.default_rng(seed).normal(size=240))) for seed in range(200)]
+    # 5 % of 200, and three standard errors.
+    assert sum(pull_of(past).evident for past in walks) <= 20
+    assert sum(pull_of(monthly(returning(seed))).evident for seed in range(50)) >= 40
+
+
+@pytest.mark.parametrize("name", ["walk", "filtered shocks", "HAR"])
+def test_members_that_draw_shocks_know_that_a_low_level_returns(name: str) -> None:
+    """One deviation of shocks and a half year ahead: by a walk the 5 % lie 0.40 below in logarithms, by the truth 0.05."""
+    far = []
+    for seed in range(8):
+        history = History.of(MONTHS.stamps(date(1900, 1, 1), date(2018, 6, 30))[-361:], returning(seed))
+        paths = Ensemble(members=(name,), learned=False).paths(history, date(2018, 12, 1), MONTHS)
+        far.append(float(np.log(paths.quantiles([0.05])[0, -1] / history.values[-1])))
+    level, spread = -0.2 / np.sqrt(1.0 - 0.85**2), 0.1 * np.sqrt((1.0 - 0.85**12) / (1.0 - 0.85**2))
+    truth = (0.85**6 - 1.0) * level - 1.645 * spread
+    assert np.mean(far) == pytest.approx(truth, abs=0.15)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workbench.forecasts.ensemble import Ensemble
+from workbench.forecasts.ensemble import WALKS, Ensemble
 from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Reading, chance, deciding_steps
@@ -43,9 +43,6 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     steps = deciding_steps(reading, paths)
     after = np.arange(1.0, len(paths.days) + 1)[steps]
     fit = ensemble.fit(past, len(paths.days)) if ensemble.learned else None
-    returning = sum(
-        weight for name, weight in zip(paths.members, weights, strict=True) if name == "reverting"
-    )
     paths = paths.on_steps(steps)
     # Prices of a ratio or of steps in amounts may go below 0 on a path.
     logs = past.logarithmic and bool((paths.values > 0).all())
@@ -60,6 +57,8 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
         return ((high - low) / 2) ** 2
 
     pull = pull_of(rest)
+    returns = ("reverting", *WALKS) if pull.evident else ("reverting",)
+    returning = sum(weight for name, weight in zip(paths.members, weights, strict=True) if name in returns)
     left = (1.0 - pull.share) ** after
     distance = float(rest.x[-1]) - pull.centre
     # What a drift adds goes back with the series too, and adds up to less.

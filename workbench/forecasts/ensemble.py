@@ -9,7 +9,13 @@ import numpy as np
 
 from workbench.forecasts.member_weights import EnsembleFit, density_and_rank, fit_ensemble
 from workbench.forecasts.members.garch_paths import garch_paths
-from workbench.forecasts.members.level_paths import local_level_paths, ongoing_paths, reverting_paths
+from workbench.forecasts.members.level_paths import (
+    local_level_paths,
+    ongoing_paths,
+    pull_of,
+    pulled_back,
+    reverting_paths,
+)
 from workbench.forecasts.members.scaled_past import FEWEST, ScaledPast
 from workbench.forecasts.members.shock_paths import (
     analogue_paths,
@@ -49,6 +55,8 @@ _MEMBERS: dict[str, Member] = {
     "analogues": analogue_paths,
     "ongoing": ongoing_paths,
 }
+#: Members that draw shocks alone.
+WALKS = ("walk", "filtered shocks", "HAR", "GJR-GARCH", "implied")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,8 +180,10 @@ class Ensemble:
         return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
-        # Season first: members draw on what it leaves, and it is put back on all of them.
+        # Season first: members draw on what it leaves, and it is put back on all of them. So is an evident pull to the mean, which
+        # members that draw shocks alone know nothing of: their lower tails of a VIX of 13 lay below all that was ever seen.
         rest, season = past.rest, past.season_of(days)
+        pull = pull_of(rest)
         drawn: dict[str, FloatArray | None] = {}
         for name in self.members:
             if name == "implied":
@@ -185,6 +195,8 @@ class Ensemble:
                 )
             else:
                 found = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
+            if found is not None and pull.evident and name in WALKS:
+                found = pulled_back(found, float(rest.x[-1]), pull)
             drawn[name] = None if found is None else found + season if season.any() else found
         return drawn
 

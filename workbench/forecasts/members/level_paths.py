@@ -48,21 +48,28 @@ def pull_of(past: ScaledPast) -> Pull:
     return Pull(min(estimate * trust, 1.0), float(np.sqrt(error * trust)), centre)
 
 
+def pulled_back(walks: FloatArray, last: float, pull: Pull) -> FloatArray:
+    """Return walks from ``last``, shape (paths, steps), whose steps set out from a level that is pulled back to its mean; without their drift."""
+    steps = np.diff(walks, axis=1, prepend=last)
+    steps -= steps.mean(axis=0)
+    level = np.full(len(walks), last - pull.centre)
+    values = np.empty(walks.T.shape)
+    for step in range(walks.shape[1]):
+        level = (1.0 - pull.share) * level + steps[:, step]
+        values[step] = level
+    return np.asarray(pull.centre + values.T)
+
+
 def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
     """Return paths of a first-order autoregression with past shocks at the volatility expected ahead.
 
     Its pull is that of `pull_of`.
     """
-    pull, _, centre = pull_of(past)
     variances, long_run = past.variances
     ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
     drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)] * ahead
-    level = np.full(paths, past.x[-1] - centre)
-    values = np.empty((steps, paths))
-    for step in range(steps):
-        level = (1.0 - pull) * level + drawn[:, step]
-        values[step] = level
-    return centre + values.T
+    last = float(past.x[-1])
+    return pulled_back(last + np.cumsum(drawn, axis=1), last, pull_of(past))
 
 
 def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
