@@ -128,7 +128,7 @@ def test_changes_that_went_on_go_on() -> None:
     assert middle[0] == pytest.approx(4.2, abs=1.0) and 8.0 < middle[-1] < 18.0
 
 
-def returning(seed: int, *, left: float = 0.85, count: int = 360) -> FloatArray:
+def returning(seed: int, *, left: float = 0.7, count: int = 360) -> FloatArray:
     """Return a level whose logarithm returns to that of 3; it ends two deviations below."""
     values = [0.0]
     for shock in np.random.default_rng(seed).normal(size=count).tolist():
@@ -152,6 +152,6 @@ def test_members_that_draw_shocks_know_that_a_low_level_returns(name: str) -> No
         history = History.of(MONTHS.stamps(date(1900, 1, 1), date(2018, 6, 30))[-361:], returning(seed))
         paths = Ensemble(members=(name,), learned=False).paths(history, date(2018, 12, 1), MONTHS)
         far.append(float(np.log(paths.quantiles([0.05])[0, -1] / history.values[-1])))
-    level, spread = -0.2 / np.sqrt(1.0 - 0.85**2), 0.1 * np.sqrt((1.0 - 0.85**12) / (1.0 - 0.85**2))
-    truth = (0.85**6 - 1.0) * level - 1.645 * spread
+    level, spread = -0.2 / np.sqrt(1.0 - 0.7**2), 0.1 * np.sqrt((1.0 - 0.7**12) / (1.0 - 0.7**2))
+    truth = (0.7**6 - 1.0) * level - 1.645 * spread
     assert np.mean(far) == pytest.approx(truth, abs=0.15)

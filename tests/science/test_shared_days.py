@@ -23,5 +23,10 @@ def test_verdicts_are_as_rare_and_intervals_cover_as_often_as_they_say(days: int
     assert counts["before"].verdicts / WORLDS > 0.15
 
 
+def test_windows_that_overlap_are_told_apart_no_more_often() -> None:
+    after = measure_market(Market(days=24, series=20, apart=7), WORLDS)["after"]
+    assert after.verdicts / WORLDS <= 0.06 + SLACK and after.covered / after.shown >= 0.92 - SLACK
+
+
 def test_questions_of_one_day_get_no_verdict() -> None:
     assert measure_market(Market(days=1, series=50), 40)["after"].verdicts == 0

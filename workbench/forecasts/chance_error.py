@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from workbench.forecasts.ensemble import WALKS, Ensemble
+from workbench.forecasts.ensemble import Ensemble
 from workbench.forecasts.members.level_paths import pull_of
 from workbench.forecasts.members.scaled_past import ScaledPast
 from workbench.forecasts.reading import Chance, Reading, chance, deciding_steps
@@ -57,12 +57,15 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
         return ((high - low) / 2) ** 2
 
     pull = pull_of(rest)
-    returns = ("reverting", *WALKS) if pull.evident else ("reverting",)
-    returning = sum(weight for name, weight in zip(paths.members, weights, strict=True) if name in returns)
+    # What the others would leave out stands also where a strong pull reaches them: in part it is strong by luck.
+    returning = sum(
+        weight for name, weight in zip(paths.members, weights, strict=True) if name == "reverting"
+    )
     left = (1.0 - pull.share) ** after
     distance = float(rest.x[-1]) - pull.centre
     # What a drift adds goes back with the series too, and adds up to less.
-    drift = moved_by(rest.drift_error * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
+    of_a_step = max(rest.drift_error, pull.step_error if pull.strong else 0.0)
+    drift = moved_by(of_a_step * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
     place = width = 0.0
     if fit is not None:
         calibration = fit.on_steps(after)

@@ -180,7 +180,7 @@ class Ensemble:
         return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
-        # Season first: members draw on what it leaves, and it is put back on all of them. So is an evident pull to the mean, which
+        # Season first: members draw on what it leaves, and it is put back on all of them. So is a strong pull to the mean, which
         # members that draw shocks alone know nothing of: their lower tails of a VIX of 13 lay below all that was ever seen.
         rest, season = past.rest, past.season_of(days)
         pull = pull_of(rest)
@@ -195,8 +195,8 @@ class Ensemble:
                 )
             else:
                 found = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
-            if found is not None and pull.evident and name in WALKS:
-                found = pulled_back(found, float(rest.x[-1]), pull)
+            if found is not None and pull.strong and name in WALKS:
+                found = pulled_back(found, float(rest.x[-1]), pull, seed=SEED + 2)
             drawn[name] = None if found is None else found + season if season.any() else found
         return drawn
 

@@ -132,7 +132,8 @@ def _alone(root: Proposition) -> Waterfall | None:
     source = Rest.HAND if by_hand else Rest.SERIES
     return Waterfall(
         start=base,
-        parts=(Part(name=str(source), points=root.p - base),),
+        # As the two numbers are shown, so that the words beside them name one difference.
+        parts=(Part(name=str(source), points=round(root.p, 3) - round(base, 3)),),
         source=source,
         end=root.p,
         from_base_rate=True,

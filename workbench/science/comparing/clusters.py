@@ -169,6 +169,9 @@ def time_blocks(start: ArrayLike, end: ArrayLike, *, at_least: int = 1) -> StrAr
             block_of[day] = block
         reach = max(reach, until)
     groups = min(at_least, len(block_of))
+    if block_of and longest * groups > max(block_of) - min(block_of) + 1:
+        # Windows longer than a group tie it to its neighbours: of fewer groups sign flips reject less than they say, which makes up for it.
+        groups = min(groups, MIN_CLUSTERS)
     if block + 1 < groups:
         block_of = {day: place * groups // len(block_of) for place, day in enumerate(sorted(block_of))}
     return np.array(["" if day is None else str(block_of[day]) for day in first], dtype=str)
