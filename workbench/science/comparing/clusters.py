@@ -149,7 +149,7 @@ def time_blocks(start: ArrayLike, end: ArrayLike, *, at_least: int = 1) -> StrAr
     """Block of calendar time in which each window began, whatever its series: windows that overlap are in one block.
 
     A block runs three of the longest windows at most. Where that leaves fewer blocks than ``at_least``, the days are parted into so
-    many groups of neighbours instead (each its own group where they are fewer). Windows without a first day are a block together.
+    many groups of neighbours instead (each its own group where they are fewer; six where windows are longer than a group). Windows without a first day are a block together.
 
     >>> time_blocks(["2020-01-01", "2020-01-20", "2020-03-01"], ["2020-01-31", "2020-02-20", "2020-03-31"]).tolist()
     ['0', '0', '1']
