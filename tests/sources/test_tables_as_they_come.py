@@ -1,11 +1,12 @@
 """Tables as people export them: when each row counts, what its numbers are, by which names it is found; or one line that asks."""
 
 import asyncio
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import openpyxl
 import pandas as pd
 import pytest
 
@@ -117,6 +118,8 @@ MIXED: dict[str, list[str]] = {
     "two days of July": [*MONTHS, "2018-07-02", "2018-07-03"],
     "many days": [*MONTHS, *(f"2018-07-{day:02}" for day in range(2, 31))],
     "one flash estimate": [*MONTHS, "2018-06-14"],
+    "three of four": ["2018-01-01", "2018-02-01", "2018-03-02", "2018-04-01"],
+    "first days far apart, and a speech": ["2016-01-01", "2018-07-01", "2018-07-19"],
     "a row a day off": [*MONTHS[:3], "2018-04-02", *MONTHS[4:]],
     "years, then days": ["2014-01-01", "2015-01-01", "2016-01-01", "2017-01-01", "2017-01-03", "2017-01-04"],
     "a Tuesday among Mondays": ["2018-01-08", "2018-01-15", "2018-01-22", "2018-01-30", "2018-02-05"],
@@ -288,6 +291,16 @@ async def test_rows_are_found_by_their_names(case: str, file: bool, tmp_path: Pa
         assert rows == [{"date": "2018-03-02", "value": number}]
 
 
+@pytest.mark.parametrize("cell, way", [("1 234,5", "--thousands ' '"), ("1'234", "--thousands"), ("12.5 p", "row 2"), ("abc", "row 2")])  # fmt: skip
+def test_a_column_that_one_cell_makes_text_is_named_with_the_cell(
+    cell: str, way: str, tmp_path: Path
+) -> None:
+    new = opened(tmp_path, f"date;x\n2018-01-31;7\n2018-02-28;{cell}\n2018-03-31;8\n")
+    assert any(f"x holds {cell!r} in row 2" in note and way in note for note in new.notes) or (
+        "'" in cell and any(way in note for note in new.notes)
+    )
+
+
 def test_a_name_that_occurs_twice_on_a_day_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"occurs 2 times \(rows 1 and 3\)"):
         opened(tmp_path, "date,cc,x\n2018-01-02,NA,1\n2018-01-02,US,2\n2018-01-02,NA,3\n", by="cc", value="x")
@@ -317,6 +330,37 @@ def test_tables_of_pythons_come_with_their_index(case: str, tmp_path: Path) -> N
     assert new.rows[KNOWN].iloc[0] == pd.Timestamp("2018-01-31T05:00")
 
 
+START = datetime(2018, 1, 30)  # noqa: DTZ001
+_ROWS: list[list[object]] = [[START + timedelta(days=n), n + 1.5] for n in range(3)]
+#: Sheets, what is said of them, what their column x (or its longer name) is read as, and what a note says.
+SHEETS: dict[str, tuple[list[list[object]], dict[str, Any], list[float | None], str]] = {
+    "plain": ([["date", "x"], *_ROWS], {}, [1.5, 2.5, 3.5], ""),
+    "numbers as text": ([["date", "x"], *_ROWS[:2], [_ROWS[2][0], "3.5"]], {}, [1.5, 2.5, 3.5], ""),
+    "errors": ([["date", "x"], _ROWS[0], [_ROWS[1][0], "#N/A"], [_ROWS[2][0], "#DIV/0!"]], {}, [1.5, None, None], ""),
+    "another error": ([["date", "x"], _ROWS[0], [_ROWS[1][0], "#REF!"], _ROWS[2]], {}, [1.5, None, 3.5], ""),
+    "a formula": ([["date", "x"], *_ROWS[:2], [_ROWS[2][0], "=B2+B3"]], {}, [1.5, 2.5, None], "of 1 formula, the first in row 4, column 2"),
+    "formulas after blank rows": ([["date", "x"], [], _ROWS[0], [], [_ROWS[1][0], "=B3*2"], [_ROWS[2][0], "=SUM(B3:B5)"]], {}, [1.5, None, None], "of 2 formulas, the first in row 5"),
+    "a preamble": ([["Report"], ["by", "BLS"], [], ["date", "x"], *_ROWS], {"skip": 3}, [1.5, 2.5, 3.5], ""),
+    "a preamble with more cells": ([["Report", "x", "y"], ["date", "x"], *_ROWS], {"skip": 1}, [1.5, 2.5, 3.5], ""),
+    "a note at the end": ([["date", "x"], *_ROWS, ["Source: BLS"]], {"comment": "Source"}, [1.5, 2.5, 3.5], ""),
+    "units": ([["date", "x"], ["day", "percent"], *_ROWS], {}, [1.5, 2.5, 3.5], "2 rows name the columns"),
+    "three headers": ([["Price", "x", "x"], ["Ticker", "AAPL", "MSFT"], ["date"], *([*row, 9] for row in _ROWS)], {"value": "x AAPL"}, [1.5, 2.5, 3.5], "3 rows name"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHEETS)
+def test_sheets_are_read_like_the_files_that_are_saved_from_them(case: str, tmp_path: Path) -> None:
+    cells, said, values, note = SHEETS[case]
+    book = openpyxl.Workbook()
+    for cells_of_row in cells:
+        book.worksheets[0].append(cells_of_row)
+    book.save(tmp_path / "book.xlsx")
+    new = opened(tmp_path, tmp_path / "book.xlsx", **{"value": "x", **said})
+    read = new.rows[said.get("value", "x")].tolist()
+    assert [None if cell != cell else cell for cell in read] == values
+    assert note in " ".join(new.notes) and ("formula" in " ".join(new.notes)) == ("formula" in note)
+
+
 #: What is refused, in one line that names the row or the cell, and nothing is added.
 BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "decimal commas without quotes": ("date,x\n2018-01-31,1,5\n2018-02-28,1,6\n", {}, "row 1 .* has 3 cells, the header 2"),
@@ -333,6 +377,7 @@ BAD: dict[str, tuple[str, dict[str, Any], str]] = {
     "thousands by spaces": ("date;x\n2018-01-31;1 234,5\n", {"value": "x"}, "row 1 .--thousands"),
     "a code": ("date,x\n2018-01-31,007\n2018-02-28,008\n", {"value": "x"}, "codes with leading zeros"),
     "a preamble": ("Bloomberg\n\ndate,x\n2018-01-31,1\n", {}, "--skip"),
+    "a preamble of two cells": ("Security,SPX\n\ndate,x\n2018-01-31,1\n", {}, "no column 'date'.*--skip"),
 }  # fmt: skip
 
 

@@ -29,13 +29,24 @@ if not wanted or wanted in names:
         if isinstance(cell, float) and cell != cell:
             return None
         return cell if cell is None or isinstance(cell, (bool, int, float)) else str(cell)
-    rows = []
-    for row in book[wanted or names[0]].iter_rows(values_only=True):
-        if any(cell is not None for cell in row):
-            rows.append([plain(cell) for cell in row])
-        if len(rows) > {most}:
-            break
-    answer["rows"] = rows
+    def lines(book):
+        for place, row in enumerate(book[wanted or names[0]].iter_rows(values_only=True)):
+            if place >= {skip} and any(cell is not None for cell in row):
+                yield place + 1, row
+            if place > {most} + {skip}:
+                break
+    told = dict(lines(book))
+    answer["rows"] = [[plain(cell) for cell in row] for row in told.values()]
+    # a program that writes formulas stores no value of them
+    empty = {{place for place, row in told.items() if None in row}}
+    formulas = []
+    if empty:
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, keep_links=False)
+        for place, row in lines(book):
+            values = told.get(place, ())
+            formulas += [(place, number) for number, cell in enumerate(row)
+                         if place in empty and str(getattr(cell, "text", cell))[:1] == "=" and (number >= len(values) or values[number] is None)]
+    answer["formulas"] = [len(formulas), *formulas[:1]]
 """
 
 
@@ -51,7 +62,10 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
     """
     check_size(path)
     answer = await read_sealed(
-        path.read_bytes(), path.name, _PARSE.format(sheet=sheet, most=MOST_ROWS), packages=("openpyxl",)
+        path.read_bytes(),
+        path.name,
+        _PARSE.format(sheet=sheet, most=MOST_ROWS, skip=reading.skip),
+        packages=("openpyxl",),
     )
     if not isinstance(answer, dict) or "rows" not in answer:
         sheets = answer.get("sheets", []) if isinstance(answer, dict) else []
@@ -61,11 +75,7 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
     rows = answer["rows"]
     if len(rows) > MOST_ROWS:
         raise UsageError(f"{path.name} has more than {MOST_ROWS:,} rows: write it as CSV or Parquet")
-    rows = [
-        row
-        for row in rows[reading.skip :]
-        if not (reading.comment and str(row[0] or "").startswith(reading.comment))
-    ]
+    rows = [row for row in rows if not (reading.comment and str(row[0] or "").startswith(reading.comment))]
     if len(rows) < 2:
         raise UsageError(f"{path.name} holds no row under its header")
     width = max(len(row) for row in rows)
@@ -80,7 +90,14 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
                 "name it, or leave lines before the header out with ",
                 Option("skip", "3"),
             )
-    return written_table(names, [list(column) for column in zip(*cells, strict=True)])
+    frame = written_table(names, [list(column) for column in zip(*cells, strict=True)])
+    count, *first = answer["formulas"]
+    if count:
+        frame.attrs["notes"] += [
+            f"the sheet stores no value of {count} formula{'s' if count > 1 else ''}, the first in row {first[0][0]}, column {first[0][1] + 1}: "
+            "missing here, until Excel or LibreOffice has opened the file and saved it"
+        ]
+    return frame
 
 
 def _sheet_cell(cell: object) -> object:

@@ -204,8 +204,10 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     frame = check_columns(frame.reset_index(drop=True), origin)
     for option, column in (("date", request.date), ("value", request.value), ("by", request.by)):
         if column and column not in frame:
+            skip = ("; lines before the header are left out with ", Option("skip", "3"))
             raise UsageError(
-                f"{origin} has no column {column!r:.60} (--{option}): its columns are {', '.join(frame.columns[:12])}"
+                f"{origin} has no column {column!r:.60} (--{option}): its columns are {', '.join(frame.columns[:12])}",
+                *(skip if frame.attrs.get("written") else ()),
             )
     reading = replace(request.dates, today=now.date())
     dates = read_dates(frame[request.date], request.date, reading)
@@ -214,7 +216,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
         raise UsageError(f"{origin}: row {int(empty.argmax()) + 1} has no {request.date}")
     dates, note = with_grain(dates, request.grain, reading.place)
     known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
-    notes = [each for each in (frame.attrs.get("note"), note, known.note) if each]
+    notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
     if request.by:
         frame[request.by] = _names(frame[request.by])
     # what dates rows or tells them apart is text; DuckDB and pandas know the rest
@@ -378,7 +380,10 @@ def _value_column(
     if len(numbers) == 1:
         return numbers[0], ""
     if not numbers:
-        return "", "no column holds numbers only: rows can be read, and no claim be made about them"
+        others = [name for name in frame if name not in {request.date, request.by, *beside}]
+        odd = next((name for name in others if frame[name].map(str).str.contains(r"\d").mean() > 0.5), None)
+        why = "" if odd is None else f" ({odd} holds {_first_text(frame[odd])})"
+        return "", f"no column holds numbers only{why}: rows can be read, and no claim be made about them"
     return (
         "",
         sentence(

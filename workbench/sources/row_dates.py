@@ -476,16 +476,12 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
         paired = first & first.shift(1, fill_value=False) & apart
         runs = paired.groupby((~paired).cumsum()).sum()
         begun = first & (paired | paired.shift(-1, fill_value=False))
-        if len(days) == 1:
-            begun = days.dt.day == 1 if grain == "month" else first & False
-        # three in a row do not come about by chance; of a handful of rows, two
-        if (
-            not (len(days) == 1 and begun.any())
-            and runs.max() < 2
-            and not (paired.any() and 2 * begun.sum() > len(days))
-        ):
+        if grain == "month" and 2 * first.sum() > len(days):
+            begun = first
+        # three in a row do not come about by chance, nor do most of all rows
+        if runs.max() < 2 and 2 * begun.sum() <= len(days):
             continue
-        grain = _whole_periods(days[begun]) if grain == "month" and len(days) > 1 else grain
+        grain = _whole_periods(days[begun]) if begun.sum() > 1 else grain
         odd: Any = values[~values.isin(days[begun])]
         places = (
             f"row {int(odd.index[0]) + 1} ({odd.iloc[0].date()}) does not"

@@ -177,9 +177,8 @@ def written_table(header: Sequence[str], columns: Sequence[list[Any]]) -> pd.Dat
     ]
     frame = pd.DataFrame({place: pd.Series(columns[place][heads:], dtype="object") for place in kept})
     frame.columns = pd.Index([names[place] for place in kept])
-    frame.attrs["written"] = True
-    if heads:
-        frame.attrs["note"] = f"{heads + 1} rows name the columns: {', '.join(map(str, frame.columns[:6]))}"
+    named = f"{heads + 1} rows name the columns: {', '.join(map(str, frame.columns[:6]))}"
+    frame.attrs |= {"written": True, "notes": [named] if heads else []}
     return frame
 
 
