@@ -28,7 +28,7 @@ _YEARS = re.compile(
     re.IGNORECASE,
 )
 # the rules of a list's markets are one form filled in: of 500 descriptions most sentences are the same few
-_REPEATED = 4096
+REPEATED = 4096
 # the longest words before and after the year of a date
 _BEFORE, _AFTER = 40, 24
 # characters of a sentence in which it is asked whether a day is merely named; of a longer one it is not
@@ -208,7 +208,7 @@ def _around(text: str, places: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return out
 
 
-@lru_cache(maxsize=_REPEATED)
+@lru_cache(maxsize=REPEATED)
 def _dates_in(words: str) -> tuple[Mention, ...]:
     return tuple(mentions(words))
 
@@ -218,7 +218,7 @@ def speaks_ahead(sentence: str, start: int, end: int, cutoff: Cutoff) -> bool:
     return is_ahead(sentence, start, end) or names_a_day(sentence, start, end, cutoff.last_moment_day)
 
 
-@lru_cache(maxsize=_REPEATED)
+@lru_cache(maxsize=REPEATED)
 def names_a_day(sentence: str, start: int, end: int, last: date) -> bool:
     """Whether a sentence names the later date at a place and can tell nothing of it (`named_days`)."""
     if len(sentence) > _LONGEST:
@@ -237,7 +237,7 @@ def without_clauses_beside(sentence: str, start: int, end: int) -> str:
     )
 
 
-@lru_cache(maxsize=_REPEATED)
+@lru_cache(maxsize=REPEATED)
 def is_ahead(sentence: str, start: int, end: int) -> bool:
     """Whether a sentence speaks of the date at a place as one that is to come, in the date's own clause or one before it."""
     sentence = without_clauses_beside(sentence, start, end)

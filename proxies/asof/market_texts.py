@@ -11,10 +11,8 @@ import orjson
 
 from proxies.asof.asof_text import as_of
 from proxies.asof.clock import Cutoff, parse_day
-from proxies.asof.later_text import dated_later
+from proxies.asof.later_text import REPEATED, dated_later
 
-# the rules of a list's markets are one form filled in
-_REPEATED = 4096
 #: The texts of a market by the name of their field, each with the kind that `as_of` cuts it as: the one list for the broker, which cuts
 #: them as they come from a venue, and for the door of questions, which cuts what it read of them out of a file. A ``label`` may also be
 #: a list of labels; of an ``address`` and a ``slug`` all goes or nothing.
@@ -45,7 +43,7 @@ def cut_market(value: Any, cutoff: Cutoff, name: str = "", opened: str = "") -> 
     return value
 
 
-@lru_cache(maxsize=_REPEATED)
+@lru_cache(maxsize=REPEATED)
 def _market_text(text: str, kind: str, cutoff: Cutoff, opened: str) -> str:
     match kind:
         case "address":

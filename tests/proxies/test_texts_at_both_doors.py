@@ -160,6 +160,35 @@ def test_the_broker_and_the_door_of_questions_tell_the_same_of_one_market(
     assert "resigned" not in json.dumps(event)
 
 
+MARKET = {"ticker": "CAB-T", "event_ticker": "CAB", "title": "Who falls?", "open_time": OPENED, "created_time": OPENED, "rules_primary": RULES}  # fmt: skip
+BET = {"id": "7", "question": "Does it fall?", "conditionId": "0x1", "outcomes": '["Yes","No"]', "createdAt": OPENED, "startDate": OPENED}  # fmt: skip
+TRADE = {"symbol": "QQZ", "disclosureDate": "2023-12-01", "transactionDate": "2023-11-01", "firstName": "J", "comment": "--"}  # fmt: skip
+NEWS = {"title": "Talks", "summary": "s.", "pubDate": "2023-12-10T10:00:00Z"}
+#: Texts that others replace whole, so that a cut one could not be told from one that never was: by endpoint, the answer that holds one.
+REPLACED: dict[str, tuple[dict[str, Any], Any]] = {
+    "kalshi/market": ({"ticker": "CAB-T"}, lambda text: {"market": {**MARKET, "subtitle": text}}),
+    "polymarket/market": ({"id": "7"}, lambda text: {**BET, "slug": text}),
+    "fmp/senate/symbol/senate-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
+    "fmp/senate/symbol/house-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
+    "yfinance/news": ({"symbol": "QQZ"}, lambda text: {"data": {"tickerStream": {"stream": [{"content": {**NEWS, "canonicalUrl": {"url": f"https://a.example/{text}"}}}]}}}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("path", REPLACED)
+async def test_a_text_that_others_replace_whole_is_told_in_no_world(path: str) -> None:
+    params, vendor = REPLACED[path]
+    told = []
+    for text in ("Before 2025", "update-2024-02-28", "2024/02/28 resigned", ""):
+
+        def answer(seen: Any, text: str = text) -> Any:
+            return Sent({}, 404) if "historical" in seen.path else Sent(vendor(text))
+
+        data = (await Desk(answer)(path, "2024-01-15", **params)).data
+        assert data, "the rest is told"
+        told.append(json.dumps(data))
+    assert len(set(told)) == 1
+
+
 LISTS = {"exa/search/search": "highlights", "brave/web": "extra_snippets"}
 
 
