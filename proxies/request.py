@@ -27,6 +27,7 @@ def check(endpoint: Endpoint, params: Mapping[str, Any] | None, cutoff: Cutoff) 
     """
     if params is not None and not isinstance(params, Mapping):
         raise ParameterInvalid(f"params must be a dict of names and values, not {type(params).__name__}")
+    endpoint = endpoint.at(None if cutoff.live else cutoff.last_visible_day)
     present = {name: value for name, value in (params or {}).items() if value is not None}
     for name in present:
         if not isinstance(name, str) or name not in endpoint.params:

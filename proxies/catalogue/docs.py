@@ -58,7 +58,7 @@ def api_doc(catalogue: Catalogue, paths: Sequence[str], availability: Availabili
     if not 1 <= len(paths) <= MOST_PATHS:
         raise ParameterInvalid(f"ask for 1 to {MOST_PATHS} paths at once, not {len(paths)}")
     setting = availability or everything(catalogue)
-    endpoints = [catalogue.resolve(path) for path in paths]
+    endpoints = [catalogue.resolve(path).at(setting.day) for path in paths]
     if not_begun := [endpoint.path for endpoint in endpoints if not setting.knows(endpoint.since)]:
         raise UnknownPath(f"{', '.join(not_begun)}: no rows as of the cutoff")
     return "\n\n".join(_page(endpoint, setting) for endpoint in endpoints) + "\n"

@@ -4,7 +4,7 @@ import difflib
 import functools
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import date, datetime
 from importlib import resources
 from ipaddress import ip_address
@@ -85,6 +85,19 @@ class Endpoint:
     # of a path that ends with /series alone: its answers are {date, value} rows
     series: SeriesFields | None = None
     since: date | None = None
+    later: Mapping[str, date] = field(default_factory=dict)
+
+    def at(self, day: date | None) -> "Endpoint":
+        """The endpoint as of a last visible day: without the fields, and the choices of them, that came later; None: all of it."""
+        unborn = {name for name, first in self.later.items() if day is not None and first > day}
+        if not unborn:
+            return self
+        params = {
+            name: replace(param, choices=tuple(choice for choice in param.choices if choice not in unborn))
+            for name, param in self.params.items()
+        }
+        known = {name: about for name, about in self.fields.items() if name not in unborn}
+        return replace(self, params=params, fields=known)
 
     @property
     def description(self) -> str:
@@ -254,6 +267,7 @@ def _endpoint(row: EndpointRow, source: SourceInfo, since: date | None) -> Endpo
         doors=row.doors,
         as_of=row.as_of,
         since=row.since or since,
+        later=row.later,
     )
 
 

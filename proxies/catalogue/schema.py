@@ -300,6 +300,8 @@ class EndpointRow:
     series: SeriesFields | None = None
     # the first day of its rows, where it is later than the source's
     since: date | None = None
+    # fields that hold nothing before a day: until then no page names them
+    later: Mapping[str, date] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,12 @@ import openpyxl
 import pandas as pd
 import pytest
 
+from proxies.asof.clock import Cutoff
+from proxies.broker import open_broker
+from proxies.catalogue import api_doc
+from proxies.catalogue.availability import Availability
+from proxies.errors import ParameterInvalid
+from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, own_folder
 from tests.sources.test_add_source import asked, csv
 from workbench.errors import TwoReadings, UsageError, WorkbenchError
@@ -431,12 +437,23 @@ WORLDS: dict[str, tuple[str, str]] = {
 
 @pytest.mark.parametrize("case", WORLDS)
 async def test_later_rows_change_nothing_of_what_was_known(case: str, tmp_path: Path) -> None:
-    answers = []
+    answers, pages = [], []
+    cutoff = Cutoff.parse("2018-06-30")
     for number, text in enumerate(WORLDS[case]):
         home = tmp_path / str(number)
         home.mkdir()
         said = {"date": "month", "lag": "10d", "value": "x"}
         store_source(home, await open_source(home, "orders", csv(home, text), said, environ={}))
         answers.append([(await asked(home, "2018-06-30", params)).data for params in ({}, {"column": "x"})])
+        broker = open_broker(ProxySettings(own_folder=own_folder(home)))
+        pages.append(api_doc(broker.catalogue, ["own/orders/rows"], Availability.of([], cutoff)))
+        await broker.aclose()
+        if "added" in case:
+            with pytest.raises(ParameterInvalid) as refused:
+                await asked(home, "2018-06-30", {"column": "fines" if "text" not in case else "who"})
+            answers[-1].append(str(refused.value))
     assert answers[0] == answers[1] and len(answers[0][0]) == 4
-    assert "fines" not in answers[1][0][0]
+    assert pages[0] == pages[1]
+    if "added" in case:
+        later = await asked(home, "2018-12-31", {"column": "fines" if "text" not in case else "who"})
+        assert len(later.data) == 1

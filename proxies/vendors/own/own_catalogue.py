@@ -92,15 +92,18 @@ def own_endpoint(item: OwnManifest) -> dict[str, Any]:
         params |= _KNOWN_BY
         as_of = _as_published(item)
     unit = f" ({item.unit})" if item.unit else ""
+    later = {column.name: column.since.date().isoformat() for column in item.columns if column.since}
+    early = ", ".join(name for name in names if name not in later)[:200]
     return {
         "path": item.path,
         "call": "LOCAL",
         "group": ["Own data"],
-        "about": f"Own data {item.name}{unit}: {', '.join(names)[:200]}; {item.frequency or 'dated rows'}.",
+        "about": f"Own data {item.name}{unit}: {early}; {item.frequency or 'dated rows'}.",
         "caution": f"{item.policy.words()[:1].upper()}{item.policy.words()[1:]}.",
         "params": params,
         "rows": "[]",
         "fields": {"date": "", "value": "of the column asked for"} | dict.fromkeys(names, ""),
+        "later": later,
         "as_of": as_of,
     }
 
