@@ -17,7 +17,8 @@ from workbench.sources.own_store import store_source
 from workbench.sources.source_attack import attack_source
 from workbench.sources.source_origin import open_source
 
-#: Months of a period and how its first day is written; 0: weeks, None: days.
+HOUR = -1
+#: Months of a period and how its first moment is written; 0: weeks, None: days.
 LABELS: dict[str, tuple[int | None, str]] = {
     "year": (12, "{y}"),
     "half": (6, "{y}H{h}"),
@@ -34,6 +35,8 @@ LABELS: dict[str, tuple[int | None, str]] = {
     "day with slashes": (None, "{y}/{m:02}/{d:02}"),
     "midnight of a month": (1, "{z}"),
     "midnight": (None, "{z}"),
+    "hour": (HOUR, "{z}"),
+    "hour of UTC": (HOUR, "{u}"),
 }
 ZONES = ["UTC", "America/New_York", "Europe/London", "Asia/Kolkata", "Pacific/Auckland"]
 PLANTS = ["", "", "out", "late", "early", "static", "total", "share"]
@@ -44,7 +47,10 @@ def starts(
 ) -> Iterator[tuple[datetime, datetime]]:
     """First days of periods and of what follows them, reckoned without pandas."""
     for number in range(count):
-        if months:
+        if months == HOUR:
+            start = first + number * timedelta(hours=1)
+            yield start, start + timedelta(hours=1)
+        elif months:
             month = 12 * first.year + months * every * number
             yield tuple(datetime(m // 12, m % 12 + 1, 1) for m in (month, month + months))  # type: ignore[misc]  # noqa: DTZ001
         else:
@@ -57,7 +63,7 @@ def written(form: str, start: datetime, zone: ZoneInfo) -> str:
     year, week, _ = start.isocalendar()
     return form.format(
         y=start.year, m=start.month, d=start.day, b=start.strftime("%b"), q=(start.month + 2) // 3, h=(start.month + 5) // 6,
-        w=f"{year}-W{week:02}", z=start.replace(tzinfo=zone).isoformat(sep=" "),
+        w=f"{year}-W{week:02}", u=f"{start.replace(tzinfo=zone).astimezone(UTC):%Y-%m-%dT%H:%MZ}", z=start.replace(tzinfo=zone).isoformat(sep=" "),
     )  # fmt: skip
 
 
@@ -72,7 +78,7 @@ def generated(seed: int) -> tuple[str, dict[str, Any], list[datetime], str]:
     months, form = LABELS[chance.choice(list(LABELS))]
     plant = chance.choice(PLANTS)
     name, lag, every = chance.choice(ZONES), chance.choice([0, 1, 9, 45]), chance.choice([1, 1, 2, 3])
-    if form == "1 {b} {y}" or form.endswith("-01") or form == "{z}":
+    if form == "1 {b} {y}" or form.endswith("-01") or form in ("{z}", "{u}"):
         every = 1  # days that are two periods apart may stand for both
     if (months == 0 or months == 12) and every == 2 and "w" not in form:
         every = 1
@@ -91,7 +97,7 @@ def generated(seed: int) -> tuple[str, dict[str, Any], list[datetime], str]:
         "out": lambda n: f"{ends[n] + timedelta(days=lag):%Y-%m-%d}",
         "late": lambda n: f"{ends[n] + timedelta(days=lag + 20):%Y-%m-%d}",
         "early": lambda n: (
-            f"{periods[n][0]:%Y-%m-%d}" if months else f"{periods[n][0] - timedelta(days=2):%Y-%m-%d}"
+            f"{periods[n][0] if (months or 0) > 0 else ends[n] - timedelta(days=3):{'%Y-%m-%d' if months != HOUR else '%Y-%m-%dT%H:%MZ'}}"
         ),
         "total": lambda n: number(total, decimal, thousands),
         "share": lambda n: repr(values[n] / total),

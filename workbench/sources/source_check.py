@@ -136,7 +136,7 @@ def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findin
     """Find figures of a period that are shown before it is over: the wrong column for the policy."""
     import pandas as pd
 
-    if manifest.policy.kind == "static" or not manifest.by_day:
+    if manifest.policy.kind == "static":
         return
     about = rows[DATE].astype("datetime64[us]")
     what = manifest.grain if manifest.grain[0].isalpha() else f"{manifest.grain} from it on"
@@ -145,7 +145,8 @@ def _early_periods(rows: pd.DataFrame, manifest: OwnManifest) -> Iterator[Findin
         yield from _days_like_periods(about, manifest)
     else:
         # midnights of the east are hours before those of UTC
-        ends = period_ends(about, manifest.grain) - pd.Timedelta(15, unit="h")
+        before = pd.Timedelta(15, unit="h") if manifest.by_day else pd.Timedelta(1, unit="us")
+        ends = period_ends(about, manifest.grain) - before
     first: Any
     early = rows[KNOWN].astype("datetime64[us]") <= ends
     if early.mean() <= 0.5:
