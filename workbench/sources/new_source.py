@@ -28,7 +28,7 @@ from workbench.errors import Option, UsageError, sentence
 from workbench.forecasts.source_rows import LARGEST
 from workbench.sources.known_times import known_times, lag_of
 from workbench.sources.row_dates import DatedColumn, DateReading, frequency_of, read_dates, with_grain
-from workbench.sources.table_files import MISSING, CellReading, check_columns, typed_columns
+from workbench.sources.table_files import MISSING, CellReading, check_columns, is_missing, typed_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -327,7 +327,7 @@ def _names(column: pd.Series[Any]) -> pd.Series[Any]:
     import pandas as pd
 
     def name(cell: Any) -> str | None:
-        if _is_missing(cell):
+        if is_missing(cell):
             return None
         whole = isinstance(cell, float) and cell.is_integer()
         return str(int(cell) if whole else cell).strip()[:10_000] or None
@@ -350,16 +350,10 @@ def _typed_cells(column: pd.Series[Any]) -> tuple[pd.Series[Any], Any]:
         return column, "instant"
     # text in one type for DuckDB, whatever objects a file held
     texts = [
-        None if _is_missing(cell) or str(cell) in ("", *_EXCEL_ERRORS) else str(cell)[:10_000]
+        None if is_missing(cell) or str(cell) in ("", *_EXCEL_ERRORS) else str(cell)[:10_000]
         for cell in column
     ]
     return pd.Series(texts, index=column.index, dtype="object"), "text"
-
-
-def _is_missing(cell: Any) -> bool:
-    import pandas as pd
-
-    return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
 
 
 def _value_column(
@@ -397,7 +391,7 @@ def _value_column(
 def _first_text(column: pd.Series[Any]) -> str:
     point = comma = ""
     for place, cell in enumerate(column.tolist()):
-        text = "" if _is_missing(cell) else str(cell).strip()
+        text = "" if is_missing(cell) else str(cell).strip()
         if not re.search(r"\d", text) or not re.fullmatch(r"[+-]?[\d.,]+([eE][+-]?\d+)?", text):
             if text and text.casefold() not in MISSING:
                 sign = re.fullmatch(r"[+-]?\d{1,3}(([^\d.,])\d{3})+([.,]\d+)?", text)
@@ -423,7 +417,7 @@ def _day_text(moment: Any, manifest: OwnManifest) -> str:
 
 
 def _preview_cell(value: Any) -> Any:
-    if _is_missing(value):
+    if is_missing(value):
         return None
     # numpy's own kinds of number are no JSON
     return (

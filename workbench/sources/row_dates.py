@@ -40,20 +40,7 @@ _LABELS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         "day": (rf"(?P<d>\d{{1,2}})[- ]{_NAME}[- ,]{_YEAR}", rf"{_NAME} (?P<d>\d{{1,2}}),? {_YEAR}"),
     }.items()
 }  # fmt: skip
-_NAMES = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
+_NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
 #: Cells of a date's column that hold none.
 _NO_DATE = ("", "nan", "nat", "none", "<na>", "na", "n/a", "null", "-")
 
@@ -253,11 +240,7 @@ def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
     parsed = texts.complete(_by_form(texts.cells, form).dt.tz_localize(None))
     if "%y" in form:
         if reading.last_year:
-            late = parsed.dt.year > reading.last_year
-            century = parsed.dt.year.where(
-                ~late, parsed.dt.year - 100 * -(-(parsed.dt.year - reading.last_year) // 100)
-            )
-            parsed = parsed.where(~late, _with_years(parsed, century))
+            parsed = parsed.map(lambda day: _not_after(day, reading.last_year))
         elif reading.today is not None and bool((after := parsed.dt.date > reading.today).any()):
             index: Any = after.idxmax()
             year, now = parsed[index].year, reading.today.year
@@ -278,12 +261,11 @@ def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
     )
 
 
-def _with_years(days: pd.Series[Any], years: pd.Series[Any]) -> pd.Series[Any]:
+def _not_after(day: Any, last_year: int) -> Any:
+    """Return a day moved back by whole centuries into the years up to the last one; 29 February may become the 28th."""
     import pandas as pd
 
-    # 29 February of a year that has none becomes the 28th
-    moved = [day + pd.DateOffset(years=int(year - day.year)) for day, year in zip(days, years, strict=True)]
-    return pd.Series(moved, index=days.index, dtype="datetime64[us]")
+    return day - pd.DateOffset(years=max(0, -(-(day.year - last_year) // 100)) * 100)
 
 
 def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
@@ -481,17 +463,14 @@ def _refuse_mixed(values: pd.Series[Any], days: pd.Series[Any]) -> None:
         # three in a row do not come about by chance, nor do most of all rows
         if runs.max() < 2 and 2 * begun.sum() <= len(days):
             continue
-        grain = _whole_periods(days[begun]) if begun.sum() > 1 else grain
-        odd: Any = values[~values.isin(days[begun])]
-        places = (
-            f"row {int(odd.index[0]) + 1} ({odd.iloc[0].date()}) does not"
-            if len(odd)
-            else "one date tells nothing"
-        )
-        first_begun: Any = values.isin(days[begun]).idxmax()
+        if grain == "month" and begun.sum() > 1:
+            grain = _whole_periods(days[begun])
+        begins = values.isin(days[begun])
+        odd: Any = begins.idxmin()
+        other = "one date tells nothing" if begins.all() else f"row {odd + 1} ({values[odd].date()}) does not"
+        first_row: Any = begins.idxmax()
         raise TwoReadings(
-            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {int(first_begun) + 1}) and "
-            f"{places}: say what a row stands for with ",
+            f"{int(begun.sum())} of {len(days)} dates begin a {grain} (row {first_row + 1}) and {other}: say what a row stands for with ",
             Option("grain", grain),
             " or ",
             Option("grain", "day"),

@@ -251,7 +251,7 @@ class _Column:
         ]
         self.weak = all(_WEAK.fullmatch(text) for text in numbers if "." in text)
         self.decimals: str | None = None
-        self._others = [cell for cell in cells if not isinstance(cell, str) and not _is_missing(cell)]
+        self._others = [cell for cell in cells if not isinstance(cell, str) and not is_missing(cell)]
         if not (numbers or self._others) or any(map(_CODE.fullmatch, numbers)):
             return
         if any(
@@ -297,7 +297,7 @@ class _Column:
         }
         return pd.Series(
             [
-                values[cell] if isinstance(cell, str) else math.nan if _is_missing(cell) else float(cell)
+                values[cell] if isinstance(cell, str) else math.nan if is_missing(cell) else float(cell)
                 for cell in self.cells
             ],
             dtype="float64",
@@ -320,7 +320,8 @@ def _numbers_with(decimal: str, thousands: str) -> re.Pattern[str]:
     )
 
 
-def _is_missing(cell: Any) -> bool:
+def is_missing(cell: Any) -> bool:
+    """Whether a cell of a table holds nothing."""
     import pandas as pd
 
     return bool(pd.api.types.is_scalar(cell) and pd.isna(cell))
