@@ -81,10 +81,9 @@ async def read_excel(path: Path, sheet: str, reading: CellReading) -> pd.DataFra
     width = max(len(row) for row in rows)
     header, *cells = [[*(_sheet_cell(cell) for cell in row), *([None] * (width - len(row)))] for row in rows]
     names = [f"Unnamed: {place}" if name is None else str(name) for place, name in enumerate(header)]
-    for place, _name in enumerate(names):
-        if header[place] is None and (
-            row := next((n for n, row in enumerate(cells, 1) if row[place] is not None), 0)
-        ):
+    for place, head in enumerate(header):
+        row = next((n for n, row in enumerate(cells, 1) if row[place] is not None), 0)
+        if head is None and row:
             raise UsageError(
                 f"{path.name}: row {row} holds {str(cells[row - 1][place])[:40]!r} in column {place + 1}, which has no name: "
                 "name it, or leave lines before the header out with ",

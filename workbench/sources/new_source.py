@@ -157,7 +157,7 @@ class NewSource:
             "notes": list(self.notes),
             "head": [
                 {
-                    "date": _day_text(row[DATE], self.manifest),
+                    "date": day_text(row[DATE], self.manifest),
                     **{name: _preview_cell(row[name]) for name in shown},
                 }
                 for row in head.to_dict("records")
@@ -179,7 +179,7 @@ class NewSource:
         return {
             "cutoff": cutoff.text,
             "rows": len(rows),
-            "last": None if last is None else _day_text(last[DATE], self.manifest),
+            "last": None if last is None else day_text(last[DATE], self.manifest),
             "value": None if last is None or not value else _preview_cell(last[value]),
         }
 
@@ -274,8 +274,8 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     )
     manifest = manifest.model_copy(
         update={
-            "first": _day_text(table[DATE].iloc[0], manifest),
-            "last": _day_text(table[DATE].iloc[-1], manifest),
+            "first": day_text(table[DATE].iloc[0], manifest),
+            "last": day_text(table[DATE].iloc[-1], manifest),
         }
     )
     return NewSource(manifest=manifest, rows=table, notes=tuple(notes))
@@ -412,7 +412,8 @@ def _cutoffs(now: datetime) -> list[Cutoff]:
     return [Cutoff.parse((today - timedelta(days=days)).isoformat()) for days in (0, 365, 5 * 365 + 1)]
 
 
-def _day_text(moment: Any, manifest: OwnManifest) -> str:
+def day_text(moment: Any, manifest: OwnManifest) -> str:
+    """Write a row's date as callers are told it."""
     return str(moment.date()) if manifest.by_day else f"{moment.isoformat()}Z"
 
 
@@ -426,7 +427,7 @@ def _preview_cell(value: Any) -> Any:
         else value[:200]
         if isinstance(value, str)
         else value
-        if isinstance(value, int | float | bool)
+        if isinstance(value, int | float)
         else str(value)
     )
 

@@ -18,7 +18,7 @@ from proxies.ledger import Address, MemoryLedger
 from proxies.settings import ProxySettings
 from proxies.vendors.own.own_manifest import DATE, KNOWN, PLACE, OwnManifest, own_folder
 from workbench.errors import Option, UsageError, sentence
-from workbench.sources.new_source import NewSource
+from workbench.sources.new_source import NewSource, day_text
 from workbench.sources.own_store import is_intact, source_named, store_source
 from workbench.sources.source_check import Finding, finding, report, row_findings, stored_rows
 
@@ -154,17 +154,13 @@ def _agent_calls(frame: pd.DataFrame, manifest: OwnManifest) -> Sequence[_Call]:
     if manifest.kind == "documents":
         return _document_calls(frame, manifest)
 
-    def said(moment: Any) -> str:
-        return str(moment.date()) if manifest.by_day else f"{moment.isoformat()}Z"
-
-    middle = frame[DATE].iloc[len(frame) // 2]
-    last = frame[DATE].iloc[-1]
+    middle, last = (day_text(frame[DATE].iloc[place], manifest) for place in (len(frame) // 2, -1))
     calls: list[dict[str, Any]] = [
         {},
         {"limit": 3},
-        {"start": said(middle)},
-        {"end": said(middle)},
-        {"start": said(last)},
+        {"start": middle},
+        {"end": middle},
+        {"start": last},
     ]
     calls += [{"column": column.name, "limit": 50} for column in manifest.columns[:20]]
     if manifest.by:
