@@ -140,7 +140,8 @@ def number_conclusion(number: Mapping[str, Any], forecast: OutcomeForecast) -> C
 
 def parse_percentiles(text: str, scale: Scale) -> OutcomeForecast:
     """Read percentiles of a number; raises `MalformedReply` where they fall, are incomplete or leave closed bounds."""
-    shape, prose, _ = read_form(_DaysShape if scale.dates else _PercentilesShape, text)
+    form: Any = _DaysShape if scale.dates else _PercentilesShape
+    shape, prose, _ = read_form(form, text)
     refuse_placeholder(shape.key_factor)
     stated = {
         level.strip(" %p"): _day(value, scale) if isinstance(value, str) else value
