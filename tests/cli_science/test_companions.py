@@ -36,6 +36,25 @@ def words(files: tuple[Path, Path]) -> tuple[object, ...]:
     return ("--events", files[0], "--forecasts", files[1])
 
 
+def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Path], tmp_path: Path) -> None:
+    rows = list(csv.DictReader(files[0].read_text().splitlines()))
+    events = tmp_path / "one-day.csv"
+    write(
+        events,
+        HEADER
+        + "".join(",".join({**row, "forecast_due_date": "2025-01-15"}.values()) + "\n" for row in rows),
+    )
+    forecasts = tmp_path / "two.csv"
+    write(forecasts, files[1].read_text() + "".join(f"half,{row['event_id']},forecast,0.5\n" for row in rows))
+    document = run_json(
+        "compare", "--events", events, "--forecasts", forecasts, "--reference", "half", "--resamples", 50
+    )
+    (row,) = (each for each in document["comparisons"] if each["method"] != "half")
+    assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, "no verdict") and document[
+        "sample_size"
+    ] == {}
+
+
 def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
     model, output = tmp_path / "model.json", tmp_path / "calibrated.csv.gz"
     report = run_json(

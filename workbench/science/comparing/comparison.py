@@ -7,7 +7,7 @@ import numpy as np
 
 from workbench.science.arrays import FloatArray, IntArray
 from workbench.science.comparing.bootstrap import Draws, PairedResult, parts_in_order, stratified_index
-from workbench.science.comparing.clusters import day_count, event_clusters
+from workbench.science.comparing.clusters import cluster_count, day_count, event_clusters
 from workbench.science.comparing.mixed import IndexContrast, index_contrast, mixed_model, pooled_error
 from workbench.science.comparing.paired import (
     NOT_SHOWN,
@@ -315,7 +315,7 @@ def trial_anova(
 
 
 def size_hints(events: Events, values: Values, reference: str) -> dict[str, SampleSize]:
-    """Clusters each comparison would need to show a difference in Brier score as large as the one seen.
+    """Clusters each comparison would need to show a difference in Brier score as large as the one seen; one cluster tells nothing.
 
     >>> events = Events.of([1, 0, 1, 0], kind=["market", "market", "dataset", "dataset"])
     >>> values = {"good": np.array([0.9, 0.1, 0.8, 0.2]), "poor": np.full(4, 0.5)}
@@ -326,6 +326,8 @@ def size_hints(events: Events, values: Values, reference: str) -> dict[str, Samp
     for name, p in values.items():
         if name != reference:
             rows = _common(values, (name, reference))
+            if cluster_count(clusters[rows]) < 2:
+                continue
             o = events.outcome[rows]
             gap = (p[rows] - o) ** 2 - (values[reference][rows] - o) ** 2
             hints[name] = sample_size_hint(gap, clusters=clusters[rows])
