@@ -56,6 +56,28 @@ def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path:
     assert len(by_id["oil"]["continuous_cdf"]) == 201 and set(
         by_id["party"]["probability_yes_per_category"]
     ) == set(QUESTIONS[1]["options"])
+    check = (
+        "submit",
+        "metaculus",
+        "s",
+        "-o",
+        "m.json",
+        "--check",
+    )  # either name means the comments and the forecasts beside them
+    assert run_cli(tmp_path, *check).returncode == 0
+    for place, bad, says in (
+        ("cut", {"probability_yes": 1.2}, "from 0 to 1"),
+        ("cut", {"probability_yes": None}, "probability_yes is missing"),
+        ("party", {"probability_yes_per_category": {QUESTIONS[1]["options"][0]: 1.0}}, "a share for each of"),
+        ("oil", {"continuous_cdf": [0.0] * 201}, "201 values"),
+        ("oil", {"continuous_cdf": by_id["oil"]["continuous_cdf"][:200]}, "201 values"),
+        ("oil", {"question": "gone"}, "not in the set"),
+        ("oil", {"continuous": []}, "unknown field"),
+    ):
+        changed = [{**entry, **(bad if entry["question"] == place else {})} for entry in sent]
+        (tmp_path / "m.json").write_text(json.dumps(changed))
+        refused = run_cli(tmp_path, *check)
+        assert refused.returncode == 6 and says in refused.stderr, (bad, refused.stderr)
     came = run_cli(tmp_path, "questions", "resolve", "s", "oil", "90")
     assert came.returncode == 0, came.stderr
     table = tmp_path / "home" / "nights" / "s.1" / "quantiles.csv"

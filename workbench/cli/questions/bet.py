@@ -31,6 +31,7 @@ from workbench.questions.sets.question_sets import QuestionSet, load_set
 from workbench.questions.sets.set_scores import events_table
 from workbench.questions.sets.submission_files import (
     FORMS,
+    check_metaculus_forecasts,
     check_submission,
     metaculus_forecasts,
     read_rationales,
@@ -187,8 +188,14 @@ def submit(
     questions = load_set(store, name)
     if form not in FORMS:
         raise UsageError(f"a submission is for {', '.join(FORMS)}, not {form!r:.40}")
+    beside = output.with_suffix(".json")
+    if form == "metaculus":  # comments, and the forecasts beside them
+        output = output.with_suffix(".md")
     if check:
-        _say_problems(check_submission(read_text(output), form, questions))
+        problems = check_submission(read_text(output), form, questions)
+        if form == "metaculus":
+            problems += check_metaculus_forecasts(read_text(beside), questions)
+        _say_problems(problems)
         echo(f"{output}: as {form} wants it")
         return
     if (forecasts is None) == (night is None):
@@ -226,7 +233,6 @@ def submit(
         _say_problems(problems)
     write_output(output, text.encode())
     if form == "metaculus":
-        beside = output.with_suffix(".json")
         entries = metaculus_forecasts(questions, p, quantiles)
         write_output(beside, (json.dumps(entries, indent=1, ensure_ascii=False) + "\n").encode())
         echo(f"{beside}")

@@ -23,7 +23,7 @@ from workbench.questions.question import (
     range_of,
 )
 from workbench.questions.sets.question_sets import QuestionSet
-from workbench.science.scoring.quantile_curve import Scale, metaculus_cdf
+from workbench.science.scoring.quantile_curve import Scale, is_metaculus_cdf, metaculus_cdf
 
 #: Share of each half that ForecastBench wants at least.
 FORECASTBENCH_SHARE = 0.95
@@ -51,6 +51,16 @@ class _ForecastSet(_Form):
     question_set: Annotated[str, Field(description="a text")]
     forecast_due_date: Annotated[date, Field(strict=False, description="a day")]
     forecasts: Annotated[list[Any], Field(min_length=1, description="a list with at least one entry")]
+
+
+class _MetaculusForecast(_Form):
+    question: Annotated[int | str, Field(description="the question's number or id")]
+    source: Annotated[str, Field(description="a text")]
+    probability_yes: Annotated[_Share | None, Field(description="a number from 0 to 1")] = None
+    probability_yes_per_category: Annotated[
+        dict[str, _Share] | None, Field(description="a share per option")
+    ] = None
+    continuous_cdf: Annotated[list[_Share] | None, Field(description="a list of numbers from 0 to 1")] = None
 
 
 class _Outcome(_Form):
@@ -198,6 +208,41 @@ def _checked_metaculus(text: str, questions: QuestionSet) -> list[str]:
             )
         if "![" in part.replace("\\!", "").replace("\\[", ""):
             problems.append(f"comment {number} shows a picture from elsewhere")
+    return problems
+
+
+def check_metaculus_forecasts(text: str, questions: QuestionSet) -> list[str]:
+    """What is wrong with a file of `metaculus_forecasts`, one line each."""
+    document = parse_json(text, what="the forecasts")
+    if not isinstance(document, list):
+        raise QuestionError("forecasts for Metaculus are a list, an entry a question")
+    problems: list[str] = []
+    for number, data in enumerate(document, 1):
+        where = f"forecast {number}: "
+        entry = _read(_MetaculusForecast, data, problems, where)
+        if entry is None:
+            continue
+        question = questions.questions.get(str(entry.question))
+        if question is None:
+            problems.append(f"{where}question {entry.question!r:.60} is not in the set")
+            continue
+        scale, named = scale_of(question), f"{where}{question.id}"
+        shares, curve = entry.probability_yes_per_category, entry.continuous_cdf
+        match question.kind:
+            case "binary" if entry.probability_yes is None:
+                problems.append(f"{named}: probability_yes is missing")
+            case "options" if sorted(shares or {}) != sorted(question.options) or (
+                question.exclusive and abs(sum((shares or {}).values()) - 1) > 1e-6
+            ):
+                problems.append(
+                    f"{named}: a share for each of {', '.join(question.options)} is wanted, together 1"
+                )
+            case "numeric" | "date" if scale is None or curve is None or not is_metaculus_cdf(curve, scale):
+                problems.append(
+                    f"{named}: a distribution of 201 values is wanted, each 0.00005 to 0.2 above the one before"
+                )
+            case _:
+                pass
     return problems
 
 

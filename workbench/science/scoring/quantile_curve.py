@@ -1,6 +1,6 @@
 """One monotone distribution from a few quantiles, on a linear or logarithmic range that may be open at its ends."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -14,7 +14,7 @@ from workbench.science.errors import DomainError
 #: Levels at which a model is asked for a number, in percent.
 PERCENTILES = ("5", "10", "25", "50", "75", "90", "95")
 _STEPS = 200  # of the grid that Metaculus takes
-_LONGEST_STEP = 0.19  # of mass between two points of it; the site refuses more than 0.2
+_LONGEST_STEP, _MOST = 0.19, 0.2  # of mass between two points of it: what is written, and what the site takes
 _NEAR = 1e-9
 
 
@@ -117,6 +117,20 @@ def metaculus_cdf(quantiles: Mapping[str, float], scale: Scale) -> list[float]:
         steps[0] += excess[0] / 2
         steps[-1] += excess[-1] / 2
     return [float(value) for value in np.round(mixed[0] + np.concatenate([[0.0], np.cumsum(steps)]), 10)]
+
+
+def is_metaculus_cdf(curve: Sequence[float], scale: Scale) -> bool:
+    """Whether Metaculus takes this distribution: its length, its steps, and its ends, which an open range leaves room beyond."""
+    steps = np.diff(curve)
+    low, high = (curve[0], 1 - curve[-1]) if curve else (0.0, 0.0)
+    return (
+        len(curve) == _STEPS + 1
+        and bool(steps.min() >= 5e-5 - _NEAR and steps.max() <= _MOST)
+        and all(
+            left >= 0.001 - _NEAR if is_open else abs(left) <= _NEAR
+            for left, is_open in ((low, scale.open_low), (high, scale.open_high))
+        )
+    )
 
 
 def _values(scale: Scale, places: FloatArray) -> FloatArray:
