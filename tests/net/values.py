@@ -1,5 +1,6 @@
 """What the net compares of a document: names of fields, numbers, flags, days and single words; no sentence, hash, time or path."""
 
+import json
 import math
 import re
 from collections.abc import Mapping
@@ -8,7 +9,7 @@ from typing import Any
 #: Fields whose values are another time's or another machine's.
 _OF_THE_MOMENT = re.compile(
     r"utc|seconds|wall|took|elapsed|age$|^at$|sha|hash|digest|fingerprint|pid|path$|folder|file|url|address|home|machine|platform"
-    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched"
+    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched|days_left|per_usd|^gain$|last_in"
 )
 _HEX = re.compile(r"(?:sha256:)?[0-9a-f]{8,}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
@@ -26,7 +27,10 @@ def values(document: Any, runs: Mapping[str, str]) -> Any:
                 for name, item in document.items()
             }  # fmt: skip
         case list():
-            return [values(item, runs) for item in document]
+            found = [values(item, runs) for item in document]
+            # leaves that are grounded side by side end in any order
+            by_node = bool(found) and all(isinstance(item, dict) and "node" in item for item in found)
+            return sorted(found, key=lambda item: json.dumps(item, sort_keys=True)) if by_node else found
         case float() if not math.isfinite(document):
             return str(document)
         case float():
