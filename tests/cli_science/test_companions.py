@@ -49,10 +49,8 @@ def test_methods_of_one_day_are_compared_without_a_verdict(files: tuple[Path, Pa
     document = run_json(
         "compare", "--events", events, "--forecasts", forecasts, "--reference", "half", "--resamples", 50
     )
-    (row,) = (each for each in document["comparisons"] if each["method"] != "half")
-    assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, "no verdict") and document[
-        "sample_size"
-    ] == {}
+    row = document["paired_test"]["m"]["overall"]
+    assert (row["clusters"], row["days"], row["verdict"]) == (1, 1, None) and document["sample_size"] == {}
 
 
 def test_a_calibration_is_learned_kept_and_applied(files: tuple[Path, Path], tmp_path: Path) -> None:
