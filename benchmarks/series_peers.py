@@ -106,7 +106,8 @@ def answer() -> None:
         fit = arch_model(scale * steps, mean="Constant", dist="t", rescale=False).fit(
             disp="off", show_warning=False
         )
-        drawn = fit.forecast(horizon=max(STEPS), method="simulation", simulations=2000).simulations.values[0]
+        simulated = fit.forecast(horizon=max(STEPS), method="simulation", simulations=2000).simulations.values
+        drawn = np.asarray(simulated)[0]
         ahead = drawn.cumsum(axis=1)[:, np.array(STEPS) - 1] / scale
         ahead = x[-1] * np.exp(ahead) if logs else x[-1] + ahead
         said["GARCH-t"] = np.quantile(ahead, SHARES, axis=0).T.tolist()
