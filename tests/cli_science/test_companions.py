@@ -179,7 +179,7 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
     last = walk[days == np.datetime64("2020-11-30")][0]
     ask = ("exceed", "--series", series, "--cutoff", "2020-12-01", "--on", "2020-12-05,2020-12-20")
     result = run_json(
-        *ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,base-rate"
+        *ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,knn"
     )
     assert result["last"] == {
         "day": "2020-11-30",
@@ -195,7 +195,7 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
         "the forecaster of quantity and the key-free tree, where none is named"
     )
     assert "336" not in run(*ask, "--above", "100").stdout.splitlines()[0]
-    assert "mean-reverting" in run(*ask, "--above", "1", "--model", "list").stdout
+    assert "hybrid" in run(*ask, "--above", "1", "--model", "list").stdout
     assert "lies before the cutoff" in refused(*ask[:5], "--on", "2020-11-01", "--above", 1)
     assert "unknown time-series model" in refused(*ask, "--above", 1, "--model", "oracle")
     assert "row 2, column 'date'" in refused(
