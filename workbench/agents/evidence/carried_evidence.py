@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import TypeAdapter, ValidationError
 
 from workbench.agents.evidence.answer_content import answer_content
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep
+from workbench.agents.evidence.trace import ReadAgain, TraceEvidence, TraceStep
 from workbench.agents.loop.tool_box import ToolSource
-from workbench.questions.errors import ClaimRefused
 from workbench.quoting import one_line
-from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
-    from sandbox.record.verify import Verification
-    from workbench.agents.evidence.base import ProofContext, Replay
+    from workbench.agents.evidence.base import ProofContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +30,7 @@ _CALLS = TypeAdapter(tuple[CarriedCall, ...])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CarriedEvidence:
+class CarriedEvidence(ReadAgain):
     """A leaf as an earlier run left it; fields as of `CarriedLeaf`, ``p`` as it counts now."""
 
     run: str
@@ -89,41 +85,17 @@ class CarriedEvidence:
         """Return a notebook with the claim, why it carries over, the data calls and the conclusion."""
         return self.trace.render(proof)
 
-    def compare(self, proof: ProofContext) -> Verification:
-        """Compare with log, ledger and notebook."""
-        return self.trace.compare(proof, book=self.render(proof))
-
-    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
-        """Compare, and hold the answers in the ledger to what they are said to say, and a leaf that came out to its rows."""
-        return await asyncio.to_thread(self._read_again, proof)
-
-    def _read_again(self, proof: ProofContext) -> Verification:
-        from sandbox.record.verify import Difference
-
+    def unlike(self, proof: ProofContext) -> str | None:
+        """What the answers in the ledger say otherwise than they are said to, or the rows of a leaf that came out; None for nothing."""
         # pandas loads for a driver that came out, and for no screen
         from workbench.questions.series.recorded_rows import recorded_outcome
 
-        outcome = self.compare(proof)
-        if outcome.differing:
-            return outcome
-        try:
-            said = proof.tool_answers()
-            what = next(
-                (
-                    f"{call.path} says something else"
-                    for call in self.calls
-                    if answer_content(said[call.hash]) != call.content
-                ),
-                None,
-            )
-            if what is None and self.settled_from:
-                calls = [
-                    (row.path, row.asked, row.answer.data) for row in proof.data_calls("tool") if row.answer
-                ]
-                came = float(recorded_outcome(proof.node.statement, calls, self.settled_from))
-                what = None if came == self.p else f"its rows say {came:g}"
-        except (ClaimRefused, StoreCorrupt, KeyError) as error:
-            what = f"its data cannot be read again: {error}"
-        if what is None:
-            return outcome
-        return replace(outcome, differing=(Difference(check="rerun", cell=None, what=what),))
+        said = proof.tool_answers()
+        for call in self.calls:
+            if answer_content(said[call.hash]) != call.content:
+                return f"{call.path} says something else"
+        if not self.settled_from:
+            return None
+        calls = [(row.path, row.asked, row.answer.data) for row in proof.data_calls("tool") if row.answer]
+        came = float(recorded_outcome(proof.node.statement, calls, self.settled_from))
+        return None if came == self.p else f"its rows say {came:g}"

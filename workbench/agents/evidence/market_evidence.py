@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from workbench.agents.evidence.drawings import Drawing
-from workbench.agents.evidence.trace import TraceEvidence, TraceStep, notebook_of
+from workbench.agents.evidence.trace import ReadAgain, TraceEvidence, TraceStep, notebook_of
 from workbench.agents.evidence.trace_notebook import computed_cells
 from workbench.agents.loop.tool_box import ToolSource
-from workbench.questions.errors import ClaimRefused
 from workbench.questions.market_price import MarketRef, find_markets, read_price
 from workbench.quoting import one_line
-from workbench.store.errors import StoreCorrupt
 
 #: Prices that are kept for the figure.
 MOST_POINTS = 240
@@ -23,12 +20,11 @@ _LATEST = 1 << 33  # a second of the year 2242
 _EPOCH = date(1970, 1, 1).toordinal()
 
 if TYPE_CHECKING:
-    from sandbox.record.verify import Verification
-    from workbench.agents.evidence.base import ProofContext, Replay
+    from workbench.agents.evidence.base import ProofContext
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MarketEvidence:
+class MarketEvidence(ReadAgain):
     """A market's price before the cutoff.
 
     Parameters
@@ -129,32 +125,15 @@ class MarketEvidence:
             high=1.0,
         )
 
-    def compare(self, proof: ProofContext) -> Verification:
-        """Compare with log, ledger and notebook."""
-        return self.trace.compare(proof, book=self.render(proof))
-
-    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
-        """Compare, and read the price again from the answers in the ledger."""
-        return await asyncio.to_thread(self._read_again, proof)
-
-    def _read_again(self, proof: ProofContext) -> Verification:
-        from sandbox.record.verify import Difference
-
-        outcome = self.compare(proof)
-        if outcome.differing:
-            return outcome
-        try:
-            by_hash = proof.tool_answers()
-            market, prices = (by_hash[name] for name in self.hashes)
-            price = read_price(self.ref, market, prices, datetime.fromisoformat(self.cutoff))
-            same = (price.p, price.quoted.isoformat(), price.question) == (self.p, self.quoted, self.question)
-            same = same and self.history == price.history[-MOST_POINTS:]
-            what = None if same else f"the answers give {price.p!r} at {price.quoted.isoformat()}"
-        except (ClaimRefused, StoreCorrupt, KeyError) as error:
-            what = f"the price cannot be read again: {error}"
-        if what is None:
-            return outcome
-        return replace(outcome, differing=(Difference(check="rerun", cell=None, what=what),))
+    def unlike(self, proof: ProofContext) -> str | None:
+        """What the price is by the answers in the ledger, where it is another one."""
+        by_hash = proof.tool_answers()
+        market, prices = (by_hash[name] for name in self.hashes)
+        price = read_price(self.ref, market, prices, datetime.fromisoformat(self.cutoff))
+        same = (price.p, price.quoted.isoformat(), price.question) == (self.p, self.quoted, self.question)
+        if same and self.history == price.history[-MOST_POINTS:]:
+            return None
+        return f"the answers give {price.p!r} at {price.quoted.isoformat()}"
 
 
 def _day_of_second(second: int) -> str:

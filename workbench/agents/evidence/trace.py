@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -11,13 +12,14 @@ from sandbox.record.session_notebook import KERNELSPEC
 from workbench.agents.evidence.trace_notebook import agent_cells
 from workbench.agents.evidence.trace_records import cell_faults, ledger_faults, rerun_cells
 from workbench.agents.evidence.trace_steps import Trace, TraceCall, TraceStep
+from workbench.questions.errors import ClaimRefused
 from workbench.store.errors import StoreCorrupt
 
 if TYPE_CHECKING:
     from sandbox.record.verify import Verification
     from workbench.agents.evidence.base import ProofContext, Replay
 
-__all__ = ["TraceCall", "TraceEvidence", "TraceStep", "notebook_faults", "notebook_of"]
+__all__ = ["ReadAgain", "TraceCall", "TraceEvidence", "TraceStep", "notebook_faults", "notebook_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +102,37 @@ class TraceEvidence(Trace):
         )
 
 
+class ReadAgain:
+    """What evidence has in common whose numbers are read again from the answers in the ledger."""
+
+    __slots__ = ()
+
+    def compare(self, proof: ProofContext) -> Verification:
+        """Compare with log, ledger and notebook."""
+        compared: Verification = self.trace.compare(proof, book=self.render(proof))  # type: ignore[attr-defined]
+        return compared
+
+    async def verify(self, proof: ProofContext, replay: Replay) -> Verification:
+        """Compare, and read again; in a thread, since a notebook is rendered."""
+        return await asyncio.to_thread(self._read_again, proof)
+
+    def _read_again(self, proof: ProofContext) -> Verification:
+        from sandbox.record.verify import Difference
+
+        outcome = self.compare(proof)
+        if outcome.differing:
+            return outcome
+        try:
+            what = self.unlike(proof)  # type: ignore[attr-defined]
+        except (ClaimRefused, StoreCorrupt, KeyError) as error:
+            what = f"its data cannot be read again: {error}"
+        return (
+            outcome
+            if what is None
+            else replace(outcome, differing=(Difference(check="rerun", cell=None, what=what),))
+        )
+
+
 def notebook_of(cells: list[Any]) -> Any:
     """Return a notebook of these cells."""
     import nbformat
@@ -112,18 +145,22 @@ def notebook_of(cells: list[Any]) -> Any:
 def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, str]]:
     """Return the cells in which a proof notebook on disk differs from what its evidence renders."""
     import nbformat
+    from nbformat.v4 import rwbase
 
+    read: Any = nbformat.from_dict
+    join: Any = rwbase.rejoin_lines
     if not path.is_file():
         return [("notebook", None, "the proof notebook is gone")]
-    # Written and read once, so that both sides have their line ends in the same places.
-    expected = nbformat.reads(nbformat.writes(expected), as_version=4)  # type: ignore[no-untyped-call]
+    # Compared as the file holds them, lines joined; validating both against the whole schema would take longer than all else.
     try:
-        book = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
-    except (ValueError, nbformat.ValidationError) as error:
+        book, expected = (
+            join(read(json.loads(text))) for text in (path.read_text(encoding="utf-8"), json.dumps(expected))
+        )
+        wanted, present = (
+            {cell.get("id"): _reader_sees(cell) for cell in each.cells} for each in (expected, book)
+        )
+    except (ValueError, AttributeError, TypeError, KeyError) as error:
         return [("notebook", None, f"the proof notebook cannot be read: {error}")]
-    wanted, present = (
-        {cell.get("id"): _reader_sees(cell) for cell in each.cells} for each in (expected, book)
-    )
     return [
         ("notebook", cell, "is not what the trace says")
         for cell in dict.fromkeys((*wanted, *present))

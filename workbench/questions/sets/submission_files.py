@@ -134,7 +134,7 @@ def _checked_forecastbench(text: str, questions: QuestionSet) -> list[str]:
         entry = _read(_Forecast, data, problems, where)
         if entry is None:
             continue
-        day = entry.resolution_date and entry.resolution_date.isoformat()
+        day = None if entry.resolution_date is None else entry.resolution_date.isoformat()
         named, key = f"{where}{entry.id}", (entry.id, entry.source, day)
         if entry.source in MARKETS and day is not None:
             problems.append(f"{named}: a market question has no resolution date, it must be null")

@@ -127,7 +127,7 @@ class ThoughtCalls:
         kind = (
             ("zero_shot_choice", "choice_reply") if event.exclusive else ("zero_shot_brief", "outcomes_reply")
         )
-        prices = {} if event.exclusive else {"prices": event.price_lines()}
+        prices: dict[str, Any] = {} if event.exclusive else {"prices": event.price_lines()}
         forecast = await self._ask(
             "outcomes",
             kind[0],
