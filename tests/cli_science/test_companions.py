@@ -178,9 +178,7 @@ def test_exceedance_of_a_series(tmp_path: Path) -> None:
     series = write(tmp_path / "series.csv", "date,value\n" + rows)
     last = walk[days == np.datetime64("2020-11-30")][0]
     ask = ("exceed", "--series", series, "--cutoff", "2020-12-01", "--on", "2020-12-05,2020-12-20")
-    result = run_json(
-        *ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,knn"
-    )
+    result = run_json(*ask, "--above", f"{last:.6f},{last + 3:.6f}", "--model", "walk,linear,hybrid,knn")
     assert result["last"] == {
         "day": "2020-11-30",
         "value": pytest.approx(last, abs=1e-6),

@@ -45,7 +45,11 @@ class Reader:
         text = (
             "no JSON at all"
             if self.broken
-            else fenced(self._answer(content if isinstance(content, str) else content[0]["text"]))
+            else fenced(
+                self._answer(
+                    content if isinstance(content, str) else "".join(part["text"] for part in content)
+                )
+            )
         )
         message = {"role": "assistant", "content": text}
         usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
@@ -76,7 +80,7 @@ class Reader:
                 "recalled_outcome": "yes" if known else None,
                 "probability": 0.6,
             }
-        texts = prompt.split("<text id=")[1:]
+        texts = prompt.split("[begin text ")[1:]
         verdict = [
             "leak" if "December" in part else "unsure" if "perhaps" in part else "no leak" for part in texts
         ]

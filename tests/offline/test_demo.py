@@ -81,11 +81,11 @@ async def test_a_constant_that_is_sent_back_stays_within_its_bound() -> None:
     """Twice above 0.1 and refused (as with the paper's preset): the nearest rule within the bound, and the difference in words."""
     root = Proposition(id="P0", statement=VIX, children=("P1",), polarities={"P1": Polarity.POSITIVE})
     record = {
-        "kind": "leaf", "statement": "It rains", "p": 0.02, "base_rate": 0.5, "horizon_days": 127, "effective_windows": 9.0,
+        "kind": "leaf", "statement": "It rains", "p": 0.005, "base_rate": 0.5, "horizon_days": 127, "effective_windows": 9.0,
         "weeks_from": "2014-02-07", "bits": "01" * 99,
     }  # fmt: skip
     child = Proposition(
-        id="P1", statement="It rains", belief=Belief(p=0.02, key_factor="", report=write_record(record))
+        id="P1", statement="It rains", belief=Belief(p=0.005, key_factor="", report=write_record(record))
     )
     asker = RecordingAsker(analyst())
 

@@ -76,4 +76,4 @@ async def test_what_is_found_open_is_what_the_page_lists(
 def test_the_page_says_what_is_open_at_both_levels():
     text = " ".join(whole_page(PAGE).split())
     assert "**load on the machine** and **locks on common files**, which are open at `namespaces` too" in text
-    assert "watched, **but not shared segments**" in text
+    assert "watched, **but not shared segments given back**" in text

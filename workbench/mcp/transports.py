@@ -113,17 +113,16 @@ class _Lines:
         return self
 
     async def __anext__(self) -> Any:
-        while isinstance(item := await self._reader.__anext__(), Exception):
-            await self._writer.send(_refusal(item))
-        return item
+        return await self._sound(self._reader.__anext__)
 
     async def receive(self) -> Any:
-        try:
-            return await self.__anext__()
-        except StopAsyncIteration:
-            from anyio import EndOfStream
+        return await self._sound(self._reader.receive)
 
-            raise EndOfStream from None
+    async def _sound(self, read: Callable[[], Awaitable[Any]]) -> Any:
+        """The next line that is a message; those before it that are none are answered."""
+        while isinstance(item := await read(), Exception):
+            await self._writer.send(_refusal(item))
+        return item
 
 
 def _refusal(error: Exception) -> Any:
