@@ -47,7 +47,7 @@ def smoke(names: list[str]) -> None:
 
 #: Long even so: a browser, kernels of Jupyter's own to compare with, fits of every question left out, plots, a
 #: cluster with a package that must be installed before the catalogue is first read.
-LONG = {"desk", "kernels", "pooling_study", "reasoning", "workers"}
+LONG = {"desk", "kernels", "large_home", "pooling_study", "reasoning", "workers"}
 
 
 def test_short_benchmarks_still_run() -> None:

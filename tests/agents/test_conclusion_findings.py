@@ -130,7 +130,7 @@ def test_a_number_for_the_opposite_contradicts_nothing(stated: int, p: int) -> N
         negated = found(f"{who} that it does not hold at {stated} %.", {"p_true": p / 100}, SHOWED, RunKind())
         assert "report and number" not in [item.check for item in negated]
         plain = found(f"{who} that it holds at {stated} %.", {"p_true": p / 100}, SHOWED, RunKind())
-        assert ("report and number" in [item.check for item in plain]) == (abs(stated - p) > 2)
+        assert ("report and number" in [item.check for item in plain]) == (abs(stated - p) > 3)
 
 
 @given(st.text(max_size=300), st.floats(0, 1), st.text(max_size=60))

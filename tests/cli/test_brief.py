@@ -99,5 +99,5 @@ def test_search_words_lead_a_person_to_series_and_say_which_key_is_missing(tmp_p
         run_cli(tmp_path, "apis", "will joblessness rise", "--json", FRED_API_KEY="k").stdout
     )
     assert with_key[0]["params"] == {"series_id": "UNRATE"} and with_key[0]["obstacle"] == ""
-    found = run_cli(tmp_path, "call", "catalogue/search", "words=fed funds rate", "--cutoff", "2018-06-30")
+    found = run_cli(tmp_path, "call", "catalogue/search", "words=fed funds rate", "--cutoff", "2024-06-30")
     assert found.returncode == 0 and "KXFED" in found.stdout

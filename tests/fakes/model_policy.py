@@ -147,6 +147,16 @@ def stage_of(last: str) -> str:
     raise ValueError(f"no stage's tags in: {asked[:300]}")
 
 
+#: Where a schema is sent the prompt does not show the form.
+_OF_SCHEMA = {
+    "analysis": "analyze",
+    "conclusion": "conclude",
+    "logic": "logic",
+    "linear": "linear",
+    "noisy_or": "noisy-or",
+}
+
+
 def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
     """What a request body asks; raises ValueError where it asks nothing this server knows."""
     users = user_texts(body)
@@ -156,7 +166,8 @@ def understand(body: dict[str, Any], authorization: str | None = None) -> Asked:
             body=body, stage="recall", node="P0", cutoff="", authorization=authorization, at=time.time()
         )
     ends = {tool["function"]["name"] for tool in body.get("tools") or ()} & {"submit", "hand_in"}
-    stage = "act" if ends else stage_of(last)
+    schema = (body.get("response_format") or {}).get("json_schema", {}).get("name")
+    stage = "act" if ends else _OF_SCHEMA.get(schema) or stage_of(last)
     if stage == "conclude" and '<report of="' in users[0]:
         stage = "vanilla"
     cutoff = list(_CUTOFF.finditer(last))[-1]

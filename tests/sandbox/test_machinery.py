@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import CellResult
+from sandbox.limits import cgroups
 from sandbox.limits.memory import process_tree
 from tests.sandbox.conftest import LEVELS, Opener
 from tests.sandbox.machinery import FILTERED, HEADER, MACHINERY, Machinery, unsealed, victim
@@ -73,9 +74,15 @@ async def test_no_cell_has_an_effect(level: str, open_session: Opener, victims: 
     assert (await session.execute("6 * 7")).text() == "42"
 
 
+def nameless_files_or_skip() -> None:
+    if cgroups.available() is None:
+        pytest.skip(f"no cell makes files without a name where nothing counts them: {cgroups.memory_bound()}")
+
+
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_program_without_a_file_runs_and_is_sealed_like_its_cell(level: str, open_session: Opener):
     """The neighbour of the attack by memfd: starting programs is allowed, the seal goes with them."""
+    nameless_files_or_skip()
     session = await open_session(level=level)
     cell = """
 import os
@@ -115,6 +122,7 @@ except OSError as error: print(error)
 async def test_a_sibling_cannot_look_into_a_program_that_another_cell_started(
     level: str, open_session: Opener, victims: Iterator[Path]
 ):
+    nameless_files_or_skip()
     sibling, session = await open_session("P2.1.1", level=level), await open_session(level=level)
     with victim(next(victims)) as host:
         started = await sibling.execute(_CHILD.format(token=host.token))

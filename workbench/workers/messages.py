@@ -90,11 +90,10 @@ def _errors() -> dict[str, type[Exception]]:
 
 def request_to_json(request: ModelRequest) -> dict[str, Any]:
     """Return a request whole: what is stored of it, and what is not but steers how it is sent."""
-    schema = request.reply_schema
     return {
         "stored": to_json(request),
         "captions": [list(message.captions) for message in request.messages],
-        "schema": None if schema is None else asdict(schema),
+        "schema": None if request.reply_schema is None else asdict(request.reply_schema),
         "role": request.role,
         "may_fall_back": request.may_fall_back,
         "choice": request.choice,

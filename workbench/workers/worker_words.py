@@ -100,6 +100,7 @@ class _Schema(_Word):
     name: Text
     schema_: dict[str, Any] = Field(alias="schema")
     note: Text
+    text_form: Text = ""
 
 
 class _Request(_Word):
