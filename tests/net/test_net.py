@@ -8,7 +8,7 @@ import pytest
 from tests.net.net import RECORDED, lines, made_calls
 from tests.net.values import differences
 
-pytestmark = [pytest.mark.long, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(1200)]
 
 
 def test_every_call_comes_to_what_was_recorded(tmp_path: Path) -> None:
