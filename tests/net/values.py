@@ -9,7 +9,7 @@ from typing import Any
 #: Fields whose values are another time's or another machine's.
 _OF_THE_MOMENT = re.compile(
     r"utc|seconds|wall|took|elapsed|age$|^at$|sha|hash|digest|fingerprint|pid|path$|folder|file|url|address|home|machine|platform"
-    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched|days_left|per_usd|^gain$|last_in"
+    r"|python|bytes|size_|cpu|memory|version|isolation|started|finished|instant|resolved_on|reviewed|due$|expires|next|seq$|id$|^key$|^when$|^begun$|^last$|fetched|days_left|per_usd|^gain$|last_in|^number$"
 )
 _HEX = re.compile(r"(?:sha256:)?[0-9a-f]{8,}")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
