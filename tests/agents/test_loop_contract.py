@@ -1,6 +1,7 @@
 """What the loops over tools do beyond the contract of all grounders: their traces against the ledgers, cells, quoting, models without tools."""
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,19 @@ async def test_a_changed_proof_notebook_is_found(name: str, tmp_path: Path) -> N
     )
     nbformat.write(book, ran.proof)
     assert await differences(ran) == ["notebook: is not what the trace says"]
+
+
+@pytest.mark.parametrize("hidden", ["a second cell of an id", "an older format"])
+async def test_a_notebook_that_shows_more_than_its_cells_by_id_is_found(hidden: str, tmp_path: Path) -> None:
+    case = CASES["search"]
+    ran = await run(tmp_path, case, case.script)
+    book = json.loads(ran.proof.read_text())
+    if hidden == "an older format":
+        book["nbformat"] = 3
+    else:
+        book["cells"].insert(0, {**book["cells"][-1], "source": ["It is certain."]})
+    ran.proof.write_text(json.dumps(book))
+    assert [line.partition(":")[0] for line in await differences(ran)] == ["notebook"]
 
 
 async def test_without_quoting_the_page_would_speak_for_itself(

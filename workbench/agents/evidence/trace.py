@@ -156,16 +156,19 @@ def notebook_faults(expected: Any, path: Path) -> list[tuple[str, str | None, st
         book, expected = (
             join(read(json.loads(text))) for text in (path.read_text(encoding="utf-8"), json.dumps(expected))
         )
-        wanted, present = (
-            {cell.get("id"): _reader_sees(cell) for cell in each.cells} for each in (expected, book)
-        )
+        forms = [(each.nbformat, [cell.id for cell in each.cells]) for each in (expected, book)]
+        wanted, present = ({cell.id: _reader_sees(cell) for cell in each.cells} for each in (expected, book))
     except (ValueError, AttributeError, TypeError, KeyError) as error:
         return [("notebook", None, f"the proof notebook cannot be read: {error}")]
-    return [
+    faults: list[tuple[str, str | None, str]] = [
         ("notebook", cell, "is not what the trace says")
         for cell in dict.fromkeys((*wanted, *present))
         if wanted.get(cell) != present.get(cell)
     ]
+    if faults or forms[0] == forms[1]:
+        return faults
+    # a second cell of an id would hide behind the true one
+    return [("notebook", None, "its cells are not those of the trace, one by one")]
 
 
 def _reader_sees(cell: Any) -> tuple[str, str, list[Any]]:
