@@ -86,6 +86,7 @@ shmget 29 194, shmat 30 196, shmctl 31 195, shmdt 67 197, semget 64 190, semop 6
 msgget 68 186, msgsnd 69 189, msgrcv 70 188, msgctl 71 187
 """
 _NAMELESS = "memfd_create 319 279"
+_OF_NO_PROCESS = (_SYSTEM_V, _NAMELESS)
 _OF_A_PROCESS = "prlimit64 302 261"  # these take a process id first
 _SCHEDULING = "sched_setparam 142 118, sched_setaffinity 203 122, sched_setattr 314 274"
 _SCHEDULER = "sched_setscheduler 144 119"
@@ -245,8 +246,8 @@ def answers(private_root: bool, machine: str = "", *, grouped: bool = True) -> d
     """The code that answers each call, by its number; what is not in it is answered with ENOSYS."""
     _, column = ARCH[machine or platform.machine()]
     table = {number: _PASS for _, number in calls(_ALLOWED, column)}
-    for names in (*(_PRIVATE_ONLY if private_root else ()), *((_NAMELESS,) if grouped else ())):
-        if grouped or names != _SYSTEM_V:
+    for names in (*(_PRIVATE_ONLY if private_root else ()), _NAMELESS):
+        if grouped or names not in _OF_NO_PROCESS:
             table |= {number: _PASS for _, number in calls(names, column)}
     for names, code in _checks(private_root):
         table |= {number: code for _, number in calls(names, column)}

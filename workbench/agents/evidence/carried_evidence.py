@@ -87,15 +87,15 @@ class CarriedEvidence(ReadAgain):
 
     def unlike(self, proof: ProofContext) -> str | None:
         """What the answers in the ledger say otherwise than they are said to, or the rows of a leaf that came out; None for nothing."""
-        # pandas loads for a driver that came out, and for no screen
-        from workbench.questions.series.recorded_rows import recorded_outcome
-
         said = proof.tool_answers()
         for call in self.calls:
             if answer_content(said[call.hash]) != call.content:
                 return f"{call.path} says something else"
         if not self.settled_from:
             return None
+        # pandas loads for a driver that came out, and for no screen
+        from workbench.questions.series.recorded_rows import recorded_outcome
+
         calls = [(row.path, row.asked, row.answer.data) for row in proof.data_calls("tool") if row.answer]
         came = float(recorded_outcome(proof.node.statement, calls, self.settled_from))
         return None if came == self.p else f"its rows say {came:g}"
