@@ -5,21 +5,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.command_line import run_cli
-from tests.fakes.model_policy import Plan, Policy
+from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
-from tests.fixtures.make_home import RULES
+from tests.fixtures.make_home import PLAN, RULES, SP500
 
-SP500 = "The S&P 500 closes higher on 2018-12-31 than on 2018-06-29"
-PLAN: Plan = {
-    "P0": {
-        "P1": ("The S&P 500 closes above 2700 on 2018-09-28", "Positive"),
-        "P2": ("The VIX closes above 20 on 2018-12-31", "Negative"),
-    },
-    "P1": {
-        "P1.1": ("The S&P 500 closes above 2650 on 2018-08-31", "Positive"),
-        "P1.2": ("The NASDAQ Composite closes above 7300 on 2018-09-28", "Positive"),
-    },
-}
 STUDY = """\
 name: sim
 exam: {simulator: {kind: logic, questions: 60, seed: 3}}

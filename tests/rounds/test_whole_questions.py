@@ -25,6 +25,13 @@ QUESTIONS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+def quick_pass(home: Path, server: OpenAIServer, *, trials: int) -> None:
+    """A round of the set ``s`` without contexts and trees."""
+    words = ("--model", "openai/x", "--api-base", server.url, "--contexts", "none", "--promote", "0", "--trials", str(trials))  # fmt: skip
+    done = run_cli(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
+    assert done.returncode == 0, done.stderr
+
+
 def test_a_round_asks_each_question_once_a_trial_and_scores_the_number(tmp_path: Path) -> None:
     (tmp_path / "q.json").write_text(json.dumps({"format": OWN, "questions": QUESTIONS}))
     assert run_cli(tmp_path, "questions", "import", "q.json", "--as", "s").returncode == 0
@@ -111,20 +118,7 @@ def undivided(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (home / "q.json").write_text(json.dumps({"format": OWN, "questions": questions}))
     assert run_cli(home, "questions", "import", "q.json", "--as", "s").returncode == 0
     with OpenAIServer(Policy()) as server:
-        words = (
-            "--model",
-            "openai/x",
-            "--api-base",
-            server.url,
-            "--contexts",
-            "none",
-            "--promote",
-            "0",
-            "--trials",
-            "1",
-        )
-        done = run_cli(home, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        quick_pass(home, server, trials=1)
         assert len(server.asked) == len(questions) + 1  # one has two horizons
         again = run_cli(home, "forecast", "s/q5", "s/q3", OPENAI_API_KEY="none")
         assert again.returncode == 0, again.stderr
@@ -231,20 +225,7 @@ def test_markets_of_a_venue_that_exclude_each_other_are_asked_as_one_choice(
     (tmp_path / "k.json").write_text(json.dumps({"events": [event]}))
     assert run_cli(tmp_path, "questions", "import", "k.json", "--as", "s").returncode == 0
     with OpenAIServer(Policy()) as server:
-        words = (
-            "--model",
-            "openai/x",
-            "--api-base",
-            server.url,
-            "--contexts",
-            "none",
-            "--promote",
-            "0",
-            "--trials",
-            "2",
-        )
-        done = run_cli(tmp_path, "tournament", "run", "s", *words, OPENAI_API_KEY="none")
-        assert done.returncode == 0, done.stderr
+        quick_pass(tmp_path, server, trials=2)
         asked = [one.last for one in server.asked]
     assert len(asked) == 2 and all("- Ann\n- Bo\n- Cy" in one for one in asked)
     assert ["exactly one does" in one for one in asked] == [exclusive] * 2
