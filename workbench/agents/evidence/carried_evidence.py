@@ -86,7 +86,7 @@ class CarriedEvidence(ReadAgain):
         return self.trace.render(proof)
 
     def unlike(self, proof: ProofContext) -> str | None:
-        """What the answers in the ledger say otherwise than they are said to, or the rows of a leaf that came out; None for nothing."""
+        """Say which answer in the ledger differs, or what outcome its rows give instead; None where nothing does."""
         said = proof.tool_answers()
         for call in self.calls:
             if answer_content(said[call.hash]) != call.content:

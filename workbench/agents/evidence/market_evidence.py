@@ -126,7 +126,7 @@ class MarketEvidence(ReadAgain):
         )
 
     def unlike(self, proof: ProofContext) -> str | None:
-        """What the price is by the answers in the ledger, where it is another one."""
+        """Say what price the answers in the ledger give, where it differs; None where it does not."""
         by_hash = proof.tool_answers()
         market, prices = (by_hash[name] for name in self.hashes)
         price = read_price(self.ref, market, prices, datetime.fromisoformat(self.cutoff))

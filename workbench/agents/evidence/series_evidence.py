@@ -244,7 +244,7 @@ _CALLS: TypeAdapter[tuple[SeriesCall, ...]] = TypeAdapter(tuple[SeriesCall, ...]
 
 
 def _class_of(numbers: Mapping[str, Any]) -> str:
-    """Word the class of a series, which proofs of before name; the statement of a proof is compared word by word."""
+    """Word the class of a series, which only older proofs name: a proof's statement is compared word by word."""
     named = numbers.get("series_class")
     return "" if named is None else f" Class of the series: {named or 'too short to tell'}."
 

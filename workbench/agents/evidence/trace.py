@@ -103,7 +103,7 @@ class TraceEvidence(Trace):
 
 
 class ReadAgain:
-    """What evidence has in common whose numbers are read again from the answers in the ledger."""
+    """Evidence whose numbers are read again from the answers in the ledger; its own ``unlike`` says what differs."""
 
     __slots__ = ()
 
