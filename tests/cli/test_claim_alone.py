@@ -41,6 +41,8 @@ def test_a_claim_without_drivers_is_a_run_on_every_screen(tmp_path: Path) -> Non
         (("whatif", "last", "--set", "P0=0.3"), "30.0%"),
         (("sensitivity", "last", "--report"), "P0"),
         (("ask", "last", "why is it so low?"), "simulation"),
+        (("ask", "last", "what does it hinge on?"), "no drivers"),
+        (("ask", "last", "what would make it 50%?"), "No driver alone brings"),
         (("audit", "last"), "Nothing fails"),
         (("verify", "last"), "0 differences"),
         (("export", "last", "-o", str(tmp_path / "note.md")), "note"),

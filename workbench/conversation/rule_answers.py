@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from workbench.conversation.cited_answer import CitedAnswer
-from workbench.conversation.run_look_ups import Cite, RunLookUps
+from workbench.conversation.run_look_ups import RunLookUps
 from workbench.errors import Option, UsageError
 from workbench.formatting import percent, point_change
 from workbench.propositions import ROOT, NodeId
@@ -66,10 +66,10 @@ def _reasons(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
 
 
 def _hinges(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
-    rows = look_ups.sensitivity()[:_MOST]
+    rows = [row for row in look_ups.sensitivity() if row["id"] != ROOT][:_MOST]
     if not rows:
         return CitedAnswer(
-            text="The claim was examined as a whole: it hinges on no driver.", cites=(look_ups.cite_of(ROOT),)
+            text="The claim has no drivers: it was examined as a whole.", cites=(look_ups.cite_of(ROOT),)
         )
     parts = [
         f"{row['id']} ({_driver_name(look_ups, row['id'])}): the claim lies between {percent(row['low'])} and {percent(row['high'])} over all its values"
@@ -92,7 +92,7 @@ def _reach(look_ups: RunLookUps, question: str) -> CitedAnswer | None:
         text = f"No driver alone brings the claim to {percent(target)}."
         if ways.share is not None:
             text += f" All together would have to go {percent(ways.share)} of their way there."
-        return CitedAnswer(text=text, cites=(Cite(node=ROOT),))
+        return CitedAnswer(text=text, cites=(look_ups.cite_of(ROOT),))
     alone.sort(key=lambda way: abs((way.needed or 0.0) - (look_ups.run.tree[way.id].p or 0.0)))
     parts = [
         f"{way.id} ({_driver_name(look_ups, way.id)}) at {percent(way.needed)} instead of {percent(look_ups.run.tree[way.id].p)}"

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from itertools import combinations
+from itertools import combinations, groupby
 from math import comb, fsum
 from typing import Any
 
@@ -239,7 +239,7 @@ def sentence_of(p: float | None, base_rate: float | None, steps: Waterfall | Non
 
 
 def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
-    """Every part with its sign, largest first; one that pulls against the gap is marked, so that no one takes it for a cause."""
+    """Every part with its sign, largest first; those that pull against the gap are marked, so that no one takes them for causes."""
     shown = [part for part in steps.parts if abs(part.points) >= _SHOWN]
     named = shown if len(shown) <= _NAMED + 1 else shown[:_NAMED]
     told = [(_named(part, usual=steps.from_base_rate), part.points) for part in named]
@@ -247,14 +247,25 @@ def _part_sentences(steps: Waterfall, *, start_known: bool) -> list[str]:
         told.append((f"the {len(smaller)} smaller parts together", fsum(part.points for part in smaller)))
     gap = round(steps.end, 3) - round(steps.start, 3)
     sentences = []
-    for place, (name, points) in enumerate(told):
-        several = name.endswith("together")
-        verb = ("add" if points > 0 else "take off") if several else ("adds" if points > 0 else "takes off")
-        against = "pulling the other way, " if points * gap < 0 else ""
-        start = "" if start_known or place else f"starting at {percent(steps.start)} ({steps.start_words}), "
-        unit = "" if place else " points"
-        words = f"{start}{against}{name} {verb} {100 * abs(points):.1f}{unit}."
-        sentences.append(words[0].upper() + words[1:])
+    for against, run in groupby(told, key=lambda part: part[1] * gap < 0):
+        phrases = []
+        for name, points in run:
+            several = name.endswith("together")
+            verb = (
+                ("add" if points > 0 else "take off") if several else ("adds" if points > 0 else "takes off")
+            )
+            unit = "" if sentences or phrases else " points"
+            phrases.append(f"{name} {verb} {100 * abs(points):.1f}{unit}")
+        # Causes are a sentence each; what pulls the other way is one, so that the mark stands once before all of it.
+        in_one = ", ".join([*phrases[:-2], " and ".join(phrases[-2:])])
+        for words in [f"pulling the other way, {in_one}"] if against else phrases:
+            start = (
+                ""
+                if start_known or sentences
+                else f"starting at {percent(steps.start)} ({steps.start_words}), "
+            )
+            words = f"{start}{words}."
+            sentences.append(words[0].upper() + words[1:])
     return sentences
 
 

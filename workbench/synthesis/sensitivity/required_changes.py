@@ -101,7 +101,8 @@ def ways_to_reach(tree: Tree, target: float) -> Reaching:
     if root is None:
         raise SensitivityError("the claim has no value, so there is nothing to move")
     maps = swings(tree, evaluation=evaluation)
-    leaves = [leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None]
+    # A claim alone is no driver of itself.
+    leaves = [leaf for leaf in tree.leaves() if evaluation.values[leaf] is not None and leaf != tree.root.id]
     alone = []
     for leaf in leaves:
         p, swing = evaluation.values[leaf], maps[leaf]
