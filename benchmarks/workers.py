@@ -30,7 +30,7 @@ from workbench.engine.run_settings import RunSettings, with_preset
 from workbench.engine.worker_place import worker_place
 from workbench.reports.note_page import write_report
 from workbench.store import ApiLedger, ModelLedger, Store
-from workbench.workers import messages
+from workbench.workers import calls
 from workbench.workers import worker_pool as pool_module
 from workbench.workers.worker_choice import workers_at
 
@@ -65,19 +65,19 @@ class Traffic:
 
     def __init__(self) -> None:
         self.messages = self.size = 0
-        take = pool_module.WorkerPool.take
+        pack, unpack = calls.pack, calls.unpack
 
-        def counted_encode(message: dict[str, Any]) -> bytes:
-            data = messages.encode(message)
+        def counted_pack(value: Any) -> bytes:
+            data = pack(value)
             self.count(data)
             return data
 
-        def counted_take(pool: pool_module.WorkerPool, message: dict[str, Any]) -> None:
-            self.count(messages.encode(message))
-            take(pool, message)
+        def counted_unpack(data: bytes) -> Any:
+            self.count(data)
+            return unpack(data)
 
-        patch.object(pool_module, "encode", counted_encode).start()
-        patch.object(pool_module.WorkerPool, "take", counted_take).start()
+        patch.object(pool_module, "pack", counted_pack).start()
+        patch.object(pool_module, "unpack", counted_unpack).start()
 
     def count(self, data: bytes) -> None:
         self.messages += 1
@@ -148,7 +148,6 @@ def main() -> None:
         with cluster(place / "cluster", workers=2, paths=[PACKAGE], **sources) as running:
             pids = [process.pid for process in running.processes]
             spread = own | {"scheduler": pids[:1], "workers": pids[1:]}
-            environ = sources | running.certificates
             for grounder, trials in (
                 ("stranger-steps", options.trials),
                 ("notebook", options.notebook_trials),
@@ -162,7 +161,7 @@ def main() -> None:
                         home = place / f"{grounder}-{bool(where)}-{warm}"
                         asyncio.run(
                             measure(
-                                f"({label})" if warm else label, home, chosen, environ, traffic,
+                                f"({label})" if warm else label, home, chosen, sources, traffic,
                                 processes=processes, workers=where,
                             )
                         )  # fmt: skip

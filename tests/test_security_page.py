@@ -51,10 +51,9 @@ HELD = {
     "How a package says its outputs are shown": "engine/test_passive_import.py::test_a_forged_passive_form_is_found",
     "What is written into the data folder": "engine/test_private_files.py::test_a_real_run_leaves_nothing_readable_by_others engine/test_private_files.py::test_a_data_folder_that_its_owner_shares_keeps_its_mode",
     "A model server's redirect": "models/test_model_redirects.py::test_a_redirect_to_another_origin_is_not_followed proxies/test_redirects.py::test_no_wire_follows_a_redirect",
-    "A worker cannot run code where your keys are": "engine/test_one_way_trust.py::test_what_a_worker_has_unpickled_runs_behind_the_seal_and_finds_nothing",
-    "Dask unpickles what schedulers and workers send": "engine/test_one_way_trust.py::test_what_a_worker_has_unpickled_runs_behind_the_seal_and_finds_nothing",
-    "What it passes on is JSON": "engine/test_one_way_trust.py::test_a_hostile_value_in_any_field_is_refused_or_is_plain_text engine/test_one_way_trust.py::test_a_line_that_no_process_of_ours_writes_is_refused engine/test_one_way_trust.py::test_a_process_that_floods_lies_or_dies_stops_the_run_and_no_more engine/test_one_way_trust.py::test_a_scheduler_that_lies_about_its_workers_is_not_believed engine/test_one_way_trust.py::test_a_worker_that_says_what_none_says_loses_the_job_and_another_gets_it engine/test_one_way_trust.py::test_a_scheduler_that_calls_everything_done_is_not_asked_for_ever engine/test_one_way_trust.py::test_a_worker_that_answers_for_another_job_is_not_heard",
-    "No cluster is spoken to without": "engine/test_workers.py::test_without_certificates_no_cluster_is_spoken_to engine/test_workers.py::test_a_scheduler_answers_nobody_without_a_certificate engine/test_workers.py::test_a_scheduler_without_tls_is_refused engine/test_worker_parts.py::test_a_job_arrives_whole engine/test_worker_parts.py::test_no_error_carries_what_is_not_plain engine/test_worker_parts.py::test_certificates_are_made_once_for_their_owner_alone",
+    "No cluster is used without": "engine/test_workers.py::test_without_certificates_no_cluster_is_used engine/test_worker_parts.py::test_a_job_arrives_whole",
+    "A scheduler that does not": "engine/test_workers.py::test_a_scheduler_without_tls_is_refused engine/test_workers.py::test_a_key_that_others_can_read_is_refused",
+    "A cell on a worker is sealed": "engine/test_workers.py::test_a_killed_worker_changes_neither_result_nor_ledger_nor_bill",
     "What the web says to a model stays": "search/test_desk.py::test_the_filter_reads_no_dates_of_engines_and_quotes_strangers",
     "It stands behind bars": "test_quoting.py::test_a_quotation_has_one_end_bars_on_every_line_and_says_the_same_each_time test_quoting.py::test_who_knows_name_and_text_but_not_the_key_computes_another_mark search/test_texts.py::test_what_a_reader_does_not_see_is_not_read_and_what_follows_is search/test_addresses.py::test_no_machine_of_ones_own_is_a_page",
     "What a vendor, a market's question": "agents/test_foreign_text.py::test_by_every_door_of_a_loop_it_comes_behind_bars agents/test_foreign_text.py::test_what_a_cell_prints_or_raises_comes_behind_bars agents/test_foreign_text.py::test_without_the_quoting_it_would_speak_for_itself",
@@ -85,9 +84,8 @@ SAID = (
     "Not looked at (not tested)",
     "The built manual, which is no secret, and an exam",
     "A text hidden in one of these ways",
-    "What a worker can still do",
-    "A worker can also give",
-    "Where no seal works",
+    "Workers are machines of yours",
+    "Whoever holds a certificate of the cluster",
 )
 
 

@@ -124,7 +124,6 @@ COMMANDS: dict[str, list[list[str]]] = {
     "keys new": [["keys", "new"]],
     "keys show": [["keys", "show"]],
     "keys trust": [["keys", "trust", "alice", "ssh-ed25519 AAAA"]],
-    "workers keys": [["workers", "keys", "{out}/certificates"]],
     "source add": [["source", "add", "own", "{out}/series.csv", "--date", "date", "--lag", "1d", "--yes"]],
     "source add-documents": [["source", "add-documents", "memos", "{out}", "--dated", "filename", "--yes"]],
     "source list": [["source", "list"]],

@@ -18,9 +18,6 @@ _OTHERS = {"--allow-root", "--version", "--zygote"}
 _STARTERS = {
     ROOT / "workbench/engine/detached.py",
     ROOT / "workbench/reports/note_pdf.py",
-    ROOT / "workbench/workers/certificates.py",
-    ROOT / "workbench/workers/own_cluster.py",
-    ROOT / "workbench/workers/worker_pool.py",
 }
 
 

@@ -21,7 +21,9 @@ CLAIM = ("The S&P 500 closes higher on 2018-12-31 than on 2018-06-29", "--cutoff
 
 def workers_of(owner: subprocess.Popen[str]) -> list[psutil.Process]:
     return [
-        each for each in psutil.Process(owner.pid).children() if {"dask", "worker"} <= set(each.cmdline()[:4])
+        each
+        for each in psutil.Process(owner.pid).children()
+        if any("spawn_main" in word for word in each.cmdline())
     ]
 
 

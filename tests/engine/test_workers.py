@@ -4,8 +4,6 @@ import asyncio
 import json
 import os
 import signal
-import socket
-import ssl
 import subprocess
 import sys
 from collections import Counter
@@ -13,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import dask
 import psutil
 import pytest
 from distributed import Scheduler
@@ -20,7 +19,7 @@ from distributed import Scheduler
 import workbench as wb
 from proxies.asof.clock import Cutoff
 from tests.command_line import cli_environment, run_process
-from tests.fakes.cluster import Cluster, cluster
+from tests.fakes.cluster import TLS, Cluster, certificate, cluster
 from tests.fakes.upstream import Sent, Upstream
 from tests.test_stranger_package import PACKAGE, PARTS, STATEMENT, catalogue, package
 from workbench.blocking import run_blocking
@@ -38,9 +37,9 @@ from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_table import tidy_table
+from workbench.workers import cluster as cluster_module
 from workbench.workers import worker_facts as facts_module
 from workbench.workers import worker_pool as pool_module
-from workbench.workers.certificates import VARIABLE, new_certificates
 from workbench.workers.worker_choice import workers_at
 
 __all__ = ["catalogue", "package"]  # fixtures
@@ -89,7 +88,7 @@ async def work(
         if isinstance(stored.event, ev.LeafStep) and stored.event.node == "P1":
             replies += 1
             if replies == kill_after:
-                holder = pool.holders()["P1"]
+                holder = next(each.worker for each in pool._jobs.values() if each.job.node == "P1")
                 os.kill(pids[holder], signal.SIGKILL)
                 killed.append(holder)
 
@@ -98,7 +97,7 @@ async def work(
     ) as engine:
         pool: Any = engine._workers
         if pool is not None:
-            pids = pids_of(await pool._link.members())
+            pids = pids_of(pool._fit)
         cutoff = Cutoff.parse("2018-06-30")
         run_id = new_run(store, STATEMENT, cutoff, settings)
         await engine.work(run_id)
@@ -164,7 +163,7 @@ def test_a_killed_worker_changes_neither_result_nor_ledger_nor_bill(
             store, state, killed = await work(
                 tmp_path / name,
                 settings,
-                environ | running.certificates,
+                environ,
                 **more,  # type: ignore[arg-type]
             )
             assert state.finished and len(killed) == len(more) // 2
@@ -189,7 +188,6 @@ def test_the_python_api_grounds_and_resumes_on_workers(
     for name, value in {
         "WORKBENCH_HOME": str(tmp_path),
         "WORKBENCH_UPSTREAM_STRANGER": upstream.url,
-        **running.certificates,
     }.items():
         monkeypatch.setenv(name, value)
     jobs: list[str] = []
@@ -243,17 +241,17 @@ def test_a_study_gives_the_same_table_on_workers(
 ) -> None:
     environ = {"WORKBENCH_UPSTREAM_STRANGER": upstream.url}
     alone = study_table(tmp_path / "alone", environ)
-    spread = study_table(tmp_path / "spread", environ | running.certificates, workers=running.place)
+    spread = study_table(tmp_path / "spread", environ, workers=running.place)
     assert alone.equals(spread) and len(alone) == 4 and not alone["missing"].any()
     assert (alone["calls"] > 0).tolist() == [False, False, True, True]
 
 
-async def refusal(home: Path, cluster_environ: dict[str, str], where: str) -> str:
+async def refusal(home: Path, where: str) -> str:
     with pytest.raises(UsageError) as caught:
         async with open_engine(
             Store(home),
             settings_of(**SCRIPTED),
-            environ=cluster_environ,
+            environ={},
             workers=workers_at(WorkerPlace(where)),
         ):
             raise AssertionError("workers were opened")
@@ -264,45 +262,40 @@ def test_a_worker_of_another_version_is_refused(
     package: object, catalogue: object, running: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(facts_module, "__version__", "99.0")
-    line = asyncio.run(refusal(tmp_path, running.certificates, running.where))
+    line = asyncio.run(refusal(tmp_path, running.where))
     assert "no worker may work" in line and "this is 99.0: install the same" in line and "\n" not in line
 
 
-def test_without_certificates_no_cluster_is_spoken_to(
+def test_without_certificates_no_cluster_is_used(
     package: object, catalogue: object, running: Cluster, tmp_path: Path
 ) -> None:
-    line = asyncio.run(refusal(tmp_path, {VARIABLE: str(tmp_path)}, running.where))
-    assert "with certificates only" in line and "workbench workers keys" in line
+    with dask.config.set({f"distributed.comm.tls.{name}": None for name in TLS}):
+        line = asyncio.run(refusal(tmp_path, running.where))
+    assert "with certificates only" in line and "distributed.comm.tls.ca-file" in line and "\n" not in line
 
 
-def test_a_scheduler_answers_nobody_without_a_certificate(running: Cluster) -> None:
-    context = ssl.create_default_context(cafile=running.folder / "certificates" / "client" / "ca.pem")
-    context.check_hostname = False
-    with (
-        pytest.raises((ssl.SSLError, ConnectionError)),
-        socket.create_connection(("127.0.0.1", running.port), timeout=60) as plain,
-        context.wrap_socket(plain) as stranger,
-    ):
-        # TLS 1.3 tells a client only with its first read that its certificate is missed.
-        stranger.sendall(b"x")
-        while stranger.recv(1000):
-            pass
+def test_a_key_that_others_can_read_is_refused(
+    package: object, catalogue: object, running: Cluster, tmp_path: Path
+) -> None:
+    tls = certificate(tmp_path)
+    (tmp_path / "key.pem").chmod(0o640)
+    with dask.config.set(tls):
+        assert "others can read the key" in asyncio.run(refusal(tmp_path, running.where))
 
 
 def test_a_scheduler_without_tls_is_refused(
     package: object, catalogue: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pool_module, "CONNECT", 2.0)
-    new_certificates(tmp_path / "certificates")
+    monkeypatch.setattr(cluster_module, "CONNECT", 2.0)
 
     async def plain() -> str:
         async with Scheduler(
             host="127.0.0.1", port=0, protocol="tcp", dashboard=False, dashboard_address="127.0.0.1:0"
         ) as scheduler:
-            where = scheduler.address.replace("tcp://", "dask://")
-            return await refusal(tmp_path, {VARIABLE: str(tmp_path / "certificates")}, where)
+            return await refusal(tmp_path, scheduler.address.replace("tcp://", "dask://"))
 
-    line = asyncio.run(plain())
+    with dask.config.set(certificate(tmp_path)):
+        line = asyncio.run(plain())
     assert "no scheduler speaks TLS with these certificates" in line and "\n" not in line
 
 

@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import dask
+from distributed.security import Security
+
 from workbench.engine.worker_place import WorkerPlace
-from workbench.workers.certificates import VARIABLE, new_certificates, tls_options
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -33,10 +35,6 @@ class Cluster:
     def place(self) -> WorkerPlace:
         return WorkerPlace(self.where)
 
-    @property
-    def certificates(self) -> dict[str, str]:
-        return {VARIABLE: str(self.folder / "certificates")}
-
     def worker(self, *words: str, home: Path, threads: int = 1) -> None:
         """Start a worker with a data folder of its own, as on another machine."""
         self.start(
@@ -46,7 +44,6 @@ class Cluster:
         )  # fmt: skip
 
     def start(self, *words: str, environ: dict[str, str] | None = None) -> None:
-        tls = tls_options(self.folder / "certificates", words[0])
         log = open(self.folder / f"{words[0]}-{len(self.processes)}.log", "wb")  # noqa: SIM115  (the process's own)
         with log:
             self.processes.append(
@@ -59,7 +56,9 @@ class Cluster:
                         "--no-dashboard",
                         "--dashboard-address",
                         "127.0.0.1:0",
-                        *tls,
+                        *("--tls-ca-file", str(self.folder / "cert.pem")),
+                        *("--tls-cert", str(self.folder / "cert.pem")),
+                        *("--tls-key", str(self.folder / "key.pem")),
                     ],
                     env=self.environ | (environ or {}),
                     stdout=log,
@@ -75,10 +74,25 @@ class Cluster:
         )
 
 
+#: What Dask's configuration says of a client's certificate.
+TLS = ("ca-file", "client.cert", "client.key")
+
+
+def certificate(folder: Path) -> dict[str, str]:
+    """Write a certificate, its own authority, good for every role; return what Dask's configuration says of it."""
+    made = Security.temporary()
+    files = {"cert.pem": made.tls_client_cert, "key.pem": made.tls_client_key}
+    for name, text in files.items():
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o600)
+    cert, key = (str(folder / name) for name in files)
+    return {f"distributed.comm.tls.{name}": file for name, file in zip(TLS, (cert, cert, key), strict=True)}
+
+
 @contextmanager
 def cluster(folder: Path, *, workers: int, paths: Sequence[Path] = (), **environ: str) -> Iterator[Cluster]:
     """Run a scheduler and workers for the block; ``paths`` are where they find packages beside the installed ones."""
-    new_certificates(folder / "certificates")
+    tls = certificate(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -88,7 +102,8 @@ def cluster(folder: Path, *, workers: int, paths: Sequence[Path] = (), **environ
         running.start("scheduler", "--protocol", "tls", "--host", "127.0.0.1", "--port", str(port))
         for number in range(workers):
             running.worker(home=folder / f"worker-{number}")
-        yield running
+        with dask.config.set(tls):
+            yield running
     finally:
         for process in running.processes:
             if process.poll() is None:

@@ -86,8 +86,7 @@ def test_a_worker_killed_midway_costs_only_time(tmp_path: Path) -> None:
         before = len(server.asked)
         killer = Killer(server, running, after=before + before // 3)
         killer.start()
-        environ = KEY | running.certificates
-        spread = work(tmp_path / "spread", server, arms, size=6, environ=environ, workers=running.place)
+        spread = work(tmp_path / "spread", server, arms, size=6, environ=KEY, workers=running.place)
         assert before < killer.killed < 2 * before, "the worker was to be killed midway"
         assert running.processes[1].poll() == -signal.SIGKILL and running.processes[2].poll() is None
         again = asked_of(server) - once - once

@@ -91,7 +91,6 @@ PANELS: dict[str, dict[str, tuple[str, str]]] = {
         "doctor": ("workbench.cli.doctor:doctor", "Say which isolation level works and what refuses a better one, which keys are set, versions and files."),
         "rm": ("workbench.cli.run.runs:rm", "Remove a run: its log, its ledgers, its notebooks, and every body that no other run names. There is no way back."),
         "gc": ("workbench.cli.run.runs:gc", "Remove what no run needs: bodies that nothing names, half-written files; and give the space back to the disk."),
-        "workers": ("workbench.cli.servers.workers:workers", "A Dask cluster that collects evidence: see docs/scale.md."),
         "mcp": ("workbench.cli.servers.mcp:mcp", "Serve dated data and analyses to an agent of another program, over stdio or HTTP (docs/mcp.md)."),
         "docs": ("workbench.cli.servers.manual_server:docs", "Show the manual in the browser, or put it into a folder; it is built once per version. Ctrl-C ends it."),
         "help": ("workbench.cli.full_help:full_help", "Everything a command takes: all options, and the settings that --set reaches; `help glossary`: what the words mean."),

@@ -54,7 +54,6 @@ class OpenWorkers(Protocol):
         self,
         settings: RunSettings,
         *,
-        environ: Mapping[str, str],
         broker: Broker,
         sandbox: Sandbox,
         say: Callable[[str], None],
@@ -127,7 +126,7 @@ async def open_engine(
             pool = None
             if workers is not None:
                 pool = await stack.enter_async_context(
-                    workers(settings, environ=environ, broker=broker, sandbox=sandbox, say=say)
+                    workers(settings, broker=broker, sandbox=sandbox, say=say)
                 )
             yield Engine(
                 store,

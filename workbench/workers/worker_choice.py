@@ -1,21 +1,21 @@
 """From ``--workers`` to the workers of a sitting; loads Dask only if it is installed and asked for."""
 
-from collections.abc import AsyncIterator, Callable, Mapping
+import math
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from functools import partial
 from importlib.util import find_spec
 
 from proxies.broker import Broker
-from sandbox import IsolationUnavailable, Sandbox
+from sandbox import Sandbox
 from workbench.agents.registry import open_grounder
 from workbench.engine.assembly import OpenWorkers
 from workbench.engine.leaves.job import Workers
 from workbench.engine.run_settings import RunSettings
 from workbench.engine.worker_place import WorkerPlace
 from workbench.errors import Option, UsageError
-from workbench.workers.certificates import certificate_folder
+from workbench.workers.cluster import open_client
 from workbench.workers.worker_facts import own_facts
-from workbench.workers.worker_pool import Requirements, open_pool
 
 
 def workers_at(where: WorkerPlace | None) -> OpenWorkers | None:
@@ -28,7 +28,6 @@ async def open_workers(
     where: WorkerPlace,
     settings: RunSettings,
     *,
-    environ: Mapping[str, str],
     broker: Broker,
     sandbox: Sandbox,
     say: Callable[[str], None],
@@ -46,6 +45,7 @@ async def open_workers(
         raise UsageError(
             Option("workers"), " needs Dask, which is not installed: pip install 'analyst-workbench[dask]'"
         )
+    from workbench.workers.worker_pool import Requirements, WorkerPool  # the whole engine, for workers alone
 
     grounder = open_grounder(
         settings.grounder,
@@ -57,13 +57,12 @@ async def open_workers(
     facts = await own_facts(broker, sandbox, settings, seal=False)
     keyed = settings.keyed if settings.keyed is not None else facts.keys
     requirements = Requirements(settings=settings, facts=facts, level=level, keyed=keyed)
-    try:
-        seal = (await sandbox.probe()).choose(sandbox.isolation)
-    except IsolationUnavailable:
-        if where.count is None:
-            raise  # strangers may be on the other side
-        seal = "none"
-    async with open_pool(
-        where, requirements, certificates=certificate_folder(environ), level=seal, say=say
-    ) as pool:
-        yield pool
+    # A job mostly waits for its model, so threads are no measure of work; the worker's kernel slots are.
+    threads = max(4, math.ceil(settings.concurrency / where.count)) if where.count is not None else 1
+    async with open_client(where, threads=threads) as client:
+        pool = WorkerPool(client, requirements, say)
+        try:
+            await pool.start(own=where.count or 0)
+            yield pool
+        finally:
+            await pool.aclose()

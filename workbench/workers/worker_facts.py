@@ -1,9 +1,7 @@
 """What a worker says of itself before it gets work, and what speaks against it."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from proxies.broker import Broker
 from sandbox import Sandbox
@@ -28,22 +26,6 @@ class Facts:
     keys: tuple[str, ...]
     levels: tuple[str, ...] = ()
     grounder_problem: str | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return them as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Facts":
-        """Return the facts that another version of us may have written: what it does not know counts as different."""
-        return cls(
-            version=str(data.get("version", "unknown")),
-            code=str(data.get("code", "")),
-            catalogue=str(data.get("catalogue", "")),
-            keys=tuple(map(str, data.get("keys", ()))),
-            levels=tuple(map(str, data.get("levels", ()))),
-            grounder_problem=data.get("grounder_problem"),
-        )
 
 
 async def own_facts(broker: Broker, sandbox: Sandbox, settings: RunSettings, *, seal: bool) -> Facts:

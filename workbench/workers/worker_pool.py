@@ -1,45 +1,47 @@
 """The owner's pool of workers: who may work, which jobs are out, and what happens when a worker or all of them are gone.
 
-Dask's scheduler decides where a job goes and gives it to another worker when one dies. All talk between worker and owner goes
-through two queues of the scheduler, so the owner's machine need not be reachable from the workers. Nothing here is a Dask
-client: a sealed process is, behind `ClusterLink`, and what it passes on is read by `worker_words`.
+Dask's scheduler decides where a job goes and gives it to another worker when one dies. All calls between worker and owner go
+through two queues of the scheduler, so the owner's machine need not be reachable from the workers.
 """
 
 import asyncio
 import math
 import secrets
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterable
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 from workbench.agents.base import Grounding, GroundingFailure
 from workbench.engine.leaves.job import GroundJob, JobOwner
 from workbench.engine.run_settings import RunSettings
-from workbench.engine.worker_place import WorkerPlace
-from workbench.errors import UsageError
+from workbench.errors import ProviderError, UsageError
 from workbench.formatting import single_line
-from workbench.workers.certificates import client_certificate
-from workbench.workers.cluster_link import ClusterLink, OrderFailed, WorkersGone
-from workbench.workers.lease import JobService, WorkersLost
-from workbench.workers.messages import WorkerBug, encode
-from workbench.workers.own_cluster import own_cluster
-from workbench.workers.worker_facts import Facts, clock_misfit, misfit
-from workbench.workers.worker_words import BadWord, worker_message
+from workbench.models.errors import ModelError
+from workbench.workers.calls import CallLine, Parcel, pack, unpack
+from workbench.workers.job_service import OFFERS, JobService
+from workbench.workers.leaf_worker import Order, OwnerGone, describe, perform
+from workbench.workers.worker_facts import Facts, clock_misfit, misfit, utc_now
 
-#: Seconds for the scheduler to answer, for the first worker to come, and between two looks at who is there.
-CONNECT, FIRST_WORKER, LOOK = 20.0, 60.0, 2.0
-#: Seconds for processes of our own to start: each takes some 6 s of processor, and the machine may have other work.
-OWN_START = 300.0
+#: Seconds for the first worker to come, and between two looks at who is there.
+FIRST_WORKER, LOOK = 60.0, 2.0
+#: Seconds for a worker to say what it is; its first imports take long where the machine is busy.
+_DESCRIBE = 120.0
 #: Seconds without any worker after which the run stops, resumable.
 NO_WORKER = 120.0
 #: Jobs that are out for each that can be worked on: a worker that is done has the next one at once.
 _BACKLOG = 1.25
-#: Answers that one lease may wait for; a leaf of ours waits for a few.
-_MOST_WAITING = 1000
+#: Times that a job is given out anew after workers lost it: the fourth time its leaf waits for another sitting.
+_MOST_LOSSES = 3
+
+
+class WorkersGone(ProviderError):
+    """No worker is left, or no scheduler; what is done is kept."""
+
+
+class WorkersLost(ModelError):
+    """Every worker that took the job died of it; the leaf waits for another sitting."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,70 +54,64 @@ class Requirements:
     keyed: tuple[str, ...]
 
 
-@dataclass(slots=True)
-class _Membership:
-    """Who is there: threads by address of those that may work; refused ones are not asked again."""
-
-    fit: dict[str, int] = field(default_factory=dict)
-    refused: dict[str, str] = field(default_factory=dict)
-
-
 class WorkerPool:
-    """The workers of one sitting; implements ``Workers``. Made by ``open_pool``."""
+    """The workers of one sitting behind a client of Dask; implements ``Workers``."""
 
     def __init__(
-        self, requirements: Requirements, say: Callable[[str], None], *, no_worker: float = NO_WORKER
+        self,
+        client: Any,
+        requirements: Requirements,
+        say: Callable[[str], None],
+        *,
+        no_worker: float = NO_WORKER,
     ) -> None:
-        self._link: Any = None
+        self._client = client
         self._requirements = requirements
         self._say = say
         self._no_worker = no_worker
-        self._members = _Membership()
-        self.inbox_name = f"workbench-owner-{secrets.token_hex(8)}"
+        self._fit: dict[str, int] = {}  # threads by address of those that may work
+        self._refused: dict[str, str] = {}  # not asked again
+        self._queue_name = f"workbench-owner-{secrets.token_hex(8)}"
+        self._queues: dict[str, Any] = {}  # the workers', by name
         self._jobs: dict[str, JobService] = {}
-        self._leases: dict[str, tuple[JobService, str]] = {}  # service and the worker's inbox, by lease
-        self._sending: set[asyncio.Task[None]] = set()
+        self._leases: dict[str, CallLine] = {}
+        self._endings: set[asyncio.Task[Any]] = set()
         self._changed = asyncio.Condition()  # who is there
-        self._free = (
-            asyncio.Condition()
-        )  # by itself: a thousand leaves that wait are not woken by each that ends
+        self._free = asyncio.Condition()  # a thousand leaves that wait are not woken by each that ends
         self._out = 0
-        self._gone: BaseException | None = None
+        self._gone: WorkersGone | None = None
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def start(self, link: Any, *, own: int = 0) -> None:
-        """Check the workers that are there and begin to serve; ``own`` of them are processes of ours that are starting.
+    async def start(self, *, own: int = 0) -> None:
+        """Check the workers that are there and begin to serve; ``own`` of them are processes of ours.
 
         Raises ``UsageError`` if none may work: with the reasons, or that none came.
         """
-        self._link = link
-        patience = OWN_START if own else FIRST_WORKER
-        deadline = asyncio.get_running_loop().time() + patience
-        while not self._members.fit:
+        deadline = asyncio.get_running_loop().time() + FIRST_WORKER
+        while True:
             await self._look()
+            if self._fit:
+                break
             # One of ours that ended while it was asked says nothing about the others, which are on their way.
-            if len(self._members.refused) >= max(own, 1) and not self._members.fit:
-                first, *others = self._members.refused.values()
+            if len(self._refused) >= max(own, 1):
+                first, *others = self._refused.values()
                 more = f"; {len(others)} more are refused, each with a line above" if others else ""
                 raise UsageError(f"no worker may work: {first}{more}")
-            if not self._members.fit:
-                if asyncio.get_running_loop().time() > deadline:
-                    raise UsageError(
-                        f"none of the {own} worker processes was ready after {patience:g} s: this machine has too much to do"
-                        if own
-                        else f"the scheduler has no worker after {patience:g} s: start one with `dask worker`"
-                    )
-                await asyncio.sleep(0.2)
-        self._tasks = [asyncio.ensure_future(self._watch())]
+            if asyncio.get_running_loop().time() > deadline:
+                raise UsageError(
+                    f"the scheduler has no worker after {FIRST_WORKER:g} s: start one with `dask worker`"
+                )
+            await asyncio.sleep(0.2)
+        self._tasks = [asyncio.ensure_future(self._watch()), asyncio.ensure_future(self._read())]
 
     async def aclose(self) -> None:
-        """End all leases; workers that still hold one drop their work."""
+        """End all leases."""
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for service in list(self._jobs.values()):
+        for service in self._jobs.values():
             service.end()
-        await asyncio.gather(*self._sending, return_exceptions=True)
+        await asyncio.gather(*self._endings, return_exceptions=True)
 
     async def ground(self, job: GroundJob, owner: JobOwner) -> Grounding | GroundingFailure:
         """Have a worker do the job and return its outcome; raises what a grounding in this process would raise."""
@@ -123,147 +119,112 @@ class WorkerPool:
             await self._free.wait_for(lambda: self._gone is not None or self._out < self._room())
             self._out += 1
         service = JobService(job, owner)
-        name = f"ground-{job.run}-{job.node}-{job.trial}-{job.attempt}-{secrets.token_hex(16)}"
+        name = f"ground-{job.run}-{job.node}-{job.trial}-{job.attempt}-{secrets.token_hex(4)}"
         self._jobs[name] = service
         try:
-            return await self._until_done(name, service)
+            for _ in range(_MOST_LOSSES):
+                outcome = await self._perform(name, service)
+                if isinstance(outcome, Exception):
+                    raise outcome
+                if outcome is not None:
+                    return outcome
+            raise WorkersLost(f"the evidence for {job.node} was begun {_MOST_LOSSES} times and never came")
         finally:
-            service.end()
             del self._jobs[name]
-            self._release(service)
+            if service.line is not None:
+                self._end_lease(service.line)
+            service.end()
             async with self._free:
                 self._out -= 1
                 self._free.notify()
 
-    def holders(self) -> dict[str, str]:
-        """Return the address of the worker that holds each leaf which is in work, by the leaf's id."""
-        return {
-            service.job.node: service.worker
-            for service in self._jobs.values()
-            if service.lease is not None and service.worker is not None
-        }
-
     def _room(self) -> int:
-        return math.ceil(_BACKLOG * sum(self._members.fit.values()))
+        return math.ceil(_BACKLOG * sum(self._fit.values()))
 
-    async def _until_done(self, name: str, service: JobService) -> Grounding | GroundingFailure:
-        while True:
-            if self._gone is not None:
-                raise self._gone
-            places = list(self._members.fit)
-            if not places:
-                await self._next_change()
-                continue
-            order = {"job": name, "owner": self.inbox_name, "neighbours": _neighbours(self._members.fit)}
-            # a job that is submitted again is another task to Dask
-            key = f"{name}-{secrets.token_hex(4)}"
-            task = asyncio.ensure_future(self._link.perform(order, key=key, workers=places))
-            if await self._follow(task, service, places):
-                return await service.outcome
-            service.count_loss()
-            if service.outcome.done():
-                return await service.outcome
-
-    async def _follow(self, task: "asyncio.Future[str]", service: JobService, places: list[str]) -> bool:
-        """Wait for a job's outcome; False if it must be done again."""
-        again = asyncio.ensure_future(service.again.wait())
-        try:
-            while True:
-                change = asyncio.ensure_future(self._next_change())
-                waiting: set[asyncio.Future[Any]] = {service.outcome, task, change, again}
-                await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-                change.cancel()
-                if service.outcome.done():
-                    return True
-                if self._gone is not None:
-                    return False
-                if task.done():
-                    word = single_line(_word(task))[:160]
-                    # The worker gave the job up: it took us for dead, or was late with an old lease.
-                    self._say(f"a worker gave up {service.job.node} ({word!a}); it is done again")
-                    return False
-                if again.done() or not set(places) & set(self._members.fit):
-                    return False
-        finally:
-            service.again.clear()
-            for each in (task, again):
-                each.cancel()
-            await asyncio.gather(task, again, return_exceptions=True)
-
-    async def _next_change(self) -> None:
+    async def _perform(
+        self, name: str, service: JobService
+    ) -> Grounding | GroundingFailure | Exception | None:
+        """Give a job out once; None where it must be given out again."""
         async with self._changed:
-            await self._changed.wait()
-
-    # -- messages
-
-    def take(self, data: dict[str, Any]) -> None:
-        """Take a message of a worker to the service of its job; called by the link for each, in the order they came."""
+            await self._changed.wait_for(lambda: self._gone is not None or self._fit)
+        places = list(self._fit)
+        order = Order(job=name, owner=self._queue_name, neighbours=_neighbours(places))
+        future = self._client.submit(
+            perform, pack(order), key=f"{name}-{secrets.token_hex(4)}", workers=places, pure=False
+        )
+        done = asyncio.ensure_future(future.result())
+        none_left = asyncio.ensure_future(self._none_left(places))
         try:
-            message = worker_message(data)
-        except BadWord as error:
-            lease = data.get("lease")
-            self.disown(lease if isinstance(lease, str) else "", str(error))
-            return
-        lease, what = message["lease"], message["what"]
-        if what == "begin":
-            job = self._jobs.get(message["job"])
-            if job is None:  # a job that ended while it was on its way to a worker
-                self._send(message["inbox"], lease, what="over")
+            await asyncio.wait({done, none_left}, return_when=asyncio.FIRST_COMPLETED)
+            if not done.done():
+                if self._gone is not None:
+                    raise self._gone
+                return None
+            if done.cancelled():  # as Dask calls jobs off whose scheduler is gone
+                raise self._gone or WorkersGone("the scheduler of the workers has lost its jobs")
+            packed = done.result()
+            return None if packed is None else unpack(packed)
+        except OwnerGone as error:  # the worker took us for dead
+            self._say(f"a worker gave up {service.job.node} ({error}); it is done again")
+            return None
+        except Exception as error:
+            if type(error).__name__ != "KilledWorker":
+                raise
+            raise WorkersLost(
+                f"workers died one after another at the evidence for {service.job.node}"
+            ) from error
+        finally:
+            for task in (done, none_left):
+                task.cancel()
+            await asyncio.gather(done, none_left, return_exceptions=True)
+            future.release()
+
+    async def _none_left(self, places: list[str]) -> None:
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._gone is not None or not self._fit.keys() & set(places))
+
+    # -- calls
+
+    async def _read(self) -> None:
+        """Pass what workers call and answer to the service of its job."""
+        from distributed import Queue
+
+        try:
+            queue = await Queue(self._queue_name, client=self._client)
+            while True:
+                self._take(unpack(await queue.get()))
+        except (OSError, TimeoutError) as error:
+            await self._lose(f"the scheduler of the workers cannot be reached any more ({_words(error)})")
+
+    def _take(self, parcel: Parcel) -> None:
+        if parcel.kind == "call" and parcel.content[0] == "begin":
+            _, (name, queue_name, worker) = parcel.content
+            service = self._jobs.get(name)
+            line = CallLine(parcel.lease, lambda answer: self._put(queue_name, answer), service, OFFERS)
+            if service is None:  # a job that ended while it was on its way to a worker
+                self._end_lease(line)
                 return
-            if lease in self._leases:
-                self.disown(lease, "it begins twice")
-                return
-            self._leases[lease] = (job, message["inbox"])
-        if lease not in self._leases:
-            return
-        service, inbox = self._leases[lease]
-        if what != "begin" and service.lease != lease:
-            self._send(inbox, lease, what="over")
-        elif service.waiting > _MOST_WAITING:
-            self.disown(lease, "it asks without end")
-        else:
-            service.receive(lease, message, _Reply(self, inbox, lease))
+            if service.line is not None:
+                self._end_lease(service.line)
+            service.lease_to(line, worker)
+            self._leases[parcel.lease] = line
+            parcel = Parcel(parcel.lease, "call", parcel.number, ("begin", ()))
+        if parcel.lease in self._leases:
+            self._leases[parcel.lease].receive(parcel)
 
-    def disown(self, lease: str, reason: str) -> None:
-        """End a lease whose worker said what none of ours says, and have its job done again."""
-        if lease not in self._leases:
-            return
-        service, inbox = self._leases.pop(lease)
-        self._send(inbox, lease, what="over")
-        if service.lease == lease:
-            self._say(
-                f"a worker of {service.job.node} is not listened to any more: {single_line(reason)[:160]}"
-            )
-            service.end()
-            service.again.set()
+    async def _put(self, queue_name: str, parcel: Parcel) -> None:
+        from distributed import Queue
 
-    def refuse_large(self, lease: str, size: int) -> None:
-        """End the lease of a worker that sent more than any answer is; called by the link."""
-        self.disown(lease, f"it sent {size / 1e6:.0f} MB at once")
+        if queue_name not in self._queues:
+            self._queues[queue_name] = await Queue(queue_name, client=self._client)
+        await self._queues[queue_name].put(pack(parcel))
 
-    def lose(self, error: WorkersGone) -> None:
-        """Stop the run: nothing comes from any worker any more. Called by the link."""
-        self._gone = self._gone or error
-        self._begin(self._tell_all())
-
-    def _send(self, inbox: str, lease: str, **message: Any) -> None:
-        self._begin(self._send_to(inbox, lease, message))
-
-    def _begin(self, work: Any) -> None:
-        task = asyncio.ensure_future(work)
-        self._sending.add(task)
-        task.add_done_callback(self._sending.discard)
-
-    async def _send_to(self, inbox: str, lease: str, message: dict[str, Any]) -> None:
-        with suppress(WorkersGone):  # the pool learns of it by `lose`
-            await self._link.send(inbox, encode({"lease": lease, **message}))
-
-    def _release(self, service: JobService) -> None:
-        """Tell workers that still hold a lease on a job that it is over."""
-        for lease, (other, inbox) in list(self._leases.items()):
-            if other is service:
-                del self._leases[lease]
-                self._send(inbox, lease, what="over")
+    def _end_lease(self, line: CallLine) -> None:
+        """Tell a worker that its lease is over; whether it hears so makes no difference."""
+        self._leases.pop(line.lease, None)
+        task = asyncio.ensure_future(line.tell("end"))
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
 
     # -- who is there
 
@@ -271,18 +232,21 @@ class WorkerPool:
         """Look every few seconds who is there, and stop the run when nobody has been for too long."""
         loop = asyncio.get_running_loop()
         seen = loop.time()
-        try:
-            while True:
-                await asyncio.sleep(LOOK)
+        while self._gone is None:
+            await asyncio.sleep(LOOK)
+            try:
                 await self._look()
-                if self._members.fit:
-                    seen = loop.time()
-                elif loop.time() - seen > self._no_worker:
-                    raise WorkersGone(f"no worker has been there for {self._no_worker:g} s")
-        except WorkersGone as error:
-            self.lose(error)
-        except (OrderFailed, BadWord) as error:
-            self.lose(WorkersGone(f"the workers cannot be seen any more ({single_line(str(error))[:160]!a})"))
+            except (OSError, TimeoutError) as error:
+                await self._lose(f"the workers cannot be seen any more ({_words(error)})")
+            if self._fit:
+                seen = loop.time()
+            elif loop.time() - seen > self._no_worker:
+                await self._lose(f"no worker has been there for {self._no_worker:g} s")
+
+    async def _lose(self, reason: str) -> None:
+        """Stop the run: nothing comes from any worker any more."""
+        self._gone = self._gone or WorkersGone(reason)
+        await self._tell_all()
 
     async def _tell_all(self) -> None:
         for condition in (self._changed, self._free):
@@ -291,61 +255,45 @@ class WorkerPool:
 
     async def _look(self) -> None:
         """Read who is there from the scheduler, and check who is new."""
-        workers = await self._link.members()
-        members = self._members
-        fresh = [name for name in workers if name not in members.fit and name not in members.refused]
-        problems = await self._check(fresh, workers) if fresh else {}
+        identity = await self._client.scheduler.identity(n_workers=-1)
+        workers = {str(name): int(worker["nthreads"]) for name, worker in identity["workers"].items()}
+        new = [name for name in workers if name not in self._fit and name not in self._refused]
+        problems = dict(
+            zip(new, await asyncio.gather(*(self._problem(name, workers) for name in new)), strict=True)
+        )
+        for name, problem in problems.items():
+            if problem is not None:
+                self._refused[name] = f"{name} {problem}"
+                self._say(f"worker {self._refused[name]}; it gets no work")
         fit = {
             name: threads
             for name, threads in workers.items()
-            if name in members.fit or (name in problems and problems[name] is None)
+            if name in self._fit or (name in problems and problems[name] is None)
         }
-        for name, problem in problems.items():
-            if problem is not None:
-                members.refused[name] = f"{name} {problem}"
-                self._say(f"worker {members.refused[name]}; it gets no work")
-        changed = fit != members.fit
-        members.fit = fit
-        if changed:
+        if fit != self._fit:
+            self._fit = fit
             await self._tell_all()
 
-    async def _check(self, names: list[str], workers: Iterable[str]) -> dict[str, str | None]:
-        """Return what speaks against each of these workers, None where nothing does."""
+    async def _problem(self, name: str, workers: Iterable[str]) -> str | None:
+        """Return what speaks against a worker, None where nothing does."""
         needs = self._requirements
-        described = await self._link.describe(
-            names, needs.settings.to_json(), seal=needs.level is not None, neighbours=_neighbours(workers)
+        try:
+            async with asyncio.timeout(_DESCRIBE):  # one that is stopped holds the others up no longer
+                described = await self._client.run(
+                    describe,
+                    needs.settings.to_json(),
+                    seal=needs.level is not None,
+                    neighbours=_neighbours(workers),
+                    workers=[name],
+                )
+                # By itself, after the imports and probes: the shorter the call, the narrower the bounds that it gives.
+                before = datetime.now(UTC)
+                clock = await self._client.run(utc_now, workers=[name])
+        except Exception as error:  # of another version, or it ended while it was asked
+            return f"cannot say what it is ({_words(error)})"
+        return misfit(needs.facts, described[name], level=needs.level, keyed=needs.keyed) or clock_misfit(
+            before, datetime.fromisoformat(clock[name]), datetime.now(UTC)
         )
-        # By itself, after the imports and probes: the shorter the call, the narrower the bounds that it gives.
-        before = datetime.now(UTC)
-        clocks = await self._link.clocks(names)
-        after = datetime.now(UTC)
-        problems: dict[str, str | None] = {}
-        for name in names:
-            facts, time = described.get(name), clocks.get(name)
-            try:
-                if facts is None or time is None or not isinstance(facts.said, dict):
-                    fault = next((each.failed for each in (facts, time) if each and each.failed), "no answer")
-                    raise ValueError(fault)
-                there = datetime.fromisoformat(str(time.said))
-                problem = misfit(
-                    needs.facts, Facts.from_json(facts.said), level=needs.level, keyed=needs.keyed
-                ) or clock_misfit(before, there, after)
-            except (ValueError, TypeError, OverflowError) as error:
-                problem = f"cannot say what it is ({error!s:.250})"
-            problems[name] = None if problem is None else _terminal_line(problem)
-        return problems
-
-
-@dataclass(frozen=True, slots=True)
-class _Reply:
-    """Sends a message to the worker that holds a lease."""
-
-    pool: WorkerPool
-    inbox: str
-    lease: str
-
-    async def __call__(self, **message: Any) -> None:
-        await self.pool._send_to(self.inbox, self.lease, message)
 
 
 def _neighbours(workers: Iterable[str]) -> int:
@@ -354,68 +302,5 @@ def _neighbours(workers: Iterable[str]) -> int:
     return max(hosts.values(), default=1)
 
 
-def _terminal_line(text: str) -> str:
-    """Return a worker's words as a line for a terminal."""
-    return "".join(each if each.isprintable() else "?" for each in single_line(text))[:400]
-
-
-def _word(task: "asyncio.Future[str]") -> str:
-    """Return a worker's word at the end of a job; raises what Dask or the worker says went wrong."""
-    try:
-        return task.result()
-    except OrderFailed as error:
-        if error.kind == "KilledWorker":
-            raise WorkersLost(f"its workers died one after another: {_terminal_line(str(error))}") from error
-        raise WorkerBug(_terminal_line(str(error))) from error
-
-
-@asynccontextmanager
-async def open_pool(
-    where: WorkerPlace,
-    requirements: Requirements,
-    *,
-    certificates: Path,
-    level: str,
-    say: Callable[[str], None],
-    no_worker: float = NO_WORKER,
-) -> AsyncIterator[WorkerPool]:
-    """Yield the pool of a place for workers; ``level`` is the seal of the process that speaks to them.
-
-    Raises
-    ------
-    UsageError
-        No certificates, no scheduler that speaks TLS with them, or no worker that may work.
-    """
-    async with AsyncExitStack() as stack:
-        if where.count is not None:
-            # A job mostly waits for its model, so threads are no measure of work; the worker's kernel slots are.
-            threads = max(4, math.ceil(requirements.settings.concurrency / where.count))
-            address, certificate = await stack.enter_async_context(own_cluster(where.count, threads=threads))
-        else:
-            certificate = client_certificate(certificates)
-            host, _, port = where.text.removeprefix("dask://").rpartition(":")
-            address = (host.strip("[]"), int(port))
-        pool = WorkerPool(requirements, say, no_worker=no_worker)
-        link = ClusterLink(address, on_message=pool.take, on_refused=pool.refuse_large, on_gone=pool.lose)
-        stack.push_async_callback(_close_pool, pool, link)
-        try:
-            timeout = CONNECT if where.count is None else OWN_START
-            await link.open(certificate, inbox=pool.inbox_name, level=level, timeout=timeout)
-        except WorkersGone as error:
-            raise UsageError(
-                f"no scheduler speaks TLS with these certificates at {where.text} ({_terminal_line(str(error))[:200]}): start"
-                " it with `dask scheduler --protocol tls` and the same set; without certificates none is used"
-            ) from None
-        try:
-            await pool.start(link, own=where.count or 0)
-        except (WorkersGone, OrderFailed, BadWord) as error:
-            raise UsageError(f"no worker may work: {_terminal_line(str(error))[:300]}") from None
-        yield pool
-
-
-async def _close_pool(pool: WorkerPool, link: ClusterLink) -> None:
-    async def both() -> None:
-        await pool.aclose()
-        await link.aclose()
-
-    await asyncio.shield(both())
+def _words(error: BaseException) -> str:
+    return single_line(f"{type(error).__name__} {error}")[:200]
