@@ -137,7 +137,11 @@ def ends_at(path: Path, head: str) -> bool:
 
 def read_journal(path: Path) -> list[JournalCell]:
     """The cells a journal tells of, in order; cells taken back are left out. Raises `JournalBroken`."""
-    lines = read_lines(path)
+    return cells_of(read_lines(path), path.name)
+
+
+def cells_of(lines: list[dict[str, Any]], name: str) -> list[JournalCell]:
+    """The cells that lines of a journal tell of, as `read_journal` has them; ``name`` is the journal's in `JournalBroken`."""
     try:
         return fold(lines)
     except (
@@ -146,7 +150,7 @@ def read_journal(path: Path) -> list[JournalCell]:
         ValueError,
         AttributeError,
     ) as error:  # it chains, but nobody of ours wrote it
-        raise JournalBroken(f"{path.name}: a line lacks what its kind needs ({error!r:.80})") from error
+        raise JournalBroken(f"{name}: a line lacks what its kind needs ({error!r:.80})") from error
 
 
 def fold(lines: list[dict[str, Any]]) -> list[JournalCell]:

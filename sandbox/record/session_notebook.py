@@ -31,40 +31,51 @@ def render_notebook(
     ----------
     metadata : goes under ``metadata.analyst`` of the notebook
     """
-    v4 = _format()
-    notebook = v4.new_notebook(
-        metadata={
-            "kernelspec": dict(KERNELSPEC),
-            "language_info": dict(LANGUAGE),
-            "title": title,
-            "analyst": dict(metadata or {}),
-        }
-    )
+    nbformat = _nbformat()
+    shown = []
     count = 0
     for cell in cells:
         if cell.kind == "markdown":
             source = cell.shown.get("source", cell.source)
-            notebook.cells.append(v4.new_markdown_cell(source, id=cell.id))
+            shown.append({"id": cell.id, "cell_type": "markdown", "metadata": {}, "source": source})
             continue
         count += 1
-        notebook.cells.append(_code_cell(cell, count))
+        shown.append(_code_cell(cell, count))
+    notebook = nbformat.from_dict(
+        {
+            "nbformat": 4,
+            "nbformat_minor": 5,
+            "metadata": {
+                "kernelspec": KERNELSPEC,
+                "language_info": LANGUAGE,
+                "title": title,
+                "analyst": metadata or {},
+            },
+            "cells": shown,
+        }
+    )
+    # Once and whole, by the compiled schema: nbformat's makers of cells and outputs validate each by the slow one, and that was
+    # half of what a comparison of a proof took.
+    try:
+        nbformat.validate(notebook)
+    except nbformat.ValidationError as error:
+        raise ValueError(f"no cell of a notebook: {error.message}") from error
     return notebook
 
 
 def write_notebook(path: Path, notebook: Any) -> None:
     """Validate and write a notebook so that a reader sees the old or the new one, never half of it."""
-    nbformat: Any = importlib.import_module("nbformat")
+    nbformat = _nbformat()
     nbformat.validate(notebook)
     replace_file(path, nbformat.writes(notebook).encode(), private=True)
 
 
-def _format() -> Any:
+def _nbformat() -> Any:
     # loaded late, and untyped on purpose: nbformat declares only half of its functions
-    return importlib.import_module("nbformat.v4")
+    return importlib.import_module("nbformat")
 
 
-def _code_cell(cell: JournalCell, count: int) -> Any:
-    v4 = _format()
+def _code_cell(cell: JournalCell, count: int) -> dict[str, Any]:
     result = cell.result
     tags = []
     if cell.superseded:
@@ -79,14 +90,14 @@ def _code_cell(cell: JournalCell, count: int) -> Any:
     shown = [
         cell.shown.get(str(place), output) for place, output in enumerate(result.outputs if result else ())
     ]
-    outputs = [v4.output_from_msg(_as_message(output, count)) for output in shown]
-    return v4.new_code_cell(
-        cell.source,
-        id=cell.id,
-        metadata=metadata,
-        execution_count=count if result is not None else None,
-        outputs=outputs,
-    )
+    return {
+        "id": cell.id,
+        "cell_type": "code",
+        "metadata": metadata,
+        "execution_count": count if result is not None else None,
+        "source": cell.source,
+        "outputs": [_output(output, count) for output in shown],
+    }
 
 
 def _facts(result: CellResult) -> dict[str, Any]:
@@ -102,8 +113,16 @@ def _facts(result: CellResult) -> dict[str, Any]:
     return facts
 
 
-def _as_message(output: Mapping[str, Any], count: int) -> dict[str, Any]:
-    content = {key: value for key, value in output.items() if key != "output_type"}
-    if output["output_type"] == "execute_result":
-        content["execution_count"] = count
-    return {"header": {"msg_type": output["output_type"]}, "content": content}
+#: What a notebook has of an output of each type.
+_PARTS = {
+    "stream": ("name", "text"),
+    "error": ("ename", "evalue", "traceback"),
+    "display_data": ("data", "metadata"),
+    "execute_result": ("data", "metadata"),
+}
+
+
+def _output(output: Mapping[str, Any], count: int) -> dict[str, Any]:
+    kind = output["output_type"]
+    parts = {"output_type": kind} | {part: output[part] for part in _PARTS[kind]}
+    return parts | {"execution_count": count} if kind == "execute_result" else parts

@@ -32,7 +32,7 @@ from sandbox.cell_library import CellLibrary, named_library
 from sandbox.errors import JournalBroken, SandboxError
 from sandbox.kernels.folders import run_folder
 from sandbox.manager import Sandbox
-from sandbox.record.journal import read_journal, read_lines, wedging
+from sandbox.record.journal import cells_of, read_lines, wedging
 from sandbox.record.session_notebook import render_notebook
 from sandbox.types import CellResult, JournalCell, Limits, SessionSpec
 
@@ -128,10 +128,11 @@ async def verify_proof(
     recorded = compare_proof(journal=journal, notebook=notebook, rows=rows, conclusion=conclusion)
     if recorded.differing:
         return recorded
-    cells = read_journal(journal)
+    lines = read_lines(journal)
+    cells = cells_of(lines, journal.name)
     # the order of the calls: equal calls are answered by their n-th use
     rows = sorted(rows, key=lambda row: row.address)
-    place = (sandbox, cells, rows, isolation, limits or Limits(), *_began(journal))
+    place = (sandbox, cells, rows, isolation, limits or Limits(), *_began(journal, lines))
     first = await _rerun(*place)
     differences, rounded, printed = first.compared(cells)
     unrepeatable: list[Difference] = []
@@ -167,9 +168,10 @@ def compare_proof(
     Called before every re-run, and on every package that is imported.
     """
     try:
-        cells = read_journal(journal)
+        lines = read_lines(journal)
+        cells = cells_of(lines, journal.name)
         # for what it raises: a re-run would need them
-        _began(journal)
+        _began(journal, lines)
     except (JournalBroken, OSError) as error:
         return Verification(cells=0, differing=(Difference(check="chain", cell=None, what=str(error)),))
     rows = sorted(rows, key=lambda row: row.address)
@@ -182,11 +184,6 @@ def compare_proof(
 
 def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Difference]:
     """Differences between the .ipynb and the journal; counts, times and front-end metadata do not matter."""
-    nbformat: Any = importlib.import_module("nbformat")
-    try:
-        shown = nbformat.read(notebook, as_version=4).cells
-    except Exception as error:  # nbformat raises many kinds for a broken file
-        return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
     try:
         expected = render_notebook(cells).cells
     except (
@@ -197,6 +194,20 @@ def compare_notebook(cells: Sequence[JournalCell], notebook: Path) -> list[Diffe
     ) as error:  # outputs that nbformat has no place for
         what = f"the journal's cells fit no notebook ({error!r:.80})"
         return [Difference(check="chain", cell=None, what=what)]
+    try:
+        return _compare_cells(expected, _read_notebook(notebook))
+    except Exception as error:  # nbformat raises many kinds for a broken file
+        return [Difference(check="notebook", cell=None, what=f"cannot be read: {error}")]
+
+
+def _read_notebook(path: Path) -> list[Any]:
+    """Read the cells of a notebook as Jupyter does, but for its validation: what is compared is compared with a valid one."""
+    nbformat: Any = importlib.import_module("nbformat")
+    cells: list[Any] = nbformat.convert(nbformat.reader.reads(path.read_text(encoding="utf-8")), 4).cells
+    return cells
+
+
+def _compare_cells(expected: Sequence[Any], shown: Sequence[Any]) -> list[Difference]:
     differences = []
     if [cell.get("id") for cell in shown] != [cell.id for cell in expected]:
         differences.append(Difference(check="notebook", cell=None, what="cells were added, removed or moved"))
@@ -241,9 +252,8 @@ def compare_ledger(cells: Sequence[JournalCell], rows: Sequence[LedgerRow]) -> l
     return differences
 
 
-def _began(journal: Path) -> tuple[datetime | None, CellLibrary | None]:
+def _began(journal: Path, lines: Sequence[Mapping[str, Any]]) -> tuple[datetime | None, CellLibrary | None]:
     """The instant at which the session's time began, where it was not the true one, and its library; raises `JournalBroken`."""
-    lines = read_lines(journal)
     began = lines[0].get("clock") if lines else None
     named = named_library(lines)
     library = None if named is None else CellLibrary.read(journal.parent, named)

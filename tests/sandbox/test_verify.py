@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from proxies.hashing import content_hash
 from proxies.ledger import Address, Answer, LedgerRow
 from sandbox import Sandbox
-from sandbox.record.journal import Journal, read_journal, seal_line
+from sandbox.record.journal import Journal, read_journal, result_to_json, seal_line
 from sandbox.record.session_notebook import render_notebook, write_notebook
-from sandbox.record.verify import differ_by_rounding, normalise, verify_proof
+from sandbox.record.verify import compare_proof, differ_by_rounding, normalise, verify_proof
 from sandbox.types import CellResult
 
 
@@ -219,6 +219,60 @@ async def test_a_sealed_line_without_what_its_kind_needs_is_no_journal(box, proo
         line["hash"] = head = seal_line(line)
     spec.journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
     assert [d.check for d in (await _verify(box, proof)).differing] == ["chain"]
+
+
+@pytest.mark.parametrize("value", [5, [1], {"a": 1}, None])
+@pytest.mark.parametrize("part", ["text/plain", "image/png"])
+def test_an_output_that_no_notebook_holds_is_a_difference(part, value, tmp_path):
+    output = {"output_type": "display_data", "data": {part: value}, "metadata": {}}
+    path, book = small_journal(tmp_path, output)
+    assert [d.check for d in compare_proof(journal=path, notebook=book, rows=[]).differing] == ["chain"]
+
+
+@pytest.mark.parametrize("part", ["text/plain", "application/json"])
+def test_one_that_a_notebook_holds_is_none(part, tmp_path):
+    path, book = small_journal(tmp_path, {"output_type": "display_data", "data": {part: "1"}, "metadata": {}})
+    write_notebook(book, render_notebook(read_journal(path)))
+    assert compare_proof(journal=path, notebook=book, rows=[]).verified
+
+
+def small_journal(folder: Path, *outputs) -> tuple[Path, Path]:
+    journal = Journal(folder / "j.jsonl")
+    journal.append("open", sync=False, name="j", title="", metadata={})
+    journal.append("markdown", sync=False, id="cell-000", source="# why")
+    journal.append("code", sync=False, id="cell-001", source="1", fixes=None)
+    result = dataclasses.replace(printed("1"), outputs=outputs)
+    journal.append("result", sync=False, id="cell-001", result=result_to_json(result))
+    journal.close()
+    return journal.path, folder / "j.ipynb"
+
+
+STREAM = {"output_type": "stream", "name": "stdout", "text": "1"}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda book: [book],
+        lambda book: "book",
+        lambda book: book | {"cells": [1]},
+        lambda book: book | {"cells": {}},
+        lambda book: book | {"cells": [book["cells"][0] | {"id": ["cell-000"]}, book["cells"][1]]},
+        lambda book: book | {"cells": [book["cells"][0] | {"outputs": [1]}, book["cells"][1]]},
+        lambda book: book | {"cells": [book["cells"][0] | {"metadata": []}, book["cells"][1]]},
+        lambda book: book | {"cells": [book["cells"][0], book["cells"][1] | {"outputs": 5}]},
+        lambda book: book | {"nbformat": 3},
+        lambda book: book | {"nbformat": [4]},
+        lambda book: book | {"nbformat": 99},
+    ],
+)
+def test_a_notebook_of_any_other_shape_is_a_difference_of_the_notebook(spoil, tmp_path):
+    path, book = small_journal(tmp_path, STREAM)
+    write_notebook(book, render_notebook(read_journal(path)))
+    assert compare_proof(journal=path, notebook=book, rows=[]).verified
+    book.write_text(json.dumps(spoil(json.loads(book.read_text()))))
+    found = {d.check for d in compare_proof(journal=path, notebook=book, rows=[]).differing}
+    assert found == {"notebook"}
 
 
 @pytest.mark.parametrize("recompute", [False, True])
