@@ -1,16 +1,18 @@
 """Whether a data folder is whole: ``workbench doctor --check`` looks at all of it, runs nothing, and says what does not fit."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from proxies.hashing import sha256_of
+from workbench.engine.manifest import code_hash, installed
 from workbench.engine.proof_check import combined_faults, compare_trial
 from workbench.engine.record.fold import load_state
 from workbench.engine.record.state import RunState
 from workbench.errors import WorkbenchError
 from workbench.store import Store
 from workbench.store.home_folder import can_only_be_read
-from workbench.store.integrity import database_faults, logged_streams
+from workbench.store.integrity import body_states, database_faults, logged_streams, looked_at
 from workbench.store.removal import settle
 
 
@@ -31,7 +33,9 @@ def check_home(store: Store) -> list[HomeFault]:
     """
     if not can_only_be_read(store.home):
         settle(store)
-    return [*_database(store), *_folders(store), *_logs(store)]
+    bodies = body_states(store)
+    intact = {digest for digest, whole in bodies.items() if whole}
+    return [*_database(store, bodies), *_folders(store), *_logs(store, intact)]
 
 
 def home_document(store: Store) -> dict[str, Any]:
@@ -45,8 +49,8 @@ def home_document(store: Store) -> dict[str, Any]:
     }
 
 
-def _database(store: Store) -> Iterator[HomeFault]:
-    for run, what in database_faults(store):
+def _database(store: Store, bodies: dict[str, bool]) -> Iterator[HomeFault]:
+    for run, what in database_faults(store, bodies):
         yield HomeFault(run=run, check="database", what=what)
 
 
@@ -58,16 +62,25 @@ def _folders(store: Store) -> Iterator[HomeFault]:
             yield HomeFault(run=None, check="folders", what=f"no record names the folder {path.name[:60]}")
 
 
-def _logs(store: Store) -> Iterator[HomeFault]:
+def _logs(store: Store, intact: Collection[str]) -> Iterator[HomeFault]:
+    """Check every log, and the proofs of every run of which anything is not as it was when it was last found whole."""
+    kept, found = store.whole(), {}
+    checked_by = f"{code_hash()} {installed()}"
     for name in logged_streams(store):
         try:
             if ":" in name:
                 store.events(name)
                 continue
-            state = load_state(store, name)
-            yield from _proofs(store, state)
+            found[name] = sha256_of(f"{checked_by} {looked_at(store, name, intact)}".encode())
+            if kept.get(name) == found[name]:
+                continue
+            for fault in _proofs(store, load_state(store, name)):
+                found.pop(name, None)
+                yield fault
         except WorkbenchError as error:
+            found.pop(name, None)
             yield HomeFault(run=name, check="log", what=" ".join(str(error).split())[:300])
+    store.keep_whole({name: digest for name, digest in found.items() if kept.get(name) != digest})
 
 
 def _proofs(store: Store, state: RunState) -> Iterator[HomeFault]:

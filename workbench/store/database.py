@@ -11,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -23,7 +23,7 @@ from proxies.atomic import open_private, reads_only
 from proxies.hashing import sha256_of
 from proxies.secret_registry import SECRETS
 from workbench.errors import command
-from workbench.store.database_schema import COLUMNS, ORDER, SCHEMA_VERSION, SUMMARIES, insert_row
+from workbench.store.database_schema import COLUMNS, DERIVED, ORDER, SCHEMA_VERSION, insert_row
 from workbench.store.errors import EventUnreadable, HomeUnusable, StoreCorrupt, StoreFull, UnknownRun
 from workbench.store.events import VERSION, Event, parse_event
 from workbench.store.home_folder import can_only_be_read, make_home
@@ -336,15 +336,28 @@ class Store:
 
     def keep_summaries(self, made_by: str, rows: Sequence[tuple[str, int, str, str]]) -> None:
         """Keep (run, its last event's number, facts, text) for the next list; left out where it cannot be written at once."""
+        self._keep("summaries", [(run_id, seq, made_by, facts, text) for run_id, seq, facts, text in rows])
+
+    def whole(self) -> dict[str, str]:
+        """Return, of each run that was found whole, the hash over all that was looked at."""
+        if not self.query("SELECT 1 FROM sqlite_master WHERE name = 'whole'"):
+            return {}
+        return {row["run_id"]: row["looked_at"] for row in self.query("SELECT * FROM whole")}
+
+    def keep_whole(self, looked_at: Mapping[str, str]) -> None:
+        """Keep such hashes for the next check; left out where they cannot be written at once."""
+        self._keep("whole", list(looked_at.items()))
+
+    def _keep(self, table: str, rows: Sequence[tuple[object, ...]]) -> None:
         if not rows:
             return
+        marks = ", ".join("?" * len(rows[0]))
         with self._lock:
             try:
                 self._db.execute("PRAGMA busy_timeout = 0")
                 with self.transaction() as db:
-                    db.execute(SUMMARIES)
-                    values = [(run_id, seq, made_by, facts, text) for run_id, seq, facts, text in rows]
-                    db.executemany("INSERT OR REPLACE INTO summaries VALUES (?, ?, ?, ?, ?)", values)
+                    db.execute(DERIVED[table])
+                    db.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
             except (StoreFull, HomeUnusable):
                 pass  # a list is no reason to wait for another process, nor to fail on a disk without room
             finally:

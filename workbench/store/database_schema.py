@@ -50,6 +50,10 @@ CREATE TABLE IF NOT EXISTS summaries (
     run_id TEXT PRIMARY KEY, seq INTEGER NOT NULL, made_by TEXT NOT NULL, facts TEXT NOT NULL, text TEXT NOT NULL
 ) STRICT
 """
+# Of each run that `doctor --check` found whole, one hash over all that it looked at; no package holds it.
+WHOLE = "CREATE TABLE IF NOT EXISTS whole (run_id TEXT PRIMARY KEY, looked_at TEXT NOT NULL) STRICT"
+#: Tables that are made when they are first written to, and can be made anew at any time.
+DERIVED = {"summaries": SUMMARIES, "whole": WHOLE}
 
 _ADDRESS = ("run_id", "node", "trial", "attempt", "stage", "step", "retry", "at_utc")
 #: The columns of each table that holds rows of runs, without the number that SQLite gives; SQL is made of these names only.

@@ -3,14 +3,28 @@
 ``workbench doctor --check`` asks (`workbench.audit.home_check`); nothing is changed.
 """
 
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Collection, Iterator
 
 from proxies.hashing import sha256_of
 from workbench.store.database import Store
-from workbench.store.database_schema import GUARDS
+from workbench.store.database_schema import COLUMNS, GUARDS, ORDER
+from workbench.store.removal import named_bodies
 
 
-def database_faults(store: Store) -> Iterator[tuple[str | None, str]]:
+def body_states(store: Store) -> dict[str, bool]:
+    """Return the hash under which each body is filed, and whether it still has that hash."""
+    states = {}
+    for row in store.query(
+        "SELECT hash FROM bodies"
+    ):  # one at a time: they may be larger together than memory
+        digest = row["hash"]
+        rows = store.query("SELECT data FROM bodies WHERE hash = ?", (digest,))
+        states[digest] = all(sha256_of(each["data"]) == digest for each in rows)
+    return states
+
+
+def database_faults(store: Store, bodies: dict[str, bool]) -> Iterator[tuple[str | None, str]]:
     """Yield what is wrong with the database: the run that it touches, if it is one run's, and a sentence."""
     for (line,) in store.query("PRAGMA integrity_check(20)"):
         if line != "ok":
@@ -18,16 +32,35 @@ def database_faults(store: Store) -> Iterator[tuple[str | None, str]]:
     guards = {row["name"] for row in store.query("SELECT name FROM sqlite_master WHERE type = 'trigger'")}
     for name in sorted(GUARDS - guards):
         yield None, f"the guard {name}, which keeps the log append-only, is gone"
-    hashes = [row["hash"] for row in store.query("SELECT hash FROM bodies")]
-    for digest in hashes:  # one at a time: they may be larger together than memory
-        rows = store.query("SELECT data FROM bodies WHERE hash = ?", (digest,))
-        if any(sha256_of(row["data"]) != digest for row in rows):
+    for digest, intact in bodies.items():
+        if not intact:
             yield None, f"the body filed under {digest[:19]}... was altered"
-    known = set(hashes)
     for run_id in store.run_ids():
         for use in store.run_bodies(run_id):
-            if use.digest not in known:
+            if use.digest not in bodies:
                 yield run_id, f"the {use.role} of {use.node or 'a call'} is gone ({use.digest[:19]}...)"
+
+
+def looked_at(store: Store, run_id: str, intact: Collection[str]) -> str:
+    """Return one hash over all that a check of a run reads: its rows, which of the bodies they name are intact, its files.
+
+    Files by their bytes: a size and a time can be put back.
+    """
+    head = hashlib.sha256()
+    for table in COLUMNS:
+        for row in store.query(f"SELECT * FROM {table} WHERE run_id = ? ORDER BY {ORDER[table]}", (run_id,)):
+            head.update(repr(tuple(row)).encode() + b"\n")
+    for digest in sorted(named_bodies(store.query, run_id)):
+        head.update(f"{digest} {digest in intact}\n".encode())
+    folder = store.folder(run_id)
+    for path in sorted(path for kind in ("proofs", "sessions") for path in (folder / kind).glob("*")):
+        try:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            content = f"{error.strerror}"
+        head.update(f"{path.parent.name}/{path.name!r} {content}\n".encode())
+    return head.hexdigest()
 
 
 def logged_streams(store: Store) -> list[str]:

@@ -15,6 +15,7 @@ from proxies.ledger import Address, Answer, LedgerRow
 from workbench.models.base import ModelReply, ModelRequest, Usage, reply_from_json, reply_to_json, to_json
 from workbench.store.database import Store, utc_now
 from workbench.store.database_schema import insert_row
+from workbench.store.errors import StoreCorrupt
 
 _AUDIT = "audit"
 
@@ -376,6 +377,17 @@ class ModelLedger:
         return float(row["total"]) if row["n"] == row["priced"] else None
 
 
+def _column(row: Any, name: str, kind: type) -> Any:
+    """Read JSON of a data call's row; raises ``StoreCorrupt`` for what no workbench wrote."""
+    try:
+        value = orjson.loads(row[name])
+    except (ValueError, TypeError):
+        value = None
+    if not isinstance(value, kind):
+        raise StoreCorrupt(f"a row of the ledger of data calls was altered: its {name} cannot be read")
+    return value
+
+
 class ApiLedger:
     """Every data call, by address; what the broker calls ``Ledger``."""
 
@@ -431,7 +443,7 @@ class ApiLedger:
             "SELECT DISTINCT meta FROM api_calls WHERE run_id = ? AND answer IS NOT NULL", (run_id,)
         )
         # The hash is in the meta, so a run over large answers writes its manifest without loading one of them.
-        notes = (orjson.loads(row["meta"]) for row in rows)
+        notes = (_column(row, "meta", dict) for row in rows)
         return {note["content_hash"] for note in notes if "content_hash" in note}
 
     def answers(self, run_id: str) -> list[tuple[str, int, int, str, str | None, int]]:
@@ -464,7 +476,7 @@ class ApiLedger:
         cells = others = 0.0
         for row in rows:
             # Rows of earlier versions say nothing of it.
-            spent = float(orjson.loads(row["meta"]).get(_AUDIT, {}).get("seconds", 0.0))
+            spent = float(_column(row, "meta", dict).get(_AUDIT, {}).get("seconds", 0.0))
             cells, others = (cells + spent, others) if row["stage"] == "cell" else (cells, others + spent)
         return cells, others
 
@@ -484,7 +496,7 @@ class ApiLedger:
     def _row(self, row: Any) -> LedgerRow:
         answer, audit = None, {}
         if row["answer"] is not None:
-            meta = orjson.loads(row["meta"])
+            meta = _column(row, "meta", dict)
             # rows of earlier versions have no such part: their meta is replayed as the agent read it then
             audit = meta.pop(_AUDIT, {})
             answer = Answer(body=self._store.body(row["answer"]), meta=meta)
@@ -492,8 +504,8 @@ class ApiLedger:
             address=_address_of(row),
             at_utc=row["at_utc"],
             path=row["path"],
-            asked=orjson.loads(row["asked"]),
-            sent=orjson.loads(row["sent"]),
+            asked=_column(row, "asked", dict),
+            sent=_column(row, "sent", list),
             cutoff=row["cutoff"],
             answer=answer,
             refused=row["refused"],

@@ -9,13 +9,14 @@ import re
 import secrets
 import shutil
 import sqlite3
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.errors import UsageError
 from workbench.store.database import Store, check_run_id
-from workbench.store.database_schema import COLUMNS, SUMMARIES, trigger_sql
+from workbench.store.database_schema import COLUMNS, DERIVED, trigger_sql
 
 _HASH = re.compile(r"sha256:[0-9a-f]{64}")
 _REMOVED, _DOOMED = ".removed-", ".doomed-"
@@ -47,9 +48,9 @@ def remove_run(store: Store, run_id: str) -> RemovedRun:
         f"{_REMOVED}{run_id}-{secrets.token_hex(4)}"
     )  # another one may be on its way out
     with store.transaction() as db:
-        before = _named(db, run_id)
+        before = named_bodies(db.execute, run_id)
         rows = _delete_rows(db, run_id)
-        bodies, size = _delete_bodies(db, before - _named(db))
+        bodies, size = _delete_bodies(db, before - named_bodies(db.execute))
         if folder.is_dir():
             folder.rename(aside)
     files = sum(1 for path in aside.rglob("*") if path.is_file()) if aside.is_dir() else 0
@@ -62,7 +63,7 @@ def collect_garbage(store: Store) -> RemovedRun:
     files = settle(store) + sweep(store.home / "runs")
     with store.transaction() as db:
         everything = {digest for (digest,) in db.execute("SELECT hash FROM bodies")}
-        bodies, size = _delete_bodies(db, everything - _named(db))
+        bodies, size = _delete_bodies(db, everything - named_bodies(db.execute))
     store.compact()
     return RemovedRun(0, bodies, size, files)
 
@@ -174,8 +175,9 @@ def _delete_rows(db: sqlite3.Connection, run_id: str) -> int:
     for table in COLUMNS:
         count += db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,)).rowcount
     db.execute(trigger_sql(_GUARD))
-    db.execute(SUMMARIES)
-    db.execute("DELETE FROM summaries WHERE run_id = ?", (run_id,))
+    for table, statement in DERIVED.items():
+        db.execute(statement)
+        db.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
     return count
 
 
@@ -189,18 +191,20 @@ def _delete_bodies(db: sqlite3.Connection, digests: set[str]) -> tuple[int, int]
     return count, size
 
 
-def _named(db: sqlite3.Connection, run_id: str | None = None) -> set[str]:
-    """Every hash that the rows of a run (or of all) name, and the bodies that those name in turn."""
+def named_bodies(
+    query: Callable[[str, tuple[object, ...]], Iterable[Any]], run_id: str | None = None
+) -> set[str]:
+    """Return every hash that the rows of a run (or of all) name, and the bodies that those name in turn."""
     where, values = ("", ()) if run_id is None else (" WHERE run_id = ?", (run_id,))
     named: set[str] = set()
-    for (data,) in db.execute(f"SELECT data FROM events{where}", values):
+    for (data,) in query(f"SELECT data FROM events{where}", values):
         named.update(_HASH.findall(data))
-    for request, reply in db.execute(f"SELECT request, reply FROM model_calls{where}", values):
+    for request, reply in query(f"SELECT request, reply FROM model_calls{where}", values):
         named.update((request, reply))
-    answers = db.execute(f"SELECT answer FROM api_calls{where}", values)
+    answers = query(f"SELECT answer FROM api_calls{where}", values)
     named.update(answer for (answer,) in answers if answer is not None)
     # A request is kept as the hashes of its messages; replies and answers name no body.
-    for (data,) in db.execute(
+    for (data,) in query(
         f"SELECT data FROM bodies WHERE hash IN (SELECT request FROM model_calls{where})", values
     ):
         named.update(_HASH.findall(bytes(data).decode("utf-8", "replace")))
