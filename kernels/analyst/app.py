@@ -61,6 +61,14 @@ class AnalystShell(ZMQInteractiveShell):
             shell.kernel = shell.parent = kwargs["kernel"]
         return shell
 
+    def payloadpage_page(self, strg: Any, *args: Any, **kwargs: Any) -> None:
+        """Show among the cell's outputs what would open in a pager (`len?`): a reply's payload reaches nobody."""
+        self.display_pub.publish(strg if isinstance(strg, dict) else {"text/plain": strg})
+
+    def set_next_input(self, s: str, replace: bool = False) -> None:
+        """Show what would be written into the next cell (`%recall`), likewise."""
+        self.payloadpage_page(s)
+
 
 class AnalystKernel(IPythonKernel):
     """An IPython kernel with that shell, built before the fork and connected after it."""

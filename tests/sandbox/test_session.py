@@ -51,6 +51,20 @@ async def test_a_session_leaves_a_valid_notebook_with_its_failed_cells(open_sess
     assert notebook.cells[2].metadata.analyst.status == "ok"
 
 
+PAGED = {
+    "len?": "Return the number of items in a container.", "def double(x):\n    'Twice x.'\n    return 2 * x\n%pinfo double": "Twice x.",
+    "import json\njson.dumps??": "skipkeys", "%psource double": "return 2 * x", "nothing_of_this_name?": "not found",
+    "get_ipython().set_next_input('x = 6 * 7')": "x = 6 * 7", "2 * 3": "6",
+}  # fmt: skip
+
+
+async def test_what_a_pager_would_show_stands_among_the_outputs(open_session: Opener):
+    session = await open_session()
+    for source, words in PAGED.items():
+        cell = await session.execute(source)
+        assert cell.status == "ok" and words in cell.text(), source
+
+
 async def test_source_is_in_the_journal_before_the_cell_ends(open_session: Opener):
     session = await open_session()
     running = asyncio.create_task(session.execute("import time\ntime.sleep(30)"))
