@@ -9,6 +9,8 @@ from typing import Any
 import openpyxl
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.broker import open_broker
@@ -116,6 +118,51 @@ def test_periods_of_pandas_keep_their_length(freq: str, every: int, tmp_path: Pa
     assert (
         opened(tmp_path, pd.Series(range(len(periods)), index=periods, name="x")).rows[KNOWN].tolist() == ends
     )
+
+
+#: The first moment of an hour that clocks show no more, or show again; in UTC.
+NIGHTS = {
+    "America/New_York": "2018-11-04T06:00", "Europe/London": "2018-10-28T01:00", "Australia/Lord_Howe": "2018-03-31T15:00",
+    "America/Sao_Paulo": "2018-02-18T02:00", "Europe/Berlin": "2018-03-25T01:00", "Pacific/Auckland": "2019-04-06T14:00",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("zone", NIGHTS)
+@given(
+    step=st.sampled_from([15, 30, 60]),
+    before=st.integers(9, 40),
+    after=st.integers(9, 40),
+    newest=st.booleans(),
+)
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_in_order_say_which_of_two_equal_hours_is_meant(
+    zone: str, step: int, before: int, after: int, newest: bool, tmp_path: Path
+) -> None:
+    stamps = pd.date_range(NIGHTS[zone], periods=before + after, freq=f"{step}min", tz="UTC") - pd.Timedelta(before * step, unit="min")  # fmt: skip
+    stamps = stamps[::-1] if newest else stamps
+    cells = [f"{stamp.tz_convert(zone):%Y-%m-%d %H:%M}" for stamp in stamps]
+    rows = opened(tmp_path, column("date", *cells), zone=zone).rows
+    ends = sorted(stamp.tz_localize(None) + pd.Timedelta(step, unit="min") for stamp in stamps)
+    assert rows[KNOWN].tolist() == ends
+
+
+#: Times of a night of clock change that one way mends, which is named, and nothing else is asked.
+UNCLEAR: dict[str, tuple[list[str], str]] = {
+    "hours of UTC": ([f"2018-03-11 {hour:02}:00" for hour in range(9)], "row 3, which no clock in America/New_York.*--zone"),
+    "half-hours of UTC": ([f"2018-03-11 {h:02}:{m}" for h in range(4) for m in ("00", "30")], "row 5, which no clock.*--zone"),
+    "an hour of London's": (["2018-10-28 00:00", "2018-10-28 01:00", "2018-10-28 01:00", "2018-10-28 02:00"], "rows 2 and 3.*--zone"),
+    "four rows": (["2018-11-04 03:00", "2018-11-04 01:00", "2018-11-04 02:00", "2018-11-04 01:00"], "rows 2 and 4.*their offset"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", UNCLEAR)
+def test_a_night_of_clock_change_asks_first_what_mends_it(case: str, tmp_path: Path) -> None:
+    cells, words = UNCLEAR[case]
+    with pytest.raises(UsageError, match=words) as caught:
+        opened(tmp_path, column("date", *cells), zone="")
+    assert "--grain" not in str(caught.value)
+    if "offset" not in words:
+        assert len(opened(tmp_path, column("date", *cells), zone="UTC" if "UTC" in case else "Europe/London").rows) == len(cells)  # fmt: skip
 
 
 MONTHS = [f"2018-{month:02}-01" for month in range(1, 7)]

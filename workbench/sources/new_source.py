@@ -27,7 +27,14 @@ from proxies.vendors.own.own_manifest import (
 from workbench.errors import Option, UsageError, sentence
 from workbench.forecasts.source_rows import LARGEST
 from workbench.sources.known_times import known_times, lag_of
-from workbench.sources.row_dates import DatedColumn, DateReading, frequency_of, read_dates, with_grain
+from workbench.sources.row_dates import (
+    DatedColumn,
+    DateReading,
+    frequency_of,
+    read_dates,
+    set_back,
+    with_grain,
+)
 from workbench.sources.table_files import MISSING, CellReading, check_columns, is_missing, typed_columns
 
 if TYPE_CHECKING:
@@ -214,15 +221,19 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     empty = dates.values.isna()
     if empty.any():
         raise UsageError(f"{origin}: row {int(empty.argmax()) + 1} has no {request.date}")
-    dates, note = with_grain(dates, request.grain, reading.place)
-    known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
-    notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
     if request.by:
         frame[request.by] = _names(frame[request.by])
+    # before what a row stands for: of a clock's hour that stands twice the distances say nothing
+    if policy.kind != "vintage":
+        _refuse_repeated(frame, dates, None, request, origin)
+    told, (dates, note) = dates, with_grain(dates, request.grain, reading.place)
+    known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
+    notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
     # what dates rows or tells them apart is text; DuckDB and pandas know the rest
     text = {request.date, request.by, policy.column}
     frame = typed_columns(frame, request.cells, text=text, value=request.value)
-    _refuse_repeated(frame, dates, known.values, request, policy, origin)
+    if policy.kind == "vintage" or dates.values is not told.values:
+        _refuse_repeated(frame, dates, known.values if policy.kind == "vintage" else None, request, origin)
     others = [name for name in frame.columns if name != request.date]
     if reserved := next((name for name in others if name.casefold() == "date"), None):
         raise UsageError(f"{origin}: the column {reserved!r} bears the name of the rows' dates: rename it")
@@ -292,9 +303,8 @@ def zone_of_name(name: str) -> Any:
 def _refuse_repeated(
     frame: pd.DataFrame,
     dates: DatedColumn,
-    known: pd.Series[Any],
+    revised: pd.Series[Any] | None,
     request: SourceRequest,
-    policy: OwnPolicy,
     origin: str,
 ) -> None:
     import pandas as pd
@@ -302,8 +312,8 @@ def _refuse_repeated(
     keys = pd.DataFrame({"date": dates.values})
     if request.by:
         keys["by"] = frame[request.by].fillna("")
-    if policy.kind == "vintage":
-        keys["known"] = known
+    if revised is not None:
+        keys["known"] = revised
     twice = keys.duplicated(keep=False)
     if not twice.any():
         return
@@ -312,13 +322,22 @@ def _refuse_repeated(
     second = int(same.to_numpy().nonzero()[0][1])
     remedies: Sequence[Any] = (
         ("keep one of them",)
-        if policy.kind == "vintage"
+        if revised is not None
         else ("name the column that tells them apart with ", Option("by", "COLUMN"), ", or that of revisions with ", Option("vintage", "COLUMN"))
     )  # fmt: skip
+    place = request.dates.place
+    clock: Sequence[Any] = ()
+    if not days_alone(dates.grain) and set_back(dates.values.iloc[first : first + 1], place).any():
+        offset = (
+            f", or write the times of the night in which clocks in {place} are set back with their offset"
+        )
+        clock = (f"{offset}, or all in UTC with ", Option("zone", "UTC"))
+    elif not days_alone(dates.grain) and not request.zone:
+        clock = (", or say where clocks were set back then with ", Option("zone", "Europe/London"))
     raise UsageError(
         f"{origin}: {frame[request.date].iloc[first]!s:.40} occurs {int(same.sum())} times (rows {first + 1} and {second + 1}): ",
         *remedies,
-        *(() if days_alone(dates.grain) else (", or where a clock was set back ", Option("zone", "UTC"))),
+        *clock,
     )
 
 

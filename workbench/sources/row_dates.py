@@ -41,6 +41,8 @@ _LABELS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     }.items()
 }  # fmt: skip
 _NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
+#: What dates stand for until their zone is asked: times of a clock.
+_CLOCK = "clock"
 #: Cells of a date's column that hold none.
 _NO_DATE = ("", "nan", "nat", "none", "<na>", "na", "n/a", "null", "-")
 
@@ -102,7 +104,7 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
         local = column.dt.tz_localize(None).astype("datetime64[us]")
         return _within_years(_zoned(local, utc, reading.place), name)
     if pd.api.types.is_datetime64_any_dtype(column):
-        return _within_years(_naive(column.astype("datetime64[us]"), reading.place), name)
+        return _within_years(_told(_naive(column.astype("datetime64[us]")), name, reading), name)
     if pd.api.types.is_float_dtype(column) and bool((column.dropna() % 1 == 0).all()):
         column = column.astype("Int64")
     # equal texts are read once: a day of a million rows is one text
@@ -126,7 +128,8 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
         return pd.Series(values.reindex(range(len(texts))).to_numpy()[places])
 
     ahead = None if dates.ahead is None else spread(dates.ahead)
-    return _within_years(DatedColumn(spread(dates.values.astype("datetime64[us]")), dates.grain, ahead), name)
+    dates = DatedColumn(spread(dates.values.astype("datetime64[us]")), dates.grain, ahead)
+    return _within_years(_told(dates, name, reading), name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +257,7 @@ def _formed(texts: _Texts, form: str, reading: DateReading) -> DatedColumn:
     if "%z" in form:
         return _zoned(parsed, parsed, reading.place)
     if re.search("%[HIMSpfcXs]", form):
-        return _naive(parsed, reading.place)
+        return _naive(parsed)
     grains = {"day": "%[djxDeuaAw]", "week": "%[VUW]", "month": "%[mbBh]"}
     return DatedColumn(
         parsed, next((grain for grain, part in grains.items() if re.search(part, form)), "year")
@@ -274,7 +277,7 @@ def _iso(texts: _Texts, reading: DateReading) -> DatedColumn:
     cells = texts.cells
     zoned = cells.map(lambda text: _ZONED.fullmatch(text) is not None)
     if not zoned.any():
-        return _naive(texts.complete(pd.to_datetime(cells, format="ISO8601", errors="coerce")), reading.place)
+        return _naive(texts.complete(pd.to_datetime(cells, format="ISO8601", errors="coerce")))
     local = pd.to_datetime(cells.str.replace(_ZONED, r"\1", regex=True), format="ISO8601", errors="coerce")
     local = texts.complete(local)
     if not zoned.all() and not reading.zone:
@@ -338,22 +341,59 @@ def _periods(column: pd.Series[Any], name: str) -> DatedColumn:
     return DatedColumn(starts, "7d" if code == "W" and anchor not in ("SUN", "SAT") else grains[code])
 
 
-def in_utc(local: pd.Series[Any], zone: str) -> pd.Series[Any]:
-    """Return clock times of a zone in UTC: an hour that occurs twice is the later one."""
+def in_utc(local: pd.Series[Any], zone: str, *, first: bool = False) -> pd.Series[Any]:
+    """Return clock times of a zone in UTC: of an hour that occurs twice the later one, or the first."""
     import numpy as np
 
-    stamps = local.dt.tz_localize(
-        zone, ambiguous=np.zeros(len(local), dtype=bool), nonexistent="shift_forward"
-    )
+    ambiguous = np.full(len(local), first)
+    stamps = local.dt.tz_localize(zone, ambiguous=ambiguous, nonexistent="shift_forward")
     utc: pd.Series[Any] = stamps.dt.tz_convert("UTC").dt.tz_localize(None)
     return utc
 
 
-def _naive(values: pd.Series[Any], zone: str) -> DatedColumn:
-    """Return days where no time is told, else instants."""
-    if _midnights(values):
-        return DatedColumn(values, "day")
-    return DatedColumn(in_utc(values, zone), "instant")
+def set_back(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
+    """Return which instants lie in the second of two hours that a zone's clocks show alike."""
+    local = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None)
+    return in_utc(local, zone, first=True) < utc
+
+
+def _naive(values: pd.Series[Any]) -> DatedColumn:
+    """Return days where no time is told, else times of a clock (`_told`)."""
+    return DatedColumn(values, "day" if _midnights(values) else _CLOCK)
+
+
+def _told(dates: DatedColumn, name: str, reading: DateReading) -> DatedColumn:
+    """Return a clock's times as instants; of an hour that it shows twice the order of the rows says which is which."""
+    if dates.grain != _CLOCK:
+        return dates
+    local = dates.values
+    utc = in_utc(local, reading.place)
+    shown = utc.dt.tz_localize("UTC").dt.tz_convert(reading.place).dt.tz_localize(None)
+    left_out = local.notna() & (shown != local)
+    if left_out.any() and not reading.zone:
+        row = int(left_out.to_numpy().argmax())
+        raise UsageError(
+            f"the column {name} holds {local[row]:%Y-%m-%d %H:%M} in row {row + 1}, which no clock in {reading.place} "
+            "showed: say where such clocks stand with ",
+            Option("zone", "UTC"),
+        )
+    first, twice = in_utc(local, reading.place, first=True), set_back(utc, reading.place)
+    if twice.any():  # the oldest row may stand first or last
+        early = _first_time(local, twice) | _first_time(local[::-1], twice[::-1])
+        utc = utc.mask(early, first)
+    return DatedColumn(utc, "instant")
+
+
+def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
+    """Return which rows stand in the first of two equal hours: of rows in order whose clock is set back once a night."""
+    steps = local.diff().dt.total_seconds()
+    begins = twice & ~twice.shift(1, fill_value=False)
+    night = begins.cumsum().where(twice)
+    back = twice & ~begins & (steps <= 0)
+    in_order = bool((steps.dropna()[~back] > 0).all()) and bool((back.groupby(night).sum() <= 1).all())
+    if not in_order:
+        return twice & False
+    return twice & back.groupby(night).transform("any") & (back.groupby(night).cumsum() == 0)
 
 
 def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
