@@ -14,9 +14,8 @@ _OFFER = ("open", "low", "high", "close")
 _TRADED = (*_OFFER, "mean", "previous")
 #: What stands in every market: a tier may leave out what is empty.
 _MARKET = (
-    "ticker", "event_ticker", "title", "yes_sub_title", "no_sub_title", "open_time", "created_time",
-    "rules_primary", "rules_secondary", "can_close_early", "strike_type", "floor_strike", "cap_strike",
-    "latest_expiration_time", "close_time",
+    "ticker", "event_ticker", "title", "open_time", "created_time", "rules_primary", "rules_secondary",
+    "can_close_early", "strike_type", "floor_strike", "cap_strike", "latest_expiration_time", "close_time",
 )  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
 from proxies.asof.later_text import cut_page
-from proxies.asof.market_texts import MARKET_TEXTS, cut_market
+from proxies.asof.market_texts import MARKET_TEXTS, REPLACED_WHOLE, cut_market
 from proxies.catalogue import load_catalogue
 from tests.fakes.upstream import Sent
 from tests.proxies.leaks.desk import Desk
@@ -22,6 +22,7 @@ from tests.proxies.worlds import EASY
 from workbench.questions.as_of import criteria_as_of, statement_as_of
 from workbench.questions.formats.venues import kalshi_events, read_kalshi
 from workbench.questions.question import Question, events_of
+from workbench.studies.study_exam import joint_questions
 
 CUTOFF = Cutoff.parse("2024-01-15")
 OPENED = "2023-12-01T00:00:00Z"
@@ -88,25 +89,16 @@ def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
         ("title", "Will it fall before March 1, 2024?", None),
         ("title", "Fed decision in March 2024", None),
         ("question", "Did it fall on February 27, 2024?", None),
-        ("sub_title", "2024 [updated 2024-03-01: fell Feb 27, 2024]", "2024"),
-        ("yes_sub_title", "Resigned on Feb 27, 2024", ""),
-        ("yes_sub_title", "Resigned by Feb 27, 2024", None),
-        ("subtitle", "Before March 2024", None),
-        ("groupItemTitle", "March 20 meeting", None),
         ("rules_primary", f"{RULES} UPDATE (Feb 27): it resigned; settled Yes.", RULES),
         ("rules_primary", f"{RULES} UPDATE (Dec 20): a caretaker counts.", None),
         ("rules_primary", f"{RULES} Note 1709000000: it resigned.", RULES),
         ("rules_primary", f"{RULES} The debt is above 1709000000 dollars.", None),
         ("rules_primary", f"{RULES} In February twenty twenty-four it resigned.", RULES),
         ("rules_secondary", "Update 2024-02-28: settled early.", ""),
-        ("slug", "cabinet-resigned-2024-02-27", ""),
-        ("slug", "fed-decision-2024-03-20", None),
-        ("slug", "nba-lal-bos-2024-03-01", None),
-        ("resolutionSource", "https://news.example/2024/02/27/cabinet-resigns", ""),
-        ("resolutionSource", "https://news.example/2024/01/02/talks", None),
-        ("image", "https://cdn.example/2024-02-27-resigned.jpg", ""),
         ("outcomes", '["Yes (resigned 2024-02-27)","No"]', '["Yes", "No"]'),
         ("outcomes", '["Before March 2024","Later"]', None),
+        ("outcomes", '["Resigned by Feb 27, 2024","March 20 meeting"]', None),
+        ("outcomes", '["Resigned on Feb 27, 2024","No"]', '["", "No"]'),
     ],
 )
 def test_each_text_of_a_market_is_cut_as_what_it_is(field: str, text: str, left: str | None) -> None:
@@ -156,18 +148,47 @@ def test_the_broker_and_the_door_of_questions_tell_the_same_of_one_market(
     question = asked(kalshi(edit))
     shown = read_by_model(question)
     assert shown == read_by_model(asked(kalshi("")))
-    assert all(text in shown for text in (event["title"], event["markets"][0]["yes_sub_title"], RULES))
+    assert all(text in shown for text in (event["title"], "Anna", RULES))
     assert "resigned" not in json.dumps(event)
 
 
+@pytest.mark.parametrize("label", ["Anna (resigned on Feb 27, 2024)", "Anna - settled yes on 3 March 2024", "Resigned on Feb 27, 2024"])  # fmt: skip
+def test_what_an_option_was_called_later_reaches_no_model(label: str) -> None:
+    document = kalshi("")
+    document["event"]["markets"][0]["yes_sub_title"] = label
+    question = asked(document)
+    known = next(iter(joint_questions([question]).values())).as_of(CUTOFF)
+    first, *rest = [statement_as_of(question, event, CUTOFF) for event in events_of(question)]
+    if label.startswith("Anna"):
+        assert read_by_model(question) == read_by_model(asked(kalshi("")))
+        assert "Anna" in known.names.values() and not known.fault
+    else:
+        assert first.emptied and known.fault and not any(text.emptied for text in rest)
+
+
 MARKET = {"ticker": "CAB-T", "event_ticker": "CAB", "title": "Who falls?", "open_time": OPENED, "created_time": OPENED, "rules_primary": RULES}  # fmt: skip
+EVENT = {
+    "event_ticker": "CAB",
+    "series_ticker": "CAB",
+    "title": "Who falls?",
+    "category": "Politics",
+    "mutually_exclusive": True,
+}
+POOL = {"id": "3", "title": "Does it fall?", "description": RULES, "createdAt": OPENED, "startDate": OPENED}
 BET = {"id": "7", "question": "Does it fall?", "conditionId": "0x1", "outcomes": '["Yes","No"]', "createdAt": OPENED, "startDate": OPENED}  # fmt: skip
 TRADE = {"symbol": "QQZ", "disclosureDate": "2023-12-01", "transactionDate": "2023-11-01", "firstName": "J", "comment": "--"}  # fmt: skip
 NEWS = {"title": "Talks", "summary": "s.", "pubDate": "2023-12-10T10:00:00Z"}
 #: Texts that others replace whole, so that a cut one could not be told from one that never was: by endpoint, the answer that holds one.
 REPLACED: dict[str, tuple[dict[str, Any], Any]] = {
-    "kalshi/market": ({"ticker": "CAB-T"}, lambda text: {"market": {**MARKET, "subtitle": text}}),
-    "polymarket/market": ({"id": "7"}, lambda text: {**BET, "slug": text}),
+    "kalshi/market": ({"ticker": "CAB-T"}, lambda text: {"market": {**MARKET, "subtitle": text, "yes_sub_title": text, "no_sub_title": text}}),
+    "kalshi/markets": ({"event_ticker": "CAB"}, lambda text: {"markets": [{**MARKET, "yes_sub_title": text}], "cursor": ""}),
+    "kalshi/event": ({"event_ticker": "CAB"}, lambda text: {"event": {**EVENT, "sub_title": text, "markets": [{**MARKET, "yes_sub_title": text}]}}),
+    "kalshi/events": ({"series_ticker": "CAB"}, lambda text: {"events": [{**EVENT, "sub_title": text, "markets": [{**MARKET, "yes_sub_title": text}]}], "cursor": ""}),
+    "polymarket/market": ({"id": "7"}, lambda text: {**BET, "slug": text, "groupItemTitle": text, "resolutionSource": f"https://a.example/{text}"}),
+    "polymarket/markets": ({"id": "7"}, lambda text: {"markets": [{**BET, "slug": text}]}),
+    "polymarket/event": ({"slug": "s"}, lambda text: {**POOL, "slug": text, "markets": [{**BET, "slug": text}]}),
+    "polymarket/events": ({"id": "3"}, lambda text: {"events": [{**POOL, "slug": text, "markets": [{**BET, "slug": text}]}]}),
+    "polymarket/search": ({"q": "fall"}, lambda text: {"events": [{**POOL, "slug": text}]}),
     "fmp/senate/symbol/senate-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
     "fmp/senate/symbol/house-trades": ({"symbol": "QQZ"}, lambda text: [{**TRADE, "office": text}]),
     "yfinance/news": ({"symbol": "QQZ"}, lambda text: {"data": {"tickerStream": {"stream": [{"content": {**NEWS, "canonicalUrl": {"url": f"https://a.example/{text}"}}}]}}}),
@@ -181,7 +202,10 @@ async def test_a_text_that_others_replace_whole_is_told_in_no_world(path: str) -
     for text in ("Before 2025", "update-2024-02-28", "2024/02/28 resigned", ""):
 
         def answer(seen: Any, text: str = text) -> Any:
-            return Sent({}, 404) if "historical" in seen.path else Sent(vendor(text))
+            if "historical" not in seen.path:
+                return Sent(vendor(text))
+            lists = seen.path.endswith("/markets")
+            return Sent({"markets": [], "cursor": ""}) if lists else Sent({}, 404)
 
         data = (await Desk(answer)(path, "2024-01-15", **params)).data
         assert data, "the rest is told"
@@ -224,6 +248,7 @@ def test_every_market_row_is_cut_by_the_one_list_and_tells_no_other_text_of_anyb
                 endpoint.path
             )
             told = {*endpoint.as_of.keep, *(name for item in endpoint.as_of.nested for name in item.keep)}
+            assert not REPLACED_WHOLE & {*told, *endpoint.fields}, endpoint.path
             assert not {
                 name
                 for name in told

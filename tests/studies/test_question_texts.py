@@ -129,7 +129,7 @@ def polymarket(note: str, remark: str, answer: str) -> Any:
 
     event = {
         "id": "1",
-        "slug": "cabinet",
+        "slug": f"cabinet{'-resigned-2024-02-27' if remark else ''}",
         "title": TITLE + remark,
         "description": CRITERIA + note,
         "endDate": "2024-12-31T00:00:00Z",

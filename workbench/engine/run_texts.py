@@ -95,8 +95,10 @@ def later_texts(store: Store, state: RunState) -> Rebuy | None:
     cutoff = state.parsed_cutoff()
     statement, settings, cut = cut_claim(state.statement, cutoff, state.settings)
     options = settings.options.get("grounder", {})
-    names = [str(options.get("event", "")), *map(str, options.get("outcomes") or ())]
-    if statement != state.statement or any(as_of(name, cutoff, kind="title").cut for name in names):
+    later = as_of(str(options.get("event", "")), cutoff, kind="title").cut or any(
+        as_of(str(name), cutoff, kind="label").cut for name in options.get("outcomes") or ()
+    )
+    if statement != state.statement or later:
         raise UsageError(
             f"run {state.run_id} asks what was written after its cutoff {cutoff.text}: it cannot go on; analyze the claim anew"
         )

@@ -21,9 +21,10 @@ def statement_as_of(question: Question, event: QuestionEvent, cutoff: Cutoff) ->
     horizon = event.horizon if len(question.horizons) > 1 else ""
     if question.propositions:
         return as_of(statement_of(question, event.part, horizon), cutoff, kind="title")
-    title, part, unit = (
-        as_of(text, cutoff, kind="title") for text in (question.title, event.part, question.unit)
-    )
+    title = as_of(question.title, cutoff, kind="title")
+    part, unit = (as_of(text, cutoff, kind="label") for text in (event.part, question.unit))
+    if part.emptied:  # without its option's name an event is another one
+        return part
     shown = statement_of(replace(question, title=title.text or "?", unit=unit.text), part.text, horizon)
     whole = title.followed_by(shown.removeprefix(title.text)) if title else title
     return joined([whole, part.first(0), unit.first(0)], "", cutoff)

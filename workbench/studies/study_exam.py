@@ -74,9 +74,9 @@ class JointQuestion:
 
     def as_of(self, cutoff: Cutoff) -> JointQuestion:
         """The question with the words that may be shown at a cutoff."""
-        names = {event: as_of(name, cutoff, kind="title").text for event, name in self.names.items()}
+        names = {event: as_of(name, cutoff, kind="label").text for event, name in self.names.items()}
         if len(set(names.values())) < len(names) or "" in names.values():
-            fault = f"question {self.id}: without what was added after the cutoff two of its outcomes are one"
+            fault = f"question {self.id}: without what was written after the cutoff two of its outcomes are one, or one has no name"
             return replace(self, fault=fault)
         return replace(self, title=as_of(self.title, cutoff, kind="title").text, names=names)
 
@@ -338,7 +338,7 @@ def known_context(question: Question | None, news: str, cutoff: Cutoff, *, horiz
         return KnownContext(news=gathered)
     close = closing(question)
     day = horizon or ("" if close is None else (close - timedelta(days=1)).date().isoformat())
-    options = [as_of(option, cutoff, kind="title") for option in question.options]
+    options = [as_of(option, cutoff, kind="label") for option in question.options]
     return KnownContext(
         background=as_of(question.background, cutoff, opened=question.asked_on).first(MAX_CONTEXT),
         criteria=criteria_as_of(question, cutoff).first(MAX_CONTEXT),

@@ -107,10 +107,11 @@ def _kalshi(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
     )
     volumes = [volume for m in markets if (volume := number_of(field(m, "volume_fp", "volume"))) is not None]
     rules = [text_of(m.get("rules_primary")) for m in markets]
-    title = " ".join(filter(None, (text_of(event.get("title")), text_of(event.get("sub_title")))))
+    # behind a dash, where what was written later is cut by itself
+    title = " - ".join(filter(None, (text_of(event.get("title")), text_of(event.get("sub_title")))))
     question = _choice(
         name,
-        title=f"{title}: {labels[0]}" if len(markets) == 1 < len(event["markets"]) else title,
+        title=f"{title} - {labels[0]}" if len(markets) == 1 < len(event["markets"]) else title,
         labels=labels,
         exclusive=event.get("mutually_exclusive") is True,
         results=results,
@@ -178,7 +179,7 @@ def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question
         quotes = [_polymarket_quote(market) for market in markets]
     title = text_of(event.get("title")) or text_of(markets[0].get("question"))
     if len(markets) == 1 < len(event["markets"]):
-        title = text_of(markets[0].get("question")) or f"{title}: {labels[0]}"
+        title = text_of(markets[0].get("question")) or f"{title} - {labels[0]}"
     planned = max((day_of(field(m, "endDate", "closedTime")) for m in markets), default="")
     closed = [day_of(m.get("closedTime")) for m in markets if m.get("closed") is True and m.get("closedTime")]
     ended = max(closed) if len(closed) == len(markets) else ""

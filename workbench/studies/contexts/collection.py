@@ -354,6 +354,6 @@ class _ContextCalls:
 def _own_queries(question: Question, cutoff: Cutoff, options: GatherOptions) -> list[str]:
     """Searches without a model: the title, and the title's words with what tells the options apart."""
     words = " ".join(as_of(question.title, cutoff, kind="title").text.rstrip("?").split())[:200]
-    options_shown = (as_of(option, cutoff, kind="title").text for option in question.options)
+    options_shown = (as_of(option, cutoff, kind="label").text for option in question.options)
     queries = [words, f"{words} forecast", *(f"{words} {option}" for option in options_shown)]
     return list(dict.fromkeys(queries))[: options.queries]
