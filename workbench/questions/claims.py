@@ -148,7 +148,8 @@ class Claim:
     @property
     def statement(self) -> str:
         """The canonical sentence; the grammar reads it back into this claim."""
-        sentence = _SENTENCES[self.pattern](self)
+        of = "the realised volatility of " if self.pattern == "volatility" else ""
+        sentence = f"{of}{self.about.article} {_SENTENCES[self.pattern](self)}"
         if self.reference:
             return f"{REFERENCE} {sentence}"
         # A reference is written as it is.
@@ -189,48 +190,50 @@ def _verb(claim: Claim) -> str:
 
 def _compare(claim: Claim) -> str:
     up, down = ("wider", "narrower") if claim.about.wide else ("higher", "lower")
-    word = {
-        ("above", True): up,
-        ("above", False): f"no {down}",
-        ("below", True): down,
-        ("below", False): f"no {up}",
-    }[claim.side, claim.strict]
-    if claim.start is None:
-        return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than the last value known"
-    return f"{claim.about.article} {_verb(claim)} {word} on {claim.end} than on {claim.start}"
+    word = up if (claim.side == "above") == claim.strict else down
+    than = f"on {claim.start}" if claim.start else "the last value known"
+    return f"{_verb(claim)} {'' if claim.strict else 'no '}{word} on {claim.end} than {than}"
 
 
 def _above_or_below(claim: Claim) -> str:
-    word = {
-        ("above", True): "above",
-        ("above", False): "at or above",
-        ("below", True): "below",
-        ("below", False): "at or below",
-    }[claim.side, claim.strict]
-    return f"{word} {number(amount(claim))}"
+    return f"{'' if claim.strict else 'at or '}{claim.side} {number(amount(claim))}"
 
 
 def _level(claim: Claim) -> str:
-    return f"{claim.about.article} {_verb(claim)} {_above_or_below(claim)} on {claim.end}"
+    return f"{_verb(claim)} {_above_or_below(claim)} on {claim.end}"
 
 
 def _average(claim: Claim) -> str:
     beyond = f"at least {number(abs(claim.level))} % " if claim.level else ""
-    return f"{claim.about.article} closes {beyond}{claim.side} its 200-day average on {claim.end}"
+    return f"closes {beyond}{claim.side} its 200-day average on {claim.end}"
 
 
 def _range(claim: Claim) -> str:
-    low, high = number(amount(claim)), number(claim.upper or 0.0)
-    return f"{claim.about.article} {_verb(claim)} between {low} and {high} on {claim.end}"
+    return f"{_verb(claim)} between {number(amount(claim))} and {_upper(claim)} on {claim.end}"
+
+
+def _upper(claim: Claim) -> str:
+    return number(claim.upper or 0.0)
+
+
+def _moves(up: bool, holds: bool = True) -> str:
+    verb = "rise" if up else "fall"
+    return f"{verb}s" if holds else f"does not {verb}"
+
+
+def _closes(claim: Claim) -> str:
+    return "never closes" if claim.never else "closes"
+
+
+def _size(claim: Claim) -> str:
+    return f"by {'more than' if claim.strict else 'at least'} {number(abs(amount(claim)))} %"
 
 
 def _change(claim: Claim) -> str:
     level = amount(claim)
     rises = level > 0 or (level == 0 and claim.side == "above")
-    happens = (claim.side == "above") == rises
-    word = ("rises" if rises else "falls") if happens else ("does not rise" if rises else "does not fall")
-    since = f"from {claim.start} to" if claim.start else "by"
-    return f"{claim.about.article} {word} at least {number(abs(level))} % {since} {claim.end}"
+    word = _moves(rises, (claim.side == "above") == rises)
+    return f"{word} at least {number(abs(level))} % {_span(claim, 'by')}"
 
 
 def _span(claim: Claim, alone: str = "through") -> str:
@@ -238,104 +241,92 @@ def _span(claim: Claim, alone: str = "through") -> str:
 
 
 def _touch(claim: Claim) -> str:
+    level = number(amount(claim))
     if claim.side == "toward":
-        verb = "never touches" if claim.never else "touches"
-        return f"{claim.about.article} {verb} {number(amount(claim))} {_span(claim)}"
-    never, once = ("never closes", "") if claim.never else ("closes", " at least once")
-    word = "at or above" if claim.side == "above" else "at or below"
-    return f"{claim.about.article} {never} {word} {number(amount(claim))}{once} {_span(claim)}"
+        return f"{'never touches' if claim.never else 'touches'} {level} {_span(claim)}"
+    return (
+        f"{_closes(claim)} at or {claim.side} {level}{'' if claim.never else ' at least once'} {_span(claim)}"
+    )
 
 
 def _drawdown(claim: Claim) -> str:
-    verb = "never closes" if claim.never else "closes"
     once = "" if claim.never else " at least once"
     base = f"its {claim.start} close" if claim.start else "its last known close"
     level = number(abs(amount(claim)))
-    return f"{claim.about.article} {verb} {level} % or more {claim.side} {base}{once} through {claim.end}"
+    return f"{_closes(claim)} {level} % or more {claim.side} {base}{once} through {claim.end}"
 
 
 def _volatility(claim: Claim) -> str:
     word = "above" if claim.side == "above" else "at most"
-    since = f"from {claim.start} to" if claim.start else "through"
-    return (
-        f"the realised volatility of {claim.about.article} {since} {claim.end} "
-        f"is {word} {number(amount(claim))} %"
-    )
+    return f"{_span(claim)} is {word} {number(amount(claim))} %"
 
 
 def _relative(claim: Claim) -> str:
-    word = "outperforms" if claim.side == "above" else "underperforms"
-    since = f"from {claim.start} to" if claim.start else "by"
     assert claim.against is not None, "it has two series"
-    other = claim.against.article
-    return f"{claim.about.article} {word} {other} {since} {claim.end}"
+    word = "outperforms" if claim.side == "above" else "underperforms"
+    return f"{word} {claim.against.article} {_span(claim, 'by')}"
 
 
 def _statistic(claim: Claim) -> str:
     name = {"mean": "average", "highest": "highest value", "lowest": "lowest value"}[claim.pattern]
-    return f"{claim.about.article} has its {name} {_above_or_below(claim)} {_span(claim)}"
+    return f"has its {name} {_above_or_below(claim)} {_span(claim)}"
 
 
 def _count_sentence(claim: Claim) -> str:
-    what = ("higher" if claim.side == "above" else "lower") if claim.level is None else _above_or_below(claim)
-    return f"{claim.about.article} {_verb(claim)} {what} {_on_steps(claim)} {_span(claim)}"
+    what = _higher_or_lower(claim) if claim.level is None else _above_or_below(claim)
+    return f"{_verb(claim)} {what} {_on_steps(claim, claim.times)}s {_span(claim)}"
 
 
-def _on_steps(claim: Claim, adjective: str = "") -> str:
+def _higher_or_lower(claim: Claim) -> str:
+    return "higher" if claim.side == "above" else "lower"
+
+
+def _on_steps(claim: Claim, times: int | str) -> str:
     unit = claim.every or ("month" if claim.about.monthly else "day")
-    return f"{'on' if unit == 'day' else 'in'} at least {claim.times} {adjective}{unit}s"
+    return f"{'on' if unit == 'day' else 'in'} at least {times} {unit}"
 
 
 def _points_sentence(claim: Claim) -> str:
     level = amount(claim)
-    happens = (claim.side == "above") == (level > 0)
-    verb = "rise" if level > 0 else "fall"
-    word = f"{verb}s" if happens else f"does not {verb}"
-    return f"{claim.about.article} {word} by at least {number(abs(level))} points {_span(claim, 'by')}"
+    word = _moves(level > 0, (claim.side == "above") == (level > 0))
+    return f"{word} by at least {number(abs(level))} points {_span(claim, 'by')}"
 
 
 def _move_sentence(claim: Claim) -> str:
     verb = "does not move" if claim.never else "moves"
-    size = "more than" if claim.strict else "at least"
-    return f"{claim.about.article} {verb} by {size} {number(amount(claim))} % either way {_span(claim, 'by')}"
+    return f"{verb} {_size(claim)} either way {_span(claim, 'by')}"
 
 
 def _step_sentence(claim: Claim) -> str:
-    level = amount(claim)
-    verb = "rise" if level > 0 else "fall"
-    unit = claim.every or ("month" if claim.about.monthly else "day")
-    step = f"{'on' if unit == 'day' else 'in'} at least one {unit}"
-    size = "more than" if claim.strict else "at least"
-    word = f"does not {verb}" if claim.never else f"{verb}s"
-    return f"{claim.about.article} {word} by {size} {number(abs(level))} % {step} {_span(claim)}"
+    word = _moves(amount(claim) > 0, not claim.never)
+    return f"{word} {_size(claim)} {_on_steps(claim, 'one')} {_span(claim)}"
 
 
 def _peak_sentence(claim: Claim) -> str:
-    word = "never closes" if claim.never else "closes"
-    return f"{claim.about.article} {word} {number(-amount(claim))} % or more below its highest close of the window {_span(claim)}"
+    level = number(-amount(claim))
+    return f"{_closes(claim)} {level} % or more below its highest close of the window {_span(claim)}"
 
 
 def _streak_sentence(claim: Claim) -> str:
-    way = "higher" if claim.side == "above" else "lower"
-    return f"{claim.about.article} {_verb(claim)} {way} {_on_steps(claim, 'consecutive ')} {_span(claim)}"
+    steps = _on_steps(claim, f"{claim.times} consecutive")
+    return f"{_verb(claim)} {_higher_or_lower(claim)} {steps}s {_span(claim)}"
 
 
 def _record_sentence(claim: Claim) -> str:
-    word = "never closes" if claim.never else "closes"
     weeks = f"{claim.times}-week " if claim.times > 1 else ""
-    return f"{claim.about.article} {word} at a new {weeks}{'high' if claim.side == 'above' else 'low'} at least once {_span(claim)}"
+    way = "high" if claim.side == "above" else "low"
+    return f"{_closes(claim)} at a new {weeks}{way} at least once {_span(claim)}"
 
 
 def _first_sentence(claim: Claim) -> str:
     verb = "does not reach" if claim.never else "reaches"
-    return f"{claim.about.article} {verb} {number(amount(claim))} before {number(claim.upper or 0.0)} {_span(claim)}"
+    return f"{verb} {number(amount(claim))} before {_upper(claim)} {_span(claim)}"
 
 
 def _first_move_sentence(claim: Claim) -> str:
     up = amount(claim) > 0
-    verb = ("does not rise" if up else "does not fall") if claim.never else ("rises" if up else "falls")
-    other = f"it {'falls' if up else 'rises'} {number(abs(claim.upper or 0.0))} %"
-    return f"{claim.about.article} {verb} {number(abs(amount(claim)))} % before {other} {_span(claim)}"
+    other = f"it {_moves(not up)} {number(abs(claim.upper or 0.0))} %"
+    return f"{_moves(up, not claim.never)} {number(abs(amount(claim)))} % before {other} {_span(claim)}"
 
 
 _SENTENCES = {

@@ -277,39 +277,50 @@ def _relation(match: _Match) -> tuple[Side, bool]:
 
 
 def _series(match: _Match, pattern: Pattern, **fields: object) -> Claim:
-    start = _day_of_match(match, "start")
-    values = {"pattern": pattern, "series": match["series"], "start": start, "end": _end(match), **fields}
-    return Claim(**values)  # type: ignore[arg-type]
+    """The claim that a match states; level, number of times and steps stand in it unless ``fields`` say otherwise."""
+    groups = match.groupdict()
+    values = {
+        "pattern": pattern,
+        "series": match["series"],
+        "start": _day_of_match(match, "start"),
+        "end": _end(match),
+        "level": _value(match) if groups.get("level") else None,
+        "times": int(groups.get("times") or 1),
+        "every": _every(match) if groups.get("every") else None,
+    }
+    return Claim(**{**values, **fields})  # type: ignore[arg-type]
 
 
 def _rises(match: _Match, name: str = "verb") -> bool:
     return re.fullmatch(_UP, match[name]) is not None
 
 
+def _side(above: bool) -> Side:
+    return "above" if above else "below"
+
+
+def _never(match: _Match) -> bool:
+    return bool(match["neg"])
+
+
 def _compare(match: _Match) -> Claim:
-    side, strict = ("above", True) if match["word"] in ("higher", "wider", "up") else ("below", True)
     # "does not close no lower" holds two negations, which cancel.
-    side, strict = _flip(side, strict, bool(match["neg"]) != bool(match["no"]))  # type: ignore[arg-type]
+    negated = _never(match) != bool(match["no"])
+    side, strict = _flip(_side(match["word"] in ("higher", "wider", "up")), True, negated)
     return _series(match, "compare", side=side, strict=strict)
 
 
-def _compare_own(match: _Match) -> Claim:
+def _related(match: _Match, pattern: Pattern, **fields: object) -> Claim:
     side, strict = _relation(match)
-    return _series(match, "compare", side=side, strict=strict)
-
-
-def _level(match: _Match) -> Claim:
-    side, strict = _relation(match)
-    return _series(match, "level", level=_value(match), side=side, strict=strict)
+    return _series(match, pattern, **{"side": side, "strict": strict, **fields})
 
 
 def _average(match: _Match) -> Claim:
-    side, _ = _relation(match)
-    level = float(match["level"]) if match["level"] else None
+    level = match["level"]
     # "not 5 % above" also holds at 3 % above and at 5 % below; flipping the side would read it as "5 % below".
-    if level and match["neg"]:
+    if level and match["neg"] and _value(match):
         raise ClaimRefused("say it without the negation, as N % above or below the average; ", *CAN_DO)
-    return _series(match, "average", side=side, strict=not level, level=level)
+    return _related(match, "average", strict=not (level and _value(match)))
 
 
 def _range(match: _Match) -> Claim:
@@ -317,75 +328,42 @@ def _range(match: _Match) -> Claim:
     return _series(match, "range", level=low, upper=high, strict=False)
 
 
-def _change(match: _Match) -> Claim:
+def _moved(match: _Match, pattern: Pattern, strict: bool) -> Claim:
     up = _rises(match)
     # "rises 5 %" is true at exactly 5 %, so "does not rise 5 %" leaves equality out.
-    side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
-    level = _value(match) * (1 if up else -1)
-    return _series(match, "change", level=level, side=side, strict=strict)
-
-
-def _direction(match: _Match) -> Claim:
-    up = _rises(match)
-    side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
-    return _series(match, "compare", side=side, strict=strict)
-
-
-def _touch_of(match: _Match) -> Claim:
-    word = match["rel"] or ""
-    side: Side = "toward" if not word else "above" if word in ("above", "at or above", "over") else "below"
-    return _series(match, "touch", level=_value(match), side=side, strict=False, never=bool(match["neg"]))
+    side, strict = _flip(_side(up), strict, _never(match))
+    level = _value(match) * (1 if up else -1) if match.groupdict().get("level") else None
+    return _series(match, pattern, level=level, side=side, strict=strict)
 
 
 def _touch(match: _Match) -> Claim:
-    notes = ("'by' is read as: on at least one day up to and including that date",) * (match["by"] == "by")
-    return replace(_touch_of(match), notes=notes)
+    word = match["rel"]
+    side = _side(word in ("above", "at or above", "over")) if word else "toward"
+    by = match.groupdict().get("by") == "by"
+    notes = ("'by' is read as: on at least one day up to and including that date",) * by
+    return _series(match, "touch", side=side, strict=False, never=_never(match), notes=notes)
 
 
 def _drawdown(match: _Match) -> Claim:
     down = match["word"] in ("below", "under") or re.fullmatch(_DOWN, match["verb"]) is not None
     level = -_value(match) if down else _value(match)
-    side: Side = "below" if down else "above"
-    never = bool(match["neg"])
-    return _series(
-        match,
-        "drawdown",
-        level=level,
-        side=side,
-        strict=False,
-        never=never,
-    )
+    return _series(match, "drawdown", level=level, side=_side(not down), strict=False, never=_never(match))
 
 
 def _volatility(match: _Match) -> Claim:
     side, _ = _relation(match)
-    strict = side == "above"
-    return _series(
-        match,
-        "volatility",
-        level=_value(match),
-        side=side,
-        strict=strict,
-    )
+    return _series(match, "volatility", side=side, strict=side == "above")
 
 
 def _relative(match: _Match) -> Claim:
     up = not match["verb"].startswith(("under", "lag", "trail"))
-    side, strict = _flip("above" if up else "below", True, bool(match["neg"]))
+    side, strict = _flip(_side(up), True, _never(match))
     return _series(match, "relative", other=match["other"], side=side, strict=strict)
-
-
-def _rule(
-    expression: str, build: Callable[[_Match], Claim]
-) -> tuple[re.Pattern[str], Callable[[_Match], Claim]]:
-    # series names are upper-case in the alphabet, everything else is lower-case
-    return re.compile(expression), build
 
 
 def _statistic(match: _Match) -> Claim:
     names: dict[str, Pattern] = {"average": "mean", "highest value": "highest", "lowest value": "lowest"}
-    side, strict = _relation(match)
-    return _series(match, names[match["what"]], level=_value(match), side=side, strict=strict)  # fmt: skip
+    return _related(match, names[match["what"]])
 
 
 def _every(match: _Match) -> Period | None:
@@ -395,151 +373,133 @@ def _every(match: _Match) -> Period | None:
     return None if unit in (own, "day") else "week" if unit == "week" else "month"
 
 
-def _count_claim(match: _Match) -> Claim:
-    side: Side = "below" if match["word"] == "lower" else "above"
-    side, strict = (side, True) if match["word"] else _relation(match)
-    level = None if match["word"] else _value(match)
-    return _series(match, "count", level=level, side=side, strict=strict, times=int(match["times"]), every=_every(match))  # fmt: skip
+def _count(match: _Match) -> Claim:
+    if match["word"]:
+        return _series(match, "count", side=_side(match["word"] != "lower"))
+    return _related(match, "count")
 
 
-def _points_claim(match: _Match) -> Claim:
+def _move(match: _Match) -> Claim:
+    return _series(match, "move", strict=match["size"] == "more than", never=_never(match))
+
+
+def _step(match: _Match) -> Claim:
     up = _rises(match)
-    side, strict = _flip("above" if up else "below", False, bool(match["neg"]))
-    level = _value(match) * (1 if up else -1)
-    return _series(match, "points", level=level, side=side, strict=strict)
+    level, strict = _value(match) * (1 if up else -1), match["size"] == "more than"
+    return _series(match, "step", level=level, side=_side(up), strict=strict, never=_never(match))
 
 
-def _move_claim(match: _Match) -> Claim:
-    return _series(
-        match,
-        "move",
-        level=_value(match),
-        strict=match["size"] == "more than",
-        never=bool(match["neg"]),
-    )
+def _peak(match: _Match) -> Claim:
+    return _series(match, "peak", level=-_value(match), side="below", strict=False, never=_never(match))
 
 
-def _step_claim(match: _Match) -> Claim:
+def _streak(match: _Match) -> Claim:
+    return _series(match, "streak", side=_side(match["word"] != "lower"))
+
+
+def _record(match: _Match) -> Claim:
+    weeks = int(match["weeks"] or 1)
+    return _series(match, "record", side=_side(match["word"] != "low"), times=weeks, never=_never(match))
+
+
+def _first_move(match: _Match) -> Claim:
     up = _rises(match)
-    return _series(
-        match,
-        "step",
-        level=_value(match) * (1 if up else -1),
-        side="above" if up else "below",
-        strict=match["size"] == "more than",
-        every=_every(match),
-        never=bool(match["neg"]),
-    )
-
-
-def _peak_claim(match: _Match) -> Claim:
-    return _series(match, "peak", level=-_value(match), side="below", strict=False, never=bool(match["neg"]))  # fmt: skip
-
-
-def _streak_claim(match: _Match) -> Claim:
-    side: Side = "below" if match["word"] == "lower" else "above"
-    return _series(match, "streak", side=side, times=int(match["times"]), every=_every(match))  # fmt: skip
-
-
-def _record_claim(match: _Match) -> Claim:
-    side: Side = "below" if match["word"] == "low" else "above"
-    return _series(match, "record", side=side, times=int(match["weeks"] or 1), never=bool(match["neg"]))  # fmt: skip
-
-
-def _first_claim(match: _Match) -> Claim:
-    level, rival = _value(match), _value(match, "upper")
-    return _of_two(match, "first", level, rival)
-
-
-def _first_move_claim(match: _Match) -> Claim:
-    up = _rises(match)
-    if up == (_rises(match, "back")):
+    if up == _rises(match, "back"):
         raise ClaimRefused("of two moves, of which one comes first, one rises and the other falls; ", *CAN_DO)
     way = 1 if up else -1
-    return _of_two(match, "first_move", way * _value(match), -way * _value(match, "upper"))
+    return _first(match, "first_move", way * _value(match), -way * _value(match, "upper"))
 
 
-def _of_two(match: _Match, pattern: Pattern, level: float, rival: float) -> Claim:
-    return _series(match, pattern, level=level, upper=rival, side="above" if level > rival else "below", strict=False, never=bool(match["neg"]))  # fmt: skip
+def _first(match: _Match, pattern: Pattern, level: float, rival: float) -> Claim:
+    never = _never(match)
+    return _series(match, pattern, level=level, upper=rival, side=_side(level > rival), strict=False, never=never)  # fmt: skip
 
 
 _OTHER = r"<(?P<other>[A-Z0-9_]+)>"
-_PATTERNS = [
-    _rule(
+_EXPRESSIONS: Sequence[tuple[str, Callable[[_Match], Claim]]] = (
+    (
         rf"{_S} {_NOT}{_V}(?P<no>no |not )?(?P<word>higher|lower|wider|narrower|up|down) (?:on|in|by|at) {_D} than "
         rf"(?:it (?:did|was|closed) )?(?:(?:on|in|at) {_D0}|its {_D0.replace('start', 'start2')} close|the last value known)",
         _compare,
     ),
-    _rule(rf"{_S} {_NOT}{_V}{_RELATION} its {_D0} (?:close|level|value) {_ON} {_D}", _compare_own),
-    _rule(
+    (
+        rf"{_S} {_NOT}{_V}{_RELATION} its {_D0} (?:close|level|value) {_ON} {_D}",
+        lambda match: _related(match, "compare"),
+    ),
+    (
         rf"{_S} {_NOT}{_V}(?:(?:at least |by |more than )?{_P} )?(?P<rel>above|below|over|under) its "
         rf"200[- ]day (?:simple )?(?:moving )?average {_ON} {_D}",
         _average,
     ),
-    _rule(rf"{_S} {_V}(?:within |in the range )?(?:between|from) {_N} (?:and|to) {_U} {_ON} {_D}", _range),
-    _rule(rf"{_S} {_NOT}{_V}{_RELATION} {_N} {_ON} {_D}", _level),
-    _rule(
+    (rf"{_S} {_V}(?:within |in the range )?(?:between|from) {_N} (?:and|to) {_U} {_ON} {_D}", _range),
+    (rf"{_S} {_NOT}{_V}{_RELATION} {_N} {_ON} {_D}", lambda match: _related(match, "level")),
+    (
         rf"{_S} {_NOT}(?P<verb>closes?|{_UP}|{_DOWN}) (?:by )?(?:at least |more than )?{_P}(?: or more)? "
         rf"(?P<word>from|below|under|above) its (?:{_D0} close|last known close)(?: at least once)? {_BY} {_D}",
         _drawdown,
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) (?:by )?(?:at least |more than )?{_P}(?: or more)? {_SPAN}",
-        _change,
+        lambda match: _moved(match, "change", strict=False),
     ),
-    _rule(rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) {_SPAN}", _direction),
-    _rule(
+    (rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) {_SPAN}", lambda match: _moved(match, "compare", strict=True)),
+    (
         rf"{_S} {_NOT}(?:touch(?:es)?|reach(?:es)?|hits?|(?:closes?|trades?|is|rises?|falls?) "
         rf"(?P<rel>at or above|at or below|above|over|below|under)) {_N}(?: at least once)? {_BY} {_D}",
         _touch,
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}(?:touch(?:es)?|reach(?:es)?|hits?|(?:closes?|trades?|is|rises?|falls?) "
         rf"(?P<rel>at or above|at or below|above|over|below|under)) {_N}(?: at least once)? from {_D0} to {_D}",
-        _touch_of,
+        _touch,
     ),
-    _rule(rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
-    _rule(
+    (rf"{_S} has its (?P<what>average|highest value|lowest value) {_RELATION} {_N} {_SPAN}", _statistic),
+    (
         rf"{_S} {_V}(?:(?P<word>higher|lower)|{_RELATION} {_N}) (?:on|in) at least (?P<times>\d+) (?P<every>days|weeks|months) {_SPAN}",
-        _count_claim,
+        _count,
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by at least (?P<level>\d[\d,]*(?:\.\d+)?) points {_SPAN}",
-        _points_claim,
+        lambda match: _moved(match, "points", strict=False),
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) by (?P<size>at least|more than) {_P} (?:on|in) at least one (?P<every>day|week|month) {_SPAN}",
-        _step_claim,
+        _step,
     ),
-    _rule(rf"{_S} {_NOT}closes? {_P} or more below its highest close of the window {_SPAN}", _peak_claim),
-    _rule(
+    (rf"{_S} {_NOT}closes? {_P} or more below its highest close of the window {_SPAN}", _peak),
+    (
         rf"{_S} {_V}(?P<word>higher|lower) (?:on|in) at least (?P<times>\d+) consecutive (?P<every>days|weeks|months) {_SPAN}",
-        _streak_claim,
+        _streak,
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}closes? at a new (?:(?P<weeks>[2-9]|[1-9]\d{{1,2}})-week )?(?P<word>high|low) at least once {_SPAN}",
-        _record_claim,
+        _record,
     ),
-    _rule(rf"{_S} {_NOT}reach(?:es)? {_N} before {_U} {_SPAN}", _first_claim),
-    _rule(
+    (
+        rf"{_S} {_NOT}reach(?:es)? {_N} before {_U} {_SPAN}",
+        lambda match: _first(match, "first", _value(match), _value(match, "upper")),
+    ),
+    (
         rf"{_S} {_NOT}(?P<verb>{_UP}|{_DOWN}) {_P} before it (?P<back>{_UP}|{_DOWN}) {_P.replace('level', 'upper')} {_SPAN}",
-        _first_move_claim,
+        _first_move,
     ),
-    _rule(rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move_claim),
-    _rule(
+    (rf"{_S} {_NOT}moves? by (?P<size>at least|more than) {_P} either way {_SPAN}", _move),
+    (
         rf"(?:the )?realised volatility of (?:the )?{_S} {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?",
         _volatility,
     ),
-    _rule(rf"{_S} realised volatility {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?", _volatility),
-    _rule(
+    (rf"{_S} realised volatility {_SPAN} {_NOT}{_V}{_RELATION} {_P}(?: a year)?", _volatility),
+    (
         rf"(?:the )?realised volatility of (?:the )?{_S} {_NOT}{_V}{_RELATION} {_P}(?: a year)? {_SPAN}",
         _volatility,
     ),
-    _rule(
+    (
         rf"{_S} {_NOT}(?P<verb>{_AHEAD}|rises? more than) {_OTHER} {_SPAN}",
         _relative,
     ),
-]
+)
+# Names of series are upper-case in the alphabet, everything else is lower-case.
+_PATTERNS = [(re.compile(expression), build) for expression, build in _EXPRESSIONS]
 
 
 def _checked(claim: Claim) -> Claim:
