@@ -1,25 +1,33 @@
 """Before every request stand the day it is asked on, the days that are left, and all that is known of the question, whatever the stage."""
 
 import asyncio
-from contextlib import closing
+from collections import Counter
+from contextlib import closing, suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
+from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from proxies.asof.clock import Cutoff
+from tests.fakes.asking_run import Provider, open_run, work
 from tests.fakes.models import ScriptedModel
 from workbench.agents import base
 from workbench.agents.asked import day_words, last_day_named
+from workbench.engine import flow
 from workbench.engine.access import model_gateway
 from workbench.engine.access.budget import Budget
-from workbench.engine.access.model_gateway import ModelGateway
-from workbench.models.base import Message, ModelRequest, NodeRef
+from workbench.engine.access.model_gateway import ModelGateway, run_gateway
+from workbench.engine.record.fold import load_state
+from workbench.models.base import Message, ModelReply, ModelRequest, NodeRef
+from workbench.models.errors import AccountRefused
 from workbench.questions.question import Question
 from workbench.store import ModelLedger, Store
+from workbench.store.events import LeafStarted
 from workbench.studies.study_exam import known_context
 
 QUESTION = Question(
@@ -123,6 +131,62 @@ def test_a_run_that_goes_on_on_another_day_buys_nothing_again(tmp_path: Path) ->
         ]
     assert len(model.requests) == 2
     assert ["2026-11-28" in stored[0], "2026-11-29" in stored[1]] == [True, True]
+
+
+class Refusing(Provider):
+    """Takes no more than so many requests a sitting, and keeps the text of each."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__()
+        self.most, self.texts = most, []
+
+    async def complete(self, request: ModelRequest) -> ModelReply:
+        if self.sent >= self.most:
+            raise AccountRefused("the account is empty")
+        self.texts.append("\n".join(message.content for message in request.messages))
+        return await super().complete(request)
+
+
+@given(st.integers(1, 7))
+@settings(max_examples=8, deadline=None)
+def test_a_run_of_two_days_records_the_day_of_each_attempt_and_of_each_reply(before: int) -> None:
+    """Two leaves of four requests each, stopped after so many before midnight, and resumed after."""
+    days = ("2026-11-28", "2026-11-29")
+    with TemporaryDirectory() as folder, closing(Store(Path(folder) / "home", durable=False)) as store:
+        run_id, texts = open_run(store, "now", concurrency=1), []
+        for day, most in zip(days, (before, 100), strict=True):
+            model = Refusing(most)
+
+            def on_that_day(*args: Any, day: str = day, **named: Any) -> ModelGateway:
+                made = run_gateway(*args, **named)
+                made.clock = lambda: datetime.fromisoformat(f"{day}T18:00+00:00")
+                return made
+
+            with patch.object(flow, "run_gateway", on_that_day), suppress(AccountRefused):
+                asyncio.run(work(store, run_id, model, leaves=2, steps=4))
+            texts.append(model.texts)
+        # Nothing was bought again, and what was sent names the day that it was sent on.
+        assert [len(sent) for sent in texts] == [before, 8 - before]
+        assert all(
+            (f"Today is {day}" in text) for day, sent in zip(days, texts, strict=True) for text in sent
+        )
+        begun = {
+            (event.node, event.attempt): event.asked_on
+            for stored in store.events(run_id, kinds=("leaf.started",))
+            if isinstance(event := stored.event, LeafStarted)
+        }
+        # Both leaves were begun before midnight, whatever they came to.
+        assert begun == dict.fromkeys([("P1", 1), ("P2", 1)], days[0])
+        # The records show each reply under the day that its request named.
+        state = load_state(store, run_id)
+        shown = Counter(
+            day
+            for place in ModelLedger(store).attempts(run_id)
+            for _, messages, _ in ModelLedger(store).dialogue(place)
+            for day in days
+            if f"Today is {day}" in messages[0]["content"]
+        )
+        assert state.finished and [shown[day] for day in days] == [before, 8 - before]
 
 
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=4), st.booleans())

@@ -4,10 +4,11 @@ import random
 from types import SimpleNamespace
 from typing import Any
 
-from workbench.engine.expected_cost import analysis_calls
+from proxies.asof.clock import Cutoff
+from workbench.engine.expected_cost import analysis_calls, forecast_of
 from workbench.engine.plan import cost_line, error_line, forecast
 from workbench.engine.run_settings import RunSettings, with_preset
-from workbench.models.costs import CALLS_PER_LEAF, FRAMING_TOKENS, TOKENS, forecast_cost
+from workbench.models.costs import LEAF_CALLS, TOKENS, forecast_cost
 from workbench.propositions import Tree
 
 PRICES = {"openai/x": [1.0, 4.0]}
@@ -16,18 +17,22 @@ PRICES = {"openai/x": [1.0, 4.0]}
 def scripted_run(draw: random.Random, leaves: int, inner: int) -> tuple[int, float]:
     """Calls and dollars of a run whose model has its own way of working, the same for all its leaves."""
     habit, wordy = draw.lognormvariate(0, 0.35), draw.lognormvariate(0, 0.3)
-    calls, cost = inner, 0.0
-    counts = {"synthesis": float(inner)}
+    stage, usual = LEAF_CALLS["notebook"]
+    first, shown = TOKENS[stage]
+    assert shown is not None
+    calls, cost = inner, inner * (TOKENS["synthesis"][0] * 1e-6 + 1_000 * 4e-6)
     for _ in range(leaves):
-        steps = min(20, max(2, round(CALLS_PER_LEAF["step"] * habit * draw.lognormvariate(0, 0.4))))
-        debug = sum(draw.random() < 0.1 for _ in range(steps))
-        calls += steps + debug + 1
-        for stage, count in (("step", steps), ("debug", debug), ("conclude", 1)):
-            counts[stage] = counts.get(stage, 0.0) + count
-    for stage, count in counts.items():
-        tokens_in, tokens_out = TOKENS[stage]
-        cost += count * wordy * (tokens_in * 1e-6 + tokens_out * 4e-6)
+        own = min(30, max(3, round(usual * habit * draw.lognormvariate(0, 0.4))))
+        calls += own
+        sent = own * first + (1_000 + shown) * own * (own - 1) / 2
+        # Whoever works in more steps than others says less in each.
+        cost += wordy * (min(sent, 3 * 60_000) * 1e-6 + own * 1_000 * 4e-6)
     return calls, cost
+
+
+def planned(tree: Tree, settings: RunSettings) -> Any:
+    """As much of a run's state as a forecast reads."""
+    return SimpleNamespace(tree=tree, settings=settings, parsed_cutoff=lambda: Cutoff.parse("2018-06-30"))
 
 
 def test_eight_of_ten_scripted_runs_stay_inside_the_range() -> None:
@@ -55,12 +60,12 @@ def test_more_leaves_make_the_range_narrower_and_a_free_model_has_none() -> None
 
 def test_the_lines_name_the_range_and_the_error() -> None:
     tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
-    state: Any = SimpleNamespace(tree=tree, settings=RunSettings(model="openai/x", prices=PRICES))
+    state: Any = planned(tree, RunSettings(model="openai/x", prices=PRICES))
     line = cost_line(state)
     assert "about 17 calls to openai/x (" in line and " to " in line and "$" in line
     ended = error_line(state, 36, 0.5)
     assert ended is not None and "forecast 18 calls for the tree, 36 were made (+100%)" in ended
-    offline: Any = SimpleNamespace(tree=tree, settings=RunSettings())
+    offline: Any = planned(tree, RunSettings())
     assert error_line(offline, 32, 0.0) is None
 
 
@@ -74,17 +79,19 @@ def test_every_role_is_forecast_at_its_own_price() -> None:
     assert mixed.cost_usd is not None and dear.cost_usd is not None and cheap.cost_usd is not None
     assert abs(mixed.cost_usd - (dear.cost_usd + cheap.cost_usd)) < 1e-12
     assert mixed.input_tokens == dear.input_tokens + cheap.input_tokens
-    # By hand: 2 x (6 x 7,000 + 0.7 x 8,000 + 1.2 x 11,000) at $10, 2 x 7.9 replies of 1,000 at $40, 6,000 at $1, 1,000 at $4.
-    assert abs(mixed.cost_usd - (121_600 * 1e-5 + 15_800 * 4e-5 + 0.006 + 0.004)) < 1e-9
-    # With a price of its own for what comes out of the cache, 85 % of a leaf's input has that price.
+    # By hand: each leaf asks 7.9 times, first 1,900 and then 1,000 + 680 tokens more each time, 7.9 x 1,900 + 1,680 x 7.9 x 6.9 / 2 =
+    # 60,798.4, at $10; 2 x 7.9 replies of 1,000 at $40; 6,000 at $1, 1,000 at $4.
+    assert abs(mixed.cost_usd - (121_596.8 * 1e-5 + 15_800 * 4e-5 + 0.006 + 0.004)) < 1e-9
+    # With a price of its own for what comes out of the cache, all but 1,900 + 6.9 x 1,680 tokens of a leaf's input have that price.
     cached = forecast_cost("openai/x", leaves=2, inner=0, prices={"openai/x": [10.0, 40.0, 1.0]})
     assert cached.cost_usd is not None
-    assert abs(cached.cost_usd - (121_600 * (0.15e-5 + 0.85e-6) + 15_800 * 4e-5)) < 1e-9
+    fresh = 2 * (1_900 + 6.9 * 1_680)
+    assert abs(cached.cost_usd - (fresh * 1e-5 + (121_596.8 - fresh) * 1e-6 + 15_800 * 4e-5)) < 1e-9
     # Replies of half the length, and the calls of a grounder whose definition says how many they are.
     short = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, reply_tokens=500)
     assert short.output_tokens == 7_900
     once = forecast_cost("openai/x", leaves=2, inner=0, prices=PRICES, grounder="belief", calls_per_leaf=1)
-    assert (once.model_calls, once.input_tokens, once.output_tokens) == (2, 19_600, 2_000)
+    assert (once.model_calls, once.input_tokens, once.output_tokens) == (2, 9_800, 2_000)
     # One price that nobody knows makes the sum unknown; a role that is free leaves the other's price.
     assert forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles=roles).cost_usd is None
     free = forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, roles={"grounder": "offline/analyst"})
@@ -94,7 +101,7 @@ def test_every_role_is_forecast_at_its_own_price() -> None:
 def test_the_line_names_the_models_that_will_be_asked() -> None:
     tree = Tree.root_only("It holds").expand("P0", {"P1": "One part holds", "P2": "The other part holds"})
     settings = RunSettings(model="openai/x", prices=PRICES, models={"grounder": "openai/y"})
-    state: Any = SimpleNamespace(tree=tree, settings=settings)
+    state: Any = planned(tree, settings)
     assert "calls to openai/y and openai/x" in cost_line(state)
 
 
@@ -108,7 +115,7 @@ def calls_of(*statements: str, **settings: Any) -> int:
     leaves = {f"P{n}": statement for n, statement in enumerate(statements, 1)}
     tree = Tree.root_only("It holds").expand("P0", leaves)
     run = with_preset(settings.pop("preset", "product"), model="openai/x", prices=PRICES, **settings)
-    state: Any = SimpleNamespace(tree=tree, settings=run)
+    state: Any = planned(tree, run)
     return forecast(state).model_calls
 
 
@@ -126,10 +133,10 @@ def test_auto_is_priced_by_what_it_would_choose() -> None:
 def test_best_counts_its_prior_its_trials_and_what_their_framings_add() -> None:
     assert calls_of(EVENT, preset="best") == 3 * 6 + 1 + 1
     plain, framed = (
-        forecast_cost("openai/x", leaves=2, inner=1, prices=PRICES, framed=flag).input_tokens
-        for flag in (False, True)
+        forecast_of(with_preset("best", model="openai/x", framings=framings), leaves=3, inner=1).input_tokens
+        for framings in ((), ("outside", "no_first"))
     )
-    assert framed - plain == round(2 * 7.9 * FRAMING_TOKENS)
+    assert framed > plain
     # before a tree stands, its rounds and their critic are to come
     best, product = (analysis_calls(with_preset(name), 3) for name in ("best", "product"))
     assert best == {"analyze": 3, "critic": 3} and product == {"analyze": 3, "critic": 0}

@@ -126,7 +126,7 @@ class AskingGrounder:
                     for n, text in enumerate([*said, f"go on {retry}"])
                 )
                 request = ModelRequest(
-                    messages=messages, stage="step", cutoff="2018-06-30", nodes=(task.node,)
+                    messages=messages, stage="step", cutoff=task.cutoff.text, nodes=(task.node,)
                 )
                 reply = await task.ask(request, stage="step", step=step, retry=retry)
                 if reply.text.endswith("."):
@@ -178,9 +178,9 @@ class NoSandbox:
         return "none"
 
 
-def open_run(store: Store, **settings: Any) -> str:
+def open_run(store: Store, cutoff: str = "2018-06-30", **settings: Any) -> str:
     return new_run(
-        store, CLAIM, Cutoff.parse("2018-06-30"), RunSettings(rule="average", model="openai/x", **settings)
+        store, CLAIM, Cutoff.parse(cutoff), RunSettings(rule="average", model="openai/x", **settings)
     )
 
 

@@ -1,12 +1,32 @@
-"""What a run will take, from its settings: the calls of its leaves, of its rules, and of what is asked beside them."""
+"""What a run will take, from its settings: the calls of its leaves, of its rules, and of what is asked beside them.
 
-from collections.abc import Mapping, Sequence
+The first request of each dialogue is rendered by the agents themselves, as the run would send it, and counted.
+"""
 
-from workbench.agents.registry import open_grounder
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import cycle
+from types import SimpleNamespace
+from typing import Any
+
+from proxies.asof.clock import Cutoff
+from proxies.catalogue import Catalogue, load_catalogue
+from workbench.agents.analyzers.critic import second_findings
+from workbench.agents.asked import with_words
+from workbench.agents.base import Brief, Grounder, LeafTask
+from workbench.agents.registry import open_analyzer, open_grounder, open_synthesizer
 from workbench.agents.routing import FREE
+from workbench.agents.synthesizers.root_prior import state_prior
+from workbench.engine.access.catalogue_guide import CatalogueGuide
+from workbench.engine.access.model_gateway import with_day
 from workbench.engine.run_settings import RunSettings
-from workbench.models.costs import CostForecast, forecast_cost
-from workbench.propositions import Proposition
+from workbench.models.base import ModelReply, ModelRequest, NodeRef
+from workbench.models.costs import CostForecast, forecast_cost, request_tokens
+from workbench.propositions import Belief, Polarity, Proposition, Tree
+
+#: Leaves whose first requests are rendered; the others are taken to be as long on average.
+_MOST_RENDERED = 20
 
 
 def analysis_calls(settings: RunSettings, inner: int) -> dict[str, int]:
@@ -22,6 +42,8 @@ def forecast_of(
     leaves: int | Sequence[Proposition],
     inner: int,
     beside: Mapping[str, int] | None = None,
+    claim: str = "Something that is asked about happens by the end of the year",
+    cutoff: Cutoff | None = None,
 ) -> CostForecast:
     """Return what it takes to ground these leaves and to combine so many nodes under a run's settings.
 
@@ -31,6 +53,8 @@ def forecast_of(
         With their statements, so that ``auto`` is priced by what it would choose; or how many, where nobody knows them yet.
     beside
         As for ``forecast_cost``.
+    claim, cutoff
+        What the run is about, where that is known.
     """
     grounder = open_grounder(settings.grounder, settings.agent, settings.options.get("grounder"))
     calls = getattr(grounder, "expected_calls", None)
@@ -41,9 +65,23 @@ def forecast_of(
     if isinstance(leaves, Sequence) and by_grounder is not None:
         routed, chosen = by_grounder((leaf.id, leaf.statement, leaf.resolves_by) for leaf in leaves)
         more["route"] = chosen * settings.trials
+    count = leaves if isinstance(leaves, int) else len(leaves)
+    rendered: dict[str, float] = {}
+    if not settings.stays_here:
+        root = Tree.root_only(claim).root
+        some = replace(root, id="P1") if inner else root
+        named = [some] * min(count, 1) if isinstance(leaves, int) else leaves[:_MOST_RENDERED]
+        rehearsal = _Rehearsal(settings, claim, cutoff or Cutoff.parse("now"))
+        # ``auto`` is rehearsed as what it chooses, and where nobody knows that as the notebook.
+        names = ("notebook",) if routed is None else routed
+        opened = {name: open_grounder(name, settings.agent) for name in names}
+        grounders = {settings.grounder: grounder}
+        if by_grounder is not None:
+            grounders = opened if routed is not None else {settings.grounder: opened["notebook"]}
+        rendered = rehearsal.of_leaves(grounders, named) | rehearsal.of_tree(named, count, inner, more)
     return forecast_cost(
         settings.model,
-        leaves=leaves if isinstance(leaves, int) else len(leaves),
+        leaves=count,
         inner=inner,
         trials=settings.trials,
         prices=settings.prices,
@@ -52,6 +90,131 @@ def forecast_of(
         reply_tokens=settings.reply_tokens,
         calls_per_leaf=calls if isinstance(calls, int) else None,
         routed=routed,
-        framed=bool(settings.framings),
+        rendered=rendered,
         beside=more,
     )
+
+
+class _Asked(Exception):
+    """Takes a request out of an agent that was about to send it."""
+
+    def __init__(self, request: ModelRequest) -> None:
+        self.request = request
+
+
+class _Rehearsal:
+    """Has agents come to their first question, and counts it."""
+
+    def __init__(self, settings: RunSettings, claim: str, cutoff: Cutoff) -> None:
+        self._settings, self._claim, self._cutoff = settings, claim, cutoff
+        self._context = settings.context.as_of(cutoff)
+        self._guide = CatalogueGuide.for_run(
+            _catalogue(), settings, cutoff, settings.keyed or (), network=True
+        )
+
+    async def __call__(self, request: ModelRequest, *, stage: str, step: int, retry: int) -> ModelReply:
+        """Send nothing."""
+        raise _Asked(request)
+
+    def of_leaves(self, grounders: Mapping[str, Grounder], leaves: Sequence[Proposition]) -> dict[str, float]:
+        """Return the tokens of a leaf's first request, by grounder."""
+        framings = cycle(self._settings.framings or ("",))
+        # What another package brings may do anything before it asks, and a researcher's plan is not like what its workers are asked.
+        ours = {
+            name: own
+            for name, own in grounders.items()
+            if type(own).__module__.startswith("workbench.") and name != "deep_research"
+        }
+        return {
+            name: mean
+            for name, own in ours.items()
+            if (
+                mean := _mean(
+                    self._tokens(own.ground(self._task(leaf, next(framings))), leaf.id) for leaf in leaves
+                )
+            )
+        }
+
+    def _task(self, leaf: Proposition, framing: str) -> LeafTask:
+        async def nothing(*args: Any, **named: Any) -> Any:
+            return SimpleNamespace(cells=())
+
+        return LeafTask(
+            node=NodeRef(id=leaf.id, statement=leaf.statement),
+            cutoff=self._cutoff,
+            ask=self,
+            open_notebook=nothing,
+            call_api=nothing,
+            data=self._guide,
+            settings=self._settings.agent,
+            resolves_by=leaf.resolves_by,
+            reference_class=leaf.reference_class,
+            framing=framing,
+        )
+
+    def of_tree(
+        self, leaves: Sequence[Proposition], count: int, inner: int, beside: Mapping[str, int]
+    ) -> dict[str, float]:
+        """Return the tokens of first requests about the tree, by stage; its parts are taken to be alike."""
+        if not inner:
+            return {}
+        settings, cutoff, root = self._settings, self._cutoff, Tree.root_only(self._claim)
+        width = max(1, round((count + inner - 1) / inner))
+        like = cycle(leaf.statement for leaf in leaves)
+        names = [f"P{number}" for number in range(1, width + 1)]
+        tree = root.expand(
+            "P0",
+            {name: f"{next(like)} ({name})" for name in names},
+            dict.fromkeys(names, Polarity.POSITIVE),
+            "Each makes it more likely.",
+        )
+        report = Belief(p=0.5, key_factor="What decides it.", report="word " * settings.reply_tokens)
+        children = [replace(child, belief=report) for child in tree.children("P0")]
+        synthesizer = open_synthesizer(settings.rule, settings.agent, settings.options.get("synthesizer"))
+        works: dict[str, Coroutine[Any, Any, object]] = {
+            "synthesis": synthesizer.synthesize(tree.root, children, cutoff=cutoff, ask=self)
+        }
+        if beside.get("analyze"):
+            works["analyze"] = self._analysis(root)
+        if beside.get("prior"):
+            statement = NodeRef(id="P0", statement=self._claim)
+            works["prior"] = state_prior(statement, cutoff=cutoff, ask=self, settings=settings.agent)
+        if beside.get("critic"):
+            works["critic"] = second_findings(
+                tree, names, number=0, cutoff=cutoff, ask=self, settings=settings.agent
+            )
+        return {stage: tokens for stage, work in works.items() if (tokens := self._tokens(work, "P0"))}
+
+    async def _analysis(self, root: Tree) -> None:
+        async def on_round(tree: Tree) -> None:
+            return
+
+        settings = self._settings
+        analyzer = open_analyzer(settings.analyzer, settings.agent, settings.options.get("analyzer"))
+        combines = settings.agent.combine_per_node
+        brief = Brief(overview=self._guide.overview, combines=combines)
+        more = {"brief": brief} if getattr(analyzer, "takes_brief", False) else {}
+        await analyzer.analyze(root, cutoff=self._cutoff, ask=self, on_round=on_round, **more)
+
+    def _tokens(self, work: Coroutine[Any, Any, object], node: str) -> int | None:
+        """Count the first request of an agent at work; None where it asks for nothing, or waits for something else before."""
+        try:
+            work.send(None)
+        except _Asked as asked:
+            request = with_words(asked.request, self._context.lines(root=node == "P0").text)
+            return request_tokens(self._settings.model, with_day(request, self._context, self._claim))
+        except (StopIteration, RuntimeError):  # a loop is waited for, and there may be none
+            return None
+        finally:
+            work.close()
+        return None
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+@cache
+def _catalogue() -> Catalogue:
+    return load_catalogue()

@@ -170,6 +170,8 @@ def forecast(state: RunState, *, whole: bool = False) -> CostForecast:
         leaves=[tree[leaf] for leaf in tree.leaves() if whole or tree[leaf].belief is None],
         inner=len(inner),
         beside=beside | (analysis_calls(settings, len(inner)) if whole else {}),
+        claim=tree.root.statement,
+        cutoff=state.parsed_cutoff(),
     )
 
 
@@ -181,9 +183,9 @@ def cost_line(state: RunState) -> str:
     line = f"collecting the evidence will take about {expected.model_calls} calls to {' and '.join(models)}"
     few, many = expected.range_of(expected.model_calls)
     if expected.spread > 1:
-        line += f" ({few:.0f} to {many:.0f})"
+        line += f" ({few:.0f} to {many:.0f}), {expected.token_words}"
     if expected.cost_usd is None:
-        return f"{line} ({expected.input_tokens + expected.output_tokens:,} tokens), whose price is unknown"
+        return f"{line}, whose price is unknown"
     low, high = expected.range_of(expected.cost_usd)
     between = f" (${low:.2f} to ${high:.2f})" if expected.spread > 1 else ""
     return f"{line}, about ${expected.cost_usd:.2f}{between}"

@@ -44,20 +44,10 @@ def price_of(model: str, prices: Mapping[str, Sequence[float]]) -> Price | None:
     """Return a model's price: the person's own (per million tokens), else LiteLLM's list price, else None."""
     if model in prices:
         return Price(*(part / 1e6 for part in prices[model]))
-    from workbench.models.providers.listed import price_per_token
+    from workbench.models.providers.listed import listed_entry, price_per_token
 
     listed = price_per_token(model)
-    return None if listed is None else Price(*listed)
-
-
-def cached_price_of(model: str, prices: Mapping[str, Sequence[float]]) -> float | None:
-    """Return what an input token out of the provider's cache costs: as a person states it, else as LiteLLM lists it, else None."""
-    if model in prices:
-        return Price(*(part / 1e6 for part in prices[model])).cached
-    from workbench.models.providers.listed import listed_entry
-
-    listed = listed_entry(model).get("cache_read_input_token_cost")
-    return float(listed) if listed else None
+    return None if listed is None else Price(*listed, listed_entry(model).get("cache_read_input_token_cost"))
 
 
 def worst_input_tokens(request: ModelRequest) -> int:
@@ -102,10 +92,13 @@ def with_sound_usage(
         notes = (*reply.notes, CACHED_IN_FULL) if full else reply.notes
         return replace(reply, usage=usage, cost_usd=cost, notes=notes)
     usage = Usage(
-        input_tokens=usage.input_tokens if good_input else count_tokens(reply.model, _request_text(request)),
+        input_tokens=usage.input_tokens if good_input else request_tokens(reply.model, request),
         output_tokens=usage.output_tokens
         if good_output
-        else max(1, count_tokens(reply.model, _reply_text(reply))),
+        else max(
+            1,
+            count_tokens(reply.model, reply.text + "".join(str(call.arguments) for call in reply.tool_calls)),
+        ),
     )
     return replace(
         reply,
@@ -115,12 +108,10 @@ def with_sound_usage(
     )
 
 
-def _request_text(request: ModelRequest) -> str:
-    return "\n".join(message.content for message in request.messages)
-
-
-def _reply_text(reply: ModelReply) -> str:
-    return reply.text + "".join(str(call.arguments) for call in reply.tool_calls)
+def request_tokens(model: str, request: ModelRequest) -> int:
+    """Return how many tokens a request has: its messages and the tools on offer."""
+    tools = [str([tool.name, tool.description, tool.parameters]) for tool in request.tools]
+    return count_tokens(model, "\n".join([*(message.content for message in request.messages), *tools]))
 
 
 def thinking_room(effort: str | None, *, reasons: bool) -> int:
@@ -154,43 +145,29 @@ def count_tokens(model: str, text: str) -> int:
 
 #: Tokens of one reply of a model that writes as people do, unless a run says otherwise (``reply_tokens``); a script's are shorter.
 REPLY_TOKENS = 1_000
-#: Input and output tokens of one call, by stage; input as benchmarks.grounders counts it.
-TOKENS: Mapping[str, tuple[int, int]] = {
-    stage: (tokens, REPLY_TOKENS)
-    for stage, tokens in {
-        "analyze": 3_000,
-        "step": 7_000,
-        "debug": 8_000,
-        "conclude": 11_000,
-        "synthesis": 6_000,
-        "thought": 1_500,
-        # one move of an agent's loop
-        "search": 4_600,
-        "belief": 9_800,
-        "research": 3_200,
-        # short questions of a run: the claim's own prior, a critic of new drivers, which grounder fits
-        "prior": 900,
-        "critic": 1_500,
-        "route": 600,
-    }.items()
+#: Input tokens of a dialogue's first request where nobody renders it, and what each turn adds to the next request beside its reply
+#: (benchmarks.grounders); None where each question stands by itself.
+TOKENS: Mapping[str, tuple[int, int | None]] = {
+    "analyze": (1_900, 250),
+    "step": (1_900, 680),
+    "search": (950, 450),
+    "belief": (4_900, 650),
+    "research": (3_200, None),
+    "synthesis": (6_000, None),
+    "thought": (1_500, None),
+    "prior": (900, None),
+    "critic": (1_500, None),
+    "route": (600, None),
 }
-#: What a framing adds to each request of its trial.
-FRAMING_TOKENS = 70
-#: Share of a stage's input that its dialogue has sent before, which a provider that caches reads at its price for that
-#: (benchmarks.tokens: 87 % of a leaf of twelve steps); a question by itself repeats nothing.
-CACHED_SHARE: Mapping[str, float] = dict.fromkeys(
-    ("step", "debug", "conclude", "search", "belief", "research"), 0.85
-)
-#: Calls a leaf takes with a language model: steps, corrections (on average), one conclusion, of which one in five is sent back
-#: by the checks of what it says.
-CALLS_PER_LEAF: Mapping[str, float] = {"step": 6.0, "debug": 0.7, "conclude": 1.2}
-#: Calls of a leaf by its grounder, where that is not the notebook.
-CALLS_BY_GROUNDER: Mapping[str, Mapping[str, float]] = {
-    "search": {"search": 6.0},
-    "belief": {"belief": 7.0},
-    "deep_research": {"research": 18.0},
+#: The dialogue of a leaf with a language model by its grounder, and its calls; of the notebook six steps, 0.7 corrections (on
+#: average) and one conclusion, of which one in five is sent back by the checks of what it says.
+LEAF_CALLS: Mapping[str, tuple[str, float]] = {
+    "notebook": ("step", 7.9),
+    "search": ("search", 6.0),
+    "belief": ("belief", 7.0),
+    "deep_research": ("research", 18.0),
 }
-OFFLINE_CALLS_PER_LEAF: Mapping[str, float] = {"step": 4.0, "debug": 0.0, "conclude": 1.0}
+OFFLINE_CALLS_PER_LEAF = 5.0
 #: How far off the averages are, as standard deviations of a logarithm: a model's way of working, which all leaves of a run
 #: share, and what differs from leaf to leaf. The range of a forecast covers nine runs in ten if that is right.
 _SHARED_SPREAD, _LEAF_SPREAD = 0.45, 0.6
@@ -206,6 +183,11 @@ class CostForecast:
     output_tokens: int
     cost_usd: float | None
     spread: float = 1.0
+
+    @property
+    def token_words(self) -> str:
+        """How much is sent and written."""
+        return f"{self.input_tokens:,} tokens sent and {self.output_tokens:,} written"
 
     def range_of(self, value: float) -> tuple[float, float]:
         """Return the range around one of the averages: it is divided and multiplied by ``spread``."""
@@ -224,7 +206,7 @@ def forecast_cost(
     reply_tokens: int | None = None,
     calls_per_leaf: float | None = None,
     routed: Mapping[str, int] | None = None,
-    framed: bool = False,
+    rendered: Mapping[str, float] | None = None,
     beside: Mapping[str, int] | None = None,
 ) -> CostForecast:
     """Return what grounding and combining a planned tree will take; ``--plan-only`` prints it.
@@ -247,8 +229,8 @@ def forecast_cost(
         How often the grounder asks, where its definition says so.
     routed : mapping, optional
         Leaves by the grounder that each will go to, where ``auto`` chooses; those without a model's work are left out.
-    framed : bool
-        Whether trials are each asked in another way.
+    rendered : mapping, optional
+        Tokens of first requests as they were rendered, by grounder or stage.
     beside : mapping, optional
         Calls beside leaves and rules, by stage: ``analyze``, ``critic``, ``prior``, ``route``.
 
@@ -257,64 +239,66 @@ def forecast_cost(
     >>> forecast_cost("offline/analyst", leaves=9, inner=3)
     CostForecast(model_calls=48, input_tokens=0, output_tokens=0, cost_usd=0.0, spread=1.0)
     """
-    grounding, combining = ((roles or {}).get(role, model) for role in ("grounder", "synthesizer"))
-    calls = [
-        (grounding, stage, count * each * trials)
-        for name, each in ({grounder: leaves} if routed is None else routed).items()
-        for stage, count in _calls_of_leaf(name, grounding, calls_per_leaf).items()
+    roles, rendered, reply = roles or {}, rendered or {}, reply_tokens or REPLY_TOKENS
+    grounding = roles.get("grounder", model)
+    # Who is asked, in which dialogue, how many of them, calls of each.
+    asked = [
+        (grounding, name, *_dialogue_of_leaf(name, grounding, calls_per_leaf), count * trials)
+        for name, count in ({grounder: leaves} if routed is None else routed).items()
     ]
-    calls.append((combining, "synthesis", float(inner)))
-    calls += [
-        ((roles or {}).get(_ROLE_OF.get(stage, ""), model), stage, float(count))
-        for stage, count in (beside or {}).items()
-    ]
-    total = round(sum(count for _, _, count in calls))
+    for stage, count in {"synthesis": inner, **(beside or {})}.items():
+        calls, dialogues = (1, count) if TOKENS[stage][1] is None else (count, 1)
+        asked.append((roles.get(_ROLE_OF[stage], model), stage, stage, calls, dialogues))
+    total = round(sum(calls * dialogues for *_, calls, dialogues in asked))
     # The offline analyst computes: it reads and writes no tokens, and its number of calls is known.
-    billed = [(name, stage, count) for name, stage, count in calls if count and not _is_offline(name)]
+    billed = [one for one in asked if one[3] * one[4] and not _is_offline(one[0])]
     if not billed:
         return CostForecast(model_calls=total, input_tokens=0, output_tokens=0, cost_usd=0.0)
 
-    priced = {name: price_of(name, prices or {}) for name, _, _ in billed}
+    sent = written = 0.0
     cost: float | None = 0.0
-    for name, stage, count in billed:
-        price, tokens_in = priced[name], _input_tokens(stage, framed=framed)
+    for name, kind, stage, calls, dialogues in billed:
+        first, shown = TOKENS[stage]
+        first = rendered.get(kind, first)
+        added = 0 if shown is None else reply + shown
+        # Of a dialogue each request holds what all before it held, which a provider that caches reads at its price for that.
+        tokens_in = dialogues * (calls * first + added * calls * (calls - 1) / 2)
+        fresh = tokens_in if shown is None else dialogues * (first + added * (calls - 1))
+        sent, written = sent + tokens_in, written + dialogues * calls * reply
+        price = price_of(name, prices or {})
         if price is None or cost is None:
             cost = None
         else:
-            share = CACHED_SHARE.get(stage, 0.0)
-            cached = (
-                price.input if (per_cached := cached_price_of(name, prices or {})) is None else per_cached
-            )
-            per_input = (1 - share) * price.input + share * cached
-            cost += count * (tokens_in * per_input + (reply_tokens or REPLY_TOKENS) * price.output)
+            cached = price.input if price.cached is None else price.cached
+            cost += fresh * price.input + (tokens_in - fresh) * cached
+            cost += dialogues * calls * reply * price.output
     groundings = max(1, leaves * trials)
     deviation = math.sqrt(_SHARED_SPREAD**2 + _LEAF_SPREAD**2 / groundings)
     return CostForecast(
         model_calls=total,
-        input_tokens=round(sum(count * _input_tokens(stage, framed=framed) for _, stage, count in billed)),
-        output_tokens=round(sum(count * (reply_tokens or REPLY_TOKENS) for _, _, count in billed)),
+        input_tokens=round(sent),
+        output_tokens=round(written),
         cost_usd=cost,
         spread=math.exp(_TWO_SIDED * deviation),
     )
 
 
-#: Whose model a call beside leaves and rules is asked of, where a run names one.
-_ROLE_OF = {"analyze": "analyzer", "critic": "critic", "prior": "synthesizer", "route": "grounder"}
+#: Whose model a call beside the leaves is asked of, where a run names one.
+_ROLE_OF = {
+    "synthesis": "synthesizer",
+    "analyze": "analyzer",
+    "critic": "critic",
+    "prior": "synthesizer",
+    "route": "grounder",
+}
 
 
-def _calls_of_leaf(grounder: str, model: str, by_definition: float | None) -> Mapping[str, float]:
-    """Calls of one trial of a leaf, by stage."""
-    per_leaf = (
-        OFFLINE_CALLS_PER_LEAF if _is_offline(model) else CALLS_BY_GROUNDER.get(grounder, CALLS_PER_LEAF)
-    )
-    if by_definition is None:
-        return per_leaf
-    return {next(iter(per_leaf)) if grounder in CALLS_BY_GROUNDER else "thought": by_definition}
-
-
-def _input_tokens(stage: str, *, framed: bool) -> int:
-    in_leaf = stage in CALLS_PER_LEAF or any(stage in calls for calls in CALLS_BY_GROUNDER.values())
-    return TOKENS[stage][0] + (FRAMING_TOKENS if framed and in_leaf else 0)
+def _dialogue_of_leaf(grounder: str, model: str, by_definition: float | None) -> tuple[str, float]:
+    """The dialogue of one trial of a leaf, and its calls."""
+    stage, calls = LEAF_CALLS.get(grounder, LEAF_CALLS["notebook"])
+    if by_definition is not None:
+        return (stage if grounder in LEAF_CALLS else "thought"), by_definition
+    return stage, OFFLINE_CALLS_PER_LEAF if _is_offline(model) else calls
 
 
 def _is_offline(model: str) -> bool:

@@ -250,7 +250,13 @@ def _broker(store: Store, state: RunState, doors: Doors) -> Broker:
 
 
 def _price_again(state: RunState, again: list[NodeId]) -> CostForecast:
-    return forecast_of(state.settings, leaves=[state.tree[node] for node in again], inner=0)
+    return forecast_of(
+        state.settings,
+        leaves=[state.tree[node] for node in again],
+        inner=0,
+        claim=state.statement,
+        cutoff=state.parsed_cutoff(),
+    )
 
 
 def price_words(price: CostForecast) -> str:

@@ -29,13 +29,17 @@ class EvidenceRecord(BaseModel):
 
 
 class LeafStarted(EventBase):
-    """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered."""
+    """An attempt at grounding a leaf began; ``known_calls`` are the data calls of other leaves that it was offered.
+
+    ``asked_on`` is the day that its first requests name; a request that goes out on a later day names that one, and is stored so.
+    """
 
     kind: Literal["leaf.started"] = "leaf.started"
     node: str
     trial: int
     attempt: int = Field(ge=1)
     known_calls: tuple[Shown, ...] = ()
+    asked_on: str = ""
 
 
 class LeafReopened(EventBase):

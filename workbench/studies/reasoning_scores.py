@@ -16,11 +16,14 @@ from workbench.agents.judges import DIMENSIONS, judge_report
 from workbench.engine.record.fold import load_state
 from workbench.errors import Option, UsageError
 from workbench.models.base import Asker, NodeRef
-from workbench.models.costs import TOKENS, price_of
+from workbench.models.costs import REPLY_TOKENS, price_of
 from workbench.science.comparing.paired import paired_test
 from workbench.store import Store
 from workbench.store import events as ev
 from workbench.studies.study_state import StudyState, stream_of
+
+#: Of a report with what the judge is told of it (benchmarks.grounders).
+_REPORT_TOKENS = 11_000
 
 
 class Report(NamedTuple):
@@ -52,8 +55,7 @@ def reports_to_judge(store: Store, state: StudyState, model: str, *, per_arm: in
 def judging_cost(model: str, reports: int, prices: Mapping[str, Sequence[float]]) -> tuple[int, float | None]:
     """Calls and dollars that judging is expected to take; None where the price is not known."""
     price = price_of(model, prices)
-    tokens_in, tokens_out = TOKENS["conclude"]
-    usd = None if price is None else reports * (tokens_in * price.input + tokens_out * price.output)
+    usd = None if price is None else reports * (_REPORT_TOKENS * price.input + REPLY_TOKENS * price.output)
     return reports, usd
 
 

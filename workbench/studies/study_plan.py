@@ -5,13 +5,14 @@ import platform
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import islice
 from math import ceil
 from typing import Any
 
 from workbench.errors import UsageError
 from workbench.store import Store
 from workbench.studies.arms.arm_registry import make_arm
-from workbench.studies.arms.base import ArmContext
+from workbench.studies.arms.base import ArmContext, ArmPrice
 from workbench.studies.arms.derived_arms import NoisyArm, derived_faults
 from workbench.studies.arms.run_arms import EngineArm
 from workbench.studies.arms.table_arms import BaseRateArm, ColumnArm, PriceMoveArm, RandomArm, SimulatedArm
@@ -21,6 +22,9 @@ from workbench.studies.study_scores import exam_mix_problems
 from workbench.studies.study_state import SORT, StudyState, fold, stream_of
 from workbench.studies.study_tasks import complements
 from workbench.version import __version__
+
+#: Events of an arm whose requests are rendered for its price.
+_MOST_RENDERED = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,31 +71,40 @@ class StudyPlan:
             groups += cells_by_run(own, joint)
         return groups
 
+    def prices(self) -> dict[str, tuple[int, ArmPrice]]:
+        """Runs of each arm that asks a model, and what they are expected to take."""
+        cells = {
+            name: [cells[0] for cells in self.runs() if cells[0].arm == name]
+            for name, arm in self.arms.items()
+            if isinstance(arm, EngineArm)
+        }
+        return {name: (len(own), self._price(name, own)) for name, own in cells.items()}
+
+    def _price(self, name: str, cells: Sequence[StudyCell]) -> ArmPrice:
+        """Of these runs; where they are many, some are rendered and stand for the others."""
+        events = Counter(cell.event for cell in cells)
+        some = dict(islice(events.items(), _MOST_RENDERED))
+        total = ArmPrice()
+        for event, count in some.items():
+            total += self.arms[name].price(self.exam, StudyCell(name, event, 0, 1)) * count
+        return total * (len(cells) / (sum(some.values()) or 1))
+
     def expected_usd(self) -> float | None:
         """What the whole study is expected to cost; None if a price is not known."""
-        counts = Counter(cells[0].arm for cells in self.runs())
-        prices = {name: arm.price() for name, arm in self.arms.items()}
-        if any(price.usd is None for price in prices.values()):
-            return None
-        return sum((prices[name].usd or 0.0) * count for name, count in counts.items())
+        return sum((price for _, price in self.prices().values()), start=ArmPrice()).usd
 
     def cost_lines(self) -> list[str]:
         """The cost forecast, a line per arm that asks a model, and the sum."""
-        lines, calls = [], 0
-        counts = Counter(cells[0].arm for cells in self.runs())
-        for name, arm in self.arms.items():
-            price, count = arm.price(), counts[name]
-            if not price.calls:
-                continue
-            calls += ceil(price.calls * count)
-            usd = "whose price is unknown" if price.usd is None else f"about ${price.usd * count:.2f}"
-            lines.append(
-                f"{name}: {count} runs, about {ceil(price.calls * count)} calls to {arm.base.model}, {usd}"
-            )
-        total = self.expected_usd()
+        prices = self.prices()
+        lines = [
+            f"{name}: {count} runs, {price.words(self.arms[name].base.model)}"
+            for name, (count, price) in prices.items()
+            if price.calls
+        ]
+        total = sum((price for _, price in prices.values()), start=ArmPrice())
         lines.append(
-            f"{len(self.cells())} forecasts of {len(self.exam)} events by {len(self.arms)} arms, about {calls} model calls, "
-            + ("whose price is unknown" if total is None else f"${total:.2f}")
+            f"{len(self.cells())} forecasts of {len(self.exam)} events by {len(self.arms)} arms, about {ceil(total.calls)} model calls, "
+            + ("whose price is unknown" if total.usd is None else f"${total.usd:.2f}")
         )
         return lines
 

@@ -120,7 +120,7 @@ def run(
         begun = None if new or plan_only else steps.unfinished_round(store, name)
         if begun is None:
             rows, left_out = steps.plan_round(store, name, rules, moment)
-            lines = steps.cost_lines(store, name, rules, rows)
+            lines = steps.cost_lines(store, name, rules, rows, moment)
             for line in lines:
                 say(line)
             if plan_only:
@@ -169,8 +169,9 @@ def triage(
         size=size, skill=skill,
     )  # fmt: skip
     store = open_store()
-    rows, left_out = steps.plan_round(store, name, rules, Cutoff.parse(cutoff))
-    _show_grid(rows, left_out, steps.cost_lines(store, name, rules, rows)[:1], as_json=as_json)
+    moment = Cutoff.parse(cutoff)
+    rows, left_out = steps.plan_round(store, name, rules, moment)
+    _show_grid(rows, left_out, steps.cost_lines(store, name, rules, rows, moment)[:1], as_json=as_json)
 
 
 @command

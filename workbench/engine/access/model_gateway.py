@@ -240,7 +240,7 @@ class ModelGateway:
         """Send a request once, within the limits of provider and budget, and put its reply on record."""
         names = names_for(self.model, request)
         price, longest = self._worst_price(names), max(self._longest.get(name, 0) for name in names)
-        dated = self._dated(request)
+        dated = with_day(request, self.context, self.claim, self.clock())
         worst_input = worst_input_tokens(dated)
         async with self.pace.slot(worst_input // 2):
             room = self._thinking_room(names, request.effort)
@@ -337,16 +337,6 @@ class ModelGateway:
             return 0
         return max(thinking_room(effort, reasons=reasons(name)) for name in names)
 
-    def _dated(self, request: ModelRequest) -> ModelRequest:
-        """The request with the day on which it is asked, and how many are left.
-
-        Added here and not before the ledger is looked at: a reply of yesterday is found at its address by the same hash.
-        """
-        cutoff = Cutoff.parse(request.cutoff)
-        statements = [node.statement for node in request.nodes[:1]]
-        end = last_day_named([*statements, self.context.horizon.text, self.claim])
-        return with_words(request, day_words(cutoff, cutoff.asked_on(self.clock()), end))
-
     def _worst_price(self, names: Sequence[str]) -> Price | None:
         """The price that no model of these exceeds; None where one is unknown."""
         prices = [price for name in names if (price := self._prices.get(name)) is not None]
@@ -382,6 +372,19 @@ class ModelGateway:
             self.writer.put(lambda store: store.append(run_id, event))
         elif self.announce is not None:
             self.announce.append(run_id, event)
+
+
+def with_day(
+    request: ModelRequest, context: KnownContext, claim: str, now: datetime | None = None
+) -> ModelRequest:
+    """Return the request with the day on which it is asked, and how many are left.
+
+    Added here and not before the ledger is looked at: a reply of yesterday is found at its address by the same hash.
+    """
+    cutoff = Cutoff.parse(request.cutoff)
+    statements = [node.statement for node in request.nodes[:1]]
+    end = last_day_named([*statements, context.horizon.text, claim])
+    return with_words(request, day_words(cutoff, cutoff.asked_on(now), end))
 
 
 def _room_on_disk(request: ModelRequest, output_tokens: int) -> int:

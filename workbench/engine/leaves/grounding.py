@@ -134,6 +134,7 @@ def session_spec(job: GroundJob, folder: Path, level: str) -> SessionSpec:
             "trial": job.trial,
             "attempt": job.attempt,
             "cutoff": job.cutoff,
+            "asked_on": job.asked_on,
         },
         library=forecast_library(),
     )
@@ -295,7 +296,13 @@ class TrialGrounding:
             goes_on = state.trial(node, trial).attempt == attempt  # with the prompts that it began with
             known_calls = () if goes_on else self._shared_calls.offered(node)
             self._recorder.record(
-                ev.LeafStarted(node=node, trial=trial, attempt=attempt, known_calls=known_calls)
+                ev.LeafStarted(
+                    node=node,
+                    trial=trial,
+                    attempt=attempt,
+                    known_calls=known_calls,
+                    asked_on=state.parsed_cutoff().asked_on(self._gateway.clock()).isoformat(),
+                )
             )
             state = self._recorder.state
         job = GroundJob.of(

@@ -28,7 +28,7 @@ class GroundJob:
 
     The grounder is named in ``settings`` with its own settings; whoever takes the job opens it by that name. Nothing in it is
     a key: a worker uses those of its own environment. ``keyed`` and ``network`` say which data worked when the run was opened, for
-    the prompts. ``prompts`` are those that differ from today's (``PromptSet.earlier``), ``quote_key`` is that of the run's marks. ``gave_up``, ``max_steps`` and ``known_calls`` are those of ``TrialState``.
+    the prompts. ``prompts`` are those that differ from today's (``PromptSet.earlier``), ``quote_key`` is that of the run's marks. ``gave_up``, ``max_steps``, ``known_calls`` and ``asked_on`` are those of ``TrialState``.
     """
 
     run: str
@@ -47,6 +47,7 @@ class GroundJob:
     gave_up: tuple[tuple[int, int], ...] = ()
     max_steps: int | None = None
     known_calls: tuple[str, ...] = ()
+    asked_on: str = ""
     prompts: dict[str, str] = field(default_factory=dict)
     quote_key: str | None = None
 
@@ -84,6 +85,7 @@ class GroundJob:
             gave_up=begun.gave_up,
             max_steps=begun.max_steps,
             known_calls=begun.known_calls,
+            asked_on=begun.asked_on,
             prompts=dict(prompts.earlier),
             quote_key=prompts.marks.key,
         )

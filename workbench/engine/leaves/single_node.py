@@ -67,7 +67,9 @@ def _waits(state: RunState, node: NodeId) -> bool:
 
 
 def _price(state: RunState, *, leaves: Sequence[Proposition], inner: int) -> str:
-    forecast = forecast_of(state.settings, leaves=leaves, inner=inner)
+    forecast = forecast_of(
+        state.settings, leaves=leaves, inner=inner, claim=state.statement, cutoff=state.parsed_cutoff()
+    )
     few, many = forecast.range_of(forecast.model_calls)
     calls = f"about {forecast.model_calls} calls" + (
         f" ({few:.0f} to {many:.0f})" if forecast.spread > 1 else ""

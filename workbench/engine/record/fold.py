@@ -259,6 +259,7 @@ def apply_to_leaf(store: Bodies, state: RunState, stored: StoredEvent) -> None:
                     "gave_up": (),
                     "max_steps": state.settings.agent.max_proof_steps,
                     "known_calls": event.known_calls,
+                    "asked_on": event.asked_on,
                 }
                 rejected = state.trial(event.node, event.trial).rejected
                 if attempt_before not in rejected:  # it ended for another reason: the new one begins anew

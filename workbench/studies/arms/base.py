@@ -18,10 +18,24 @@ class ArmError(UsageError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArmPrice:
-    """What one forecast of an arm is expected to take; ``usd`` is None where the price is unknown."""
+    """What forecasts of an arm are expected to take; ``usd`` is None where the price is unknown."""
 
     calls: float = 0.0
+    tokens_in: float = 0.0
     usd: float | None = 0.0
+
+    def __add__(self, other: "ArmPrice") -> "ArmPrice":
+        usd = None if None in (self.usd, other.usd) else (self.usd or 0.0) + (other.usd or 0.0)
+        return ArmPrice(calls=self.calls + other.calls, tokens_in=self.tokens_in + other.tokens_in, usd=usd)
+
+    def __mul__(self, times: float) -> "ArmPrice":
+        usd = None if self.usd is None else self.usd * times
+        return ArmPrice(calls=self.calls * times, tokens_in=self.tokens_in * times, usd=usd)
+
+    def words(self, model: str) -> str:
+        """Calls, tokens and dollars as a line of a plan says them."""
+        usd = "whose price is unknown" if self.usd is None else f"about ${self.usd:.2f}"
+        return f"about {round(self.calls)} calls to {model}, {round(self.tokens_in):,} tokens sent, {usd}"
 
 
 class Arm(Protocol):
@@ -37,8 +51,8 @@ class Arm(Protocol):
         """Whether it makes a forecast per trial and seed."""
         ...
 
-    def price(self) -> ArmPrice:
-        """Of one forecast."""
+    def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
+        """Of one forecast: of this cell, or of any."""
         ...
 
 

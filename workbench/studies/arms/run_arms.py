@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from proxies.asof.clock import Cutoff
 from workbench.agents.base import KnownContext
 from workbench.agents.grounders.thoughts.outcomes import YES
 from workbench.agents.loop.toolset import ALL_TOOLS, WEB_TOOLS
@@ -105,16 +106,24 @@ class EngineArm:
         options: Mapping[str, Any] = self.base.options.get("grounder", {})
         return options
 
-    def price(self) -> ArmPrice:
-        """Calls and dollars of one run, by the averages of `workbench.models.costs`."""
+    def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
+        """Calls, tokens and dollars of one run, by `engine.expected_cost`."""
         single = self.base.analyzer == "single"
         leaves = 1 if single else self.base.leaf_target or _LEAVES ** min(self.base.depth, 2)
         inner = 0 if single else max(1, round(leaves * _INNER / _LEAVES))
         prior = {"prior": 1} if inner and self.base.agent.root_prior else {}
+        about: dict[str, Any] = {}
+        if exam is not None and cell is not None:
+            cutoff = "now" if self.clairvoyant else exam.cutoffs[cell.event]
+            about = {"claim": exam.statements[cell.event].text, "cutoff": Cutoff.parse(cutoff)}
         expected = forecast_of(
-            self.base, leaves=leaves, inner=inner, beside=analysis_calls(self.base, inner) | prior
+            self.base if exam is None or cell is None else self.settings(exam, cell),
+            leaves=leaves,
+            inner=inner,
+            beside=analysis_calls(self.base, inner) | prior,
+            **about,
         )
-        return ArmPrice(calls=expected.model_calls, usd=expected.cost_usd)
+        return ArmPrice(calls=expected.model_calls, tokens_in=expected.input_tokens, usd=expected.cost_usd)
 
     def settings(self, exam: StudyExam, cell: StudyCell) -> RunSettings:
         """The arm's settings with the context of this event, and the seed of its random rule."""

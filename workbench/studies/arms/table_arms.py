@@ -17,7 +17,7 @@ from workbench.science.table_cells import read_cells
 from workbench.science.tables import read_forecasts
 from workbench.studies.arms.base import ArmContext, ArmError, ArmPrice, take
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import ArmSpec
+from workbench.studies.study_file import ArmSpec, StudyCell
 
 Table = tuple[FloatArray, Mapping[int, str]]
 #: The words of `score` that an arm of trials takes, with what they are where an arm does not say.
@@ -42,7 +42,7 @@ class Free:
         """They give the same each time, but those that say otherwise."""
         return False
 
-    def price(self) -> ArmPrice:
+    def price(self, exam: StudyExam | None = None, cell: StudyCell | None = None) -> ArmPrice:
         """Nothing."""
         return ArmPrice()
 

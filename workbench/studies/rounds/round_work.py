@@ -47,7 +47,6 @@ from workbench.studies.rounds.round_state import (
 )
 from workbench.studies.rounds.triage import TriageRow, triage
 from workbench.studies.runner import StudyRunner
-from workbench.studies.study_exam import joint_questions
 
 if TYPE_CHECKING:
     from workbench.engine.worker_place import WorkerPlace
@@ -173,14 +172,23 @@ async def open_round(
         reasons = "; ".join(f"{each.id}: {each.reason}" for each in left_out[:3])
         raise UsageError(f"set {set_name} has no question to forecast ({reasons or 'it is empty'})")
     _check_budget(rules, budget_usd)
-    chosen = [row.question for row in rows]
     name = round_name(store, set_name)
-    facts = round_facts(
+    record = own_record(store, cutoff).to_json() if rules.own_record else None
+    facts = _facts(store, set_name, rules, cutoff, rows, left_out=left_out, own_record=record)
+    plan = step_plan(store, name, facts, QUICK, budget_usd=budget_usd, concurrency=concurrency)
+    StudyRunner(store, plan, environ=sitting.environ, sort=SORT).open()
+    return load_round(store, name)
+
+
+def _facts(
+    store: Store, set_name: str, rules: RoundRules, cutoff: Cutoff, rows: Sequence[TriageRow], **more: Any
+) -> dict[str, Any]:
+    chosen = [row.question for row in rows]
+    return round_facts(
         set_name=set_name,
         cutoff=cutoff,
         rules=rules,
         questions=chosen,
-        left_out=left_out,
         contexts=_contexts(store, set_name, chosen, cutoff) if rules.contexts == "stored" else {},
         gathered=rules.contexts != "gather",
         crowd={
@@ -188,11 +196,8 @@ async def open_round(
             for event in open_events(load_set(store, set_name), chosen)
             if event.crowd is not None
         },
-        own_record=own_record(store, cutoff).to_json() if rules.own_record else None,
+        **more,
     )
-    plan = step_plan(store, name, facts, QUICK, budget_usd=budget_usd, concurrency=concurrency)
-    StudyRunner(store, plan, environ=sitting.environ, sort=SORT).open()
-    return load_round(store, name)
 
 
 def _check_budget(rules: RoundRules, budget_usd: float | None) -> None:
@@ -366,33 +371,28 @@ def with_budget(store: Store, night: Round, budget_usd: float | None, concurrenc
     return load_round(store, night.name)
 
 
-def cost_lines(store: Store, set_name: str, rules: RoundRules, rows: Sequence[TriageRow]) -> list[str]:
+def cost_lines(
+    store: Store, set_name: str, rules: RoundRules, rows: Sequence[TriageRow], cutoff: Cutoff
+) -> list[str]:
     """The cost forecast of a night, a line per step and the sum, before anybody is asked."""
-    arms = arms_of(rules)
-    questions = load_set(store, set_name)
-    asked = [event.id for event in open_events(questions, [row.question for row in rows])]
-    events = len(asked)
-    trials = rules.trials if arms[QUICK].draws else 1
-    # What one question asks together is one run.
-    joint = joint_questions(questions.questions.values()) if arms[QUICK].joint else {}
-    runs = len({joint[event].id if event in joint else f"\0{event}" for event in asked})
-    steps: list[tuple[str, int, Any]] = [
-        (f"quick pass ({rules.quick})", runs * trials, arms[QUICK].price()),
-        ("trees", min(rules.promote, events), arms[TREE].price()),
-    ]
+    facts = _facts(store, set_name, rules, cutoff, rows, left_out=(), own_record=None)
+    plans = {
+        step: step_plan(store, set_name, facts, step, budget_usd=None, concurrency=1)
+        for step in (QUICK, TREE)
+    }
     lines = []
     total: float | None = 0.0
     if rules.contexts == "gather":
         calls, total = context_cost(len(rows), gather_options(rules))
         shown = "whose price is unknown" if total is None else f"about ${total:.2f}"
         lines.append(f"contexts: at most {len(rows)}, about {calls} calls to {rules.model}, {shown}")
-    for name, count, price in steps:
-        usd = None if price.usd is None else price.usd * count
-        total = None if usd is None or total is None else total + usd
-        shown = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
-        lines.append(
-            f"{name}: {count} runs, about {round(price.calls * count)} calls to {rules.model}, {shown}"
-        )
+    for name, plan in zip((f"quick pass ({rules.quick})", "trees"), plans.values(), strict=True):
+        ((runs, price),) = plan.prices().values()
+        if plan is plans[TREE]:  # which events get one is chosen after the quick pass
+            most = min(rules.promote, runs)
+            runs, price = most, price * (most / max(1, runs))
+        total = None if price.usd is None or total is None else total + price.usd
+        lines.append(f"{name}: {runs} runs, {price.words(rules.model)}")
     lines.append("together: " + ("price unknown" if total is None else f"about ${total:.2f}"))
     return lines
 
