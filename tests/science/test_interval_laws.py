@@ -14,7 +14,7 @@ from workbench.science.comparing.clusters import event_clusters
 from workbench.science.comparing.mean_intervals import PLAIN, Resampling
 from workbench.science.comparing.paired import paired_test
 from workbench.science.comparing.score_intervals import interval_card
-from workbench.science.scoring.scorecard import METRICS, difficulty_of, scorecard
+from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, METRICS, difficulty_of, scorecard
 from workbench.science.tables import Events
 
 ALL = tuple(METRICS)
@@ -77,7 +77,7 @@ def test_what_is_flipped_has_the_score_for_its_mean(seed: int, monkeypatch: pyte
     monkeypatch.setattr(
         intervals,
         "share_interval",
-        lambda hits, clusters, *, weights, level: [float(np.average(hits, weights=weights))] * 2,
+        lambda hits, clusters, *, weights=None, level: [float(np.average(hits, weights=weights))] * 2,
     )
     p, events = example(seed)
     rows = np.arange(len(p))[3:]
@@ -88,7 +88,7 @@ def test_what_is_flipped_has_the_score_for_its_mean(seed: int, monkeypatch: pyte
     for metric, parts in scores.items():
         assert set(card[metric]) == set(parts)
         for part, score in parts.items():
-            if metric.startswith(("ece", "reliability", "resolution", "uncertainty", "accuracy_")):
+            if metric.startswith(("ece", "reliability", "resolution", "uncertainty")):
                 assert card[metric][part] is None
             else:
                 assert card[metric][part] == pytest.approx([score, score], abs=1e-9), (metric, part)
@@ -112,6 +112,22 @@ def test_an_interval_lies_about_its_score(seed: int) -> None:
     # One interval per quantity: the index's ends are those of the Brier score.
     brier = [((100 - end) / 100) ** 2 for end in reversed(index)]
     assert card["brier"]["market"] == pytest.approx(brier)
+
+
+@given(st.integers(0, 10**6))
+def test_accuracy_on_true_claims_has_the_interval_of_accuracy_where_nothing_else_was_asked(seed: int) -> None:
+    p, events = example(seed % 50)
+    p[:4] = 0.5
+    for metric, outcome in ACCURACY_BY_OUTCOME.items():
+        every, inside = np.arange(len(p)), np.flatnonzero(events.outcome == outcome)
+        whole = interval_card(p, every, events, [metric], scorecard(p, every, events, [metric]))[metric]
+        for part in ("market", "dataset"):
+            rows = inside[events.kind[inside] == part]
+            alone = interval_card(
+                p[rows], rows, events, ["accuracy"], scorecard(p[rows], rows, events, ["accuracy"])
+            )
+            assert whole[part] == pytest.approx(alone["accuracy"][part])
+        assert whole["overall"] is not None and whole["overall"][1] - whole["overall"][0] > 0.1
 
 
 def test_an_interval_is_that_of_the_paired_test_against_nothing() -> None:
@@ -199,7 +215,7 @@ def test_score_prints_an_interval_with_every_number(tmp_path: Path) -> None:
     for scores, bounds in ((entry, entry["intervals"]), (entry["by"]["s"], entry["by"]["s"]["intervals"])):
         for metric in ALL:
             for part, score in scores[metric].items():
-                if metric.startswith(("ece", "reliability", "resolution", "uncertainty", "accuracy_")):
+                if metric.startswith(("ece", "reliability", "resolution", "uncertainty")):
                     assert bounds[metric][part] is None
                 else:
                     assert bounds[metric][part][0] <= score <= bounds[metric][part][1], (metric, part)

@@ -36,7 +36,7 @@ from workbench.science.pooling.pool import pool
 from workbench.science.scoring.breakdown import by_category
 from workbench.science.scoring.calibration_error import calibrated_error, calibration_error
 from workbench.science.scoring.market import market_returns
-from workbench.science.scoring.scorecard import parts_of, scorecard
+from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, parts_of, scorecard
 from workbench.science.scoring.scores import accuracy, confidence
 from workbench.science.scoring.utility import run_variance
 from workbench.studies.arm_distances import caution_rows, distance_matrix
@@ -50,7 +50,7 @@ from workbench.studies.study_tasks import complements, task_scores
 
 LEVELS = (0.0, 0.5, 1.0)
 _SCORES = ("brier", "brier_index", "metaculus_baseline")
-_PARTS = ("accuracy_true", "accuracy_false", "reliability", "resolution", "uncertainty")
+_PARTS = (*ACCURACY_BY_OUTCOME, "reliability", "resolution", "uncertainty")
 #: What an arm that is made of another's forecasts took, since these did.
 _TAKEN = ("cost_usd", "calls", "tokens", "seconds", "nodes", "leaves", "kept")
 #: Below this an arm's difference from the reference counts as shown, after Holm's correction.
@@ -133,7 +133,9 @@ def _arm(
     own = frame[frame["arm"] == arm]
     scores = scorecard(q, rows, exam.events, (*_SCORES, *_PARTS))
     resampling = Resampling(resamples=spec.resamples)
-    ends = interval_card(q, rows, exam.events, _SCORES, scores, resampling=resampling)
+    ends = interval_card(
+        q, rows, exam.events, (*_SCORES, *ACCURACY_BY_OUTCOME), scores, resampling=resampling
+    )
     low, high = ends["brier"]["overall"] or (None, None)
     index_low, index_high = ends["brier_index"]["overall"] or (None, None)
     calibrated = calibrated_error(q, series_clusters(exam.events)[rows])
@@ -170,6 +172,11 @@ def _arm(
         "leaves": None if np.isnan(leaves) else float(leaves),
         "kept": int(runs["kept"].fillna(0).sum()),
         **{name: scores[name]["overall"] for name in _PARTS},
+        **{
+            f"{name}_{side}": (ends[name]["overall"] or (None, None))[place]
+            for name in ACCURACY_BY_OUTCOME
+            for place, side in enumerate(("low", "high"))
+        },
     }
     entry["by_type"] = scores
     rows_of = {event: row for row, event in enumerate(exam.events.event_id.tolist())}

@@ -3,7 +3,7 @@
 Held fixed: the pooling, shrinkage and calibration behind the forecasts, and the difficulty of each event behind ``abi``. What those would
 add to the uncertainty is not in the interval. Calibration errors have none: near 0 they are biased by more than they vary, so beside them stands
 what a calibrated forecaster of the same forecasts would show (`workbench.science.scoring.calibration_error.calibrated_error`). The parts of
-the Brier score and the accuracies by outcome have none either.
+the Brier score, which its bins bias too, have none either.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +22,7 @@ from workbench.science.comparing.mean_intervals import (
     share_interval,
     squared,
 )
-from workbench.science.scoring.scorecard import POOLED, Difficulty, parts_of
+from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, POOLED, Difficulty, parts_of
 from workbench.science.scoring.scores import log_losses, metaculus_scores
 from workbench.science.table_cells import StrArray
 from workbench.science.tables import Events
@@ -62,8 +62,7 @@ def event_losses(
             case "log_loss":
                 columns[metric] = log_losses(p, o)
             case "accuracy":
-                # As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half.
-                columns[metric] = np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
+                columns[metric] = _hits(p, o)
             case "abi" if difficulty is not None:
                 own = difficulty.values[rows]
                 known = difficulty.values[difficulty.kind == difficulty.kind[rows[0]]]
@@ -73,6 +72,11 @@ def event_losses(
                         errors - own + known.mean() + (own - own.mean()) * np.sqrt(len(own) / len(known))
                     )
     return columns
+
+
+def _hits(p: FloatArray, o: FloatArray) -> FloatArray:
+    """As in `accuracy`: a forecast of exactly 0.5 decides nothing and counts half."""
+    return np.where(p == 0.5, 0.5, ((p > 0.5) == (o == 1.0)).astype(np.float64))
 
 
 def _printed(metric: str, roots: Bounds) -> Bounds:
@@ -105,14 +109,17 @@ def interval_card(
         own = rows[inside]
         return event_losses(p[inside], events.outcome[own], own, metrics, difficulty)
 
-    return card_of(
-        losses,
-        kind,
-        events.question[rows],
-        event_clusters(events)[rows],
-        {metric: estimates[metric] for metric in metrics},
-        resampling,
-    )
+    clusters, o = event_clusters(events)[rows], events.outcome[rows]
+    wanted = {metric: estimates[metric] for metric in metrics}
+    card = card_of(losses, kind, events.question[rows], clusters, wanted, resampling)
+    for metric in set(metrics) & set(ACCURACY_BY_OUTCOME) if resampling.resamples else ():
+        for part in card[metric]:
+            inside = (o == ACCURACY_BY_OUTCOME[metric]) & ((kind == part) | (part == "overall"))
+            if inside.any():
+                card[metric][part] = share_interval(
+                    _hits(p, o)[inside], clusters[inside], level=resampling.level
+                )
+    return card
 
 
 def card_of(

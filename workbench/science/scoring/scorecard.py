@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -34,10 +35,12 @@ from workbench.science.tables import Events
 Part = dict[str, float | None]
 
 
-def _accuracy_of(p: FloatArray, o: FloatArray, outcome: float) -> float:
+def _accuracy_of(outcome: float, p: FloatArray, o: FloatArray, _: Any) -> float:
     return accuracy(p[o == outcome], o[o == outcome]) if (o == outcome).any() else float("nan")
 
 
+#: Accuracy of what came true, and of what did not, by themselves (paper A, Table 7).
+ACCURACY_BY_OUTCOME = {"accuracy_true": 1.0, "accuracy_false": 0.0}
 #: Metrics of one part's forecasts, outcomes and questions.
 METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
     "brier": lambda p, o, q: brier(p, o),
@@ -49,9 +52,7 @@ METRICS: dict[str, Callable[[FloatArray, FloatArray, Any], float]] = {
     "accuracy": lambda p, o, q: accuracy(p, o),
     "ece_quantile": lambda p, o, q: calibration_error(p, o, how="quantile"),
     "ece_debiased": lambda p, o, q: debiased_calibration_error(p, o),
-    # paper A, Table 7: what came true, and what did not, by themselves
-    "accuracy_true": lambda p, o, q: _accuracy_of(p, o, 1.0),
-    "accuracy_false": lambda p, o, q: _accuracy_of(p, o, 0.0),
+    **{name: partial(_accuracy_of, outcome) for name, outcome in ACCURACY_BY_OUTCOME.items()},
     "reliability": lambda p, o, q: brier_parts(p, o).reliability,
     "resolution": lambda p, o, q: brier_parts(p, o).resolution,
     "uncertainty": lambda p, o, q: brier_parts(p, o).uncertainty,
@@ -66,8 +67,7 @@ POOLED = frozenset(
         "ece_quantile",
         "ece_debiased",
         "log_loss",
-        "accuracy_true",
-        "accuracy_false",
+        *ACCURACY_BY_OUTCOME,
         "reliability",
         "resolution",
         "uncertainty",
