@@ -146,7 +146,7 @@ def test_of_walks_one_in_twenty_seems_to_return_and_levels_that_return_are_seen(
 
 @pytest.mark.parametrize("name", ["walk", "filtered shocks", "HAR"])
 def test_members_that_draw_shocks_know_that_a_low_level_returns(name: str) -> None:
-    """One deviation of shocks and a half year ahead: by a walk the 5 % lie 0.40 below in logarithms, by the truth 0.05."""
+    """Two deviations below and half a year ahead: by a walk the 5 % lie 0.40 below in logarithms, by the truth 0.02 above; half of that is learned."""
     far = []
     for seed in range(8):
         history = History.of(MONTHS.stamps(date(1900, 1, 1), date(2018, 6, 30))[-361:], returning(seed))
@@ -154,4 +154,5 @@ def test_members_that_draw_shocks_know_that_a_low_level_returns(name: str) -> No
         far.append(float(np.log(paths.quantiles([0.05])[0, -1] / history.values[-1])))
     level, spread = -0.2 / np.sqrt(1.0 - 0.7**2), 0.1 * np.sqrt((1.0 - 0.7**12) / (1.0 - 0.7**2))
     truth = (0.7**6 - 1.0) * level - 1.645 * spread
-    assert np.mean(far) == pytest.approx(truth, abs=0.15)
+    walk = -1.645 * 0.1 * np.sqrt(6)
+    assert abs(np.mean(far) - truth) < 0.6 * (truth - walk)

@@ -64,8 +64,7 @@ def chance_error(answer: Chance, reading: Reading, paths: Paths, ensemble: Ensem
     left = (1.0 - pull.share) ** after
     distance = float(rest.x[-1]) - pull.centre
     # What a drift adds goes back with the series too, and adds up to less.
-    of_a_step = max(rest.drift_error, pull.step_error if pull.strong else 0.0)
-    drift = moved_by(of_a_step * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
+    drift = moved_by(rest.drift_error * ((1.0 - left) / pull.share if pull.share > 0.0 else after))
     place = width = 0.0
     if fit is not None:
         calibration = fit.on_steps(after)

@@ -180,8 +180,9 @@ class Ensemble:
         return self._draw(past.until(count), past.days[count : count + steps], _PATHS_THEN)
 
     def _draw(self, past: ScaledPast, days: Days, paths: int) -> dict[str, FloatArray | None]:
-        # Season first: members draw on what it leaves, and it is put back on all of them. So is a strong pull to the mean, which
-        # members that draw shocks alone know nothing of: their lower tails of a VIX of 13 lay below all that was ever seen.
+        # Season first: members draw on what it leaves, and it is put back on all of them. Half of a strong pull to the mean reaches those that
+        # draw shocks alone: without it their lower tails of a VIX of 13 lay below all that was ever seen; all of it took the level of a few
+        # calm years for the one that a series returns to.
         rest, season = past.rest, past.season_of(days)
         pull = pull_of(rest)
         drawn: dict[str, FloatArray | None] = {}
@@ -196,7 +197,7 @@ class Ensemble:
             else:
                 found = _MEMBERS[name](rest, len(days), paths=paths, seed=SEED)
             if found is not None and pull.strong and name in WALKS:
-                found = pulled_back(found, float(rest.x[-1]), pull, seed=SEED + 2)
+                found = pulled_back(found, float(rest.x[-1]), pull._replace(share=0.5 * pull.share))
             drawn[name] = None if found is None else found + season if season.any() else found
         return drawn
 

@@ -16,12 +16,11 @@ _LAGS, _RIDGE = (1, 2, 3, 12), 10.0
 
 
 class Pull(NamedTuple):
-    """Share of the distance to ``centre`` that a series goes back in a step, and deviations of that share and of a step's mean about the true ones."""
+    """Share of the distance to ``centre`` that a series goes back in a step, and the deviation of that share about the true one."""
 
     share: float
     error: float
     centre: float
-    step_error: float
 
     @property
     def evident(self) -> bool:
@@ -30,7 +29,7 @@ class Pull(NamedTuple):
 
     @property
     def strong(self) -> bool:
-        """Whether it returns beyond doubt, so that no member may draw it as a walk."""
+        """Whether it returns beyond doubt, so that no member draws it as a walk."""
         return self.share > 4.0 * self.error
 
 
@@ -44,34 +43,26 @@ def pull_of(past: ScaledPast) -> Pull:
     centre = float(window.mean())
     spread = float(((before - before.mean()) ** 2).sum())
     if not spread > 0:
-        return Pull(0.0, 0.0, centre, 0.0)
+        return Pull(0.0, 0.0, centre)
     slope = float(((before - before.mean()) * (after - after.mean())).sum()) / spread
     slope += (1.0 + 3.0 * slope) / len(before)
     noise = after - after.mean() - slope * (before - before.mean())
-    variance = float((noise**2).mean())
-    error = variance / spread
+    error = float((noise**2).mean()) / spread
     estimate = max(1.0 - slope, 0.0)
     trust = estimate**2 / (estimate**2 + error) if estimate else 0.0
-    step_error = float(np.sqrt(variance / len(before)))
-    return Pull(min(estimate * trust, 1.0), float(np.sqrt(error * trust)), centre, step_error)
+    return Pull(min(estimate * trust, 1.0), float(np.sqrt(error * trust)), centre)
 
 
-def pulled_back(walks: FloatArray, last: float, pull: Pull, *, seed: int) -> FloatArray:
-    """Return walks from ``last``, shape (paths, steps), whose steps set out from a level that is pulled back to its mean; without their drift.
-
-    Where the pull is strong each path draws its own pull and mean within what is not known of them, else the tails are too thin.
-    """
+def pulled_back(walks: FloatArray, last: float, pull: Pull) -> FloatArray:
+    """Return walks from ``last``, shape (paths, steps), whose steps set out from a level that is pulled back to its mean; without their drift."""
     steps = np.diff(walks, axis=1, prepend=last)
     steps -= steps.mean(axis=0)
-    off, aside = np.random.default_rng(seed).standard_normal((2, len(walks))) * pull.strong
-    left = 1.0 - np.clip(pull.share + pull.error * off, 0.0, 1.0)
-    centre = pull.centre + (pull.step_error / pull.share * aside if pull.strong else 0.0)
-    level = last - centre + np.zeros(len(walks))
+    level = np.full(len(walks), last - pull.centre)
     values = np.empty(walks.T.shape)
     for step in range(walks.shape[1]):
-        level = left * level + steps[:, step]
-        values[step] = centre + level
-    return values.T
+        level = (1.0 - pull.share) * level + steps[:, step]
+        values[step] = level
+    return np.asarray(pull.centre + values.T)
 
 
 def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray:
@@ -83,7 +74,7 @@ def reverting_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> F
     ahead = np.sqrt(past.ahead(variances[-1], long_run, steps))
     drawn = past.shocks[drawn_positions(len(past.shocks), paths, steps, seed=seed)] * ahead
     last = float(past.x[-1])
-    return pulled_back(last + np.cumsum(drawn, axis=1), last, pull_of(past), seed=seed + 2)
+    return pulled_back(last + np.cumsum(drawn, axis=1), last, pull_of(past))
 
 
 def local_level_paths(past: ScaledPast, steps: int, *, paths: int, seed: int) -> FloatArray | None:
