@@ -6,6 +6,7 @@ needs no folder, no port and no network.
 
 import asyncio
 import contextlib
+import functools
 import json
 import os
 import secrets
@@ -25,7 +26,7 @@ from sandbox.kernels.forkserver import CLEAN_ENVIRONMENT, ForkServer, KernelProc
 from sandbox.kernels.users import next_user
 from sandbox.limits.cgroup import Group
 from sandbox.limits.cgroups import available as groups_here
-from sandbox.limits.cgroups import put_into_group
+from sandbox.limits.cgroups import make_group, retire_group
 from sandbox.types import Limits
 
 CHANNELS = ("shell", "iopub", "stdin", "hb", "control")
@@ -161,7 +162,8 @@ async def start_kernel(
     # RLIMIT_NPROC counts per user, so kernels that shared one would share that limit too
     uid = next_user() if os.geteuid() == 0 and server.level != "none" else None
     home = endpoints.make_home(uid) if server.level != "namespaces" else None
-    request = {
+    group: Group | None = None
+    request: dict[str, Any] = {
         "level": server.level,
         "connection": endpoints.info,
         "api": True,
@@ -177,20 +179,24 @@ async def start_kernel(
         "processes": limits.processes,
         "disk_mb": limits.disk_mb,
         "open_files": limits.open_files,
-        # what a control group alone would count is closed where there is none
-        "grouped": server.level != "none" and await asyncio.to_thread(groups_here) is not None,
     }
     process: KernelProcess | None = None
     try:
+        if server.level != "none":
+            await asyncio.to_thread(groups_here)  # the first call tries them on a process
+            group = make_group()
+        # what a control group alone would count is closed where there is none
+        request["grouped"] = group is not None
         listeners = [listener.fileno() for listener in endpoints.listeners]
         spawning = server.spawn(request, [*listeners, writer, theirs.fileno(), *text])
         process = await asyncio.wait_for(asyncio.wrap_future(spawning), limits.start_seconds)
+        if group is not None:
+            process.exited.add_done_callback(functools.partial(retire_group, group))
         # our copy: the pipe ends only when the kernel, which reports in it and closes it or dies, has the last one
         os.close(writer)
         writer = -1
-        group = None
-        if server.level != "none":
-            group = await asyncio.to_thread(put_into_group, process.pid, process.exited)
+        if group is not None:
+            await asyncio.to_thread(_join, group, process.pid)
         notice = await asyncio.wait_for(_read_all(reader), limits.start_seconds)
         report = json.loads(notice or "{}")
         if not report.get("ready"):
@@ -200,7 +206,7 @@ async def start_kernel(
             _set_limits(group, limits, server.level)
         return Kernel(process=process, endpoints=endpoints, api=api, steps=dict(report["steps"]), group=group)
     except BaseException as error:
-        # a start that is cancelled must not leave a process or a folder either
+        # a start that is cancelled must not leave a process, a group or a folder either
         if process is not None:
             process.signal(signal.SIGKILL)
             process.release()
@@ -210,6 +216,8 @@ async def start_kernel(
             raise KernelStartFailed(f"the kernel did not come up in {limits.start_seconds:g} s") from error
         raise
     finally:
+        if group is not None and process is None:
+            retire_group(group)
         theirs.close()
         for fd in (reader, *text):
             os.close(fd)
@@ -225,6 +233,14 @@ def _text_descriptor(library: CellLibrary) -> int:
         file.write(library.text)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
+
+
+def _join(group: Group, pid: int) -> None:
+    """Move a kernel into its group before any code of a session runs; it has the wider filter, so it starts in no other way."""
+    try:
+        group.join(pid)
+    except OSError as error:
+        raise KernelStartFailed(f"the kernel cannot be moved into its control group: {error}") from error
 
 
 def _set_limits(group: Group, limits: Limits, level: str) -> None:

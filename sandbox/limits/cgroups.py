@@ -17,7 +17,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import Future
 from pathlib import Path
 
 from sandbox.limits.cgroup import Group
@@ -74,8 +73,12 @@ class Groups:
         # known before it is made: `close` must find a group of which only the first folder came to be
         with self._lock:
             self._groups.add(group)
-        for folder in self.folders:
-            self._tree.make(folder / name)
+        try:
+            for folder in self.folders:
+                self._tree.make(folder / name)
+        except OSError:
+            self.retire(group)
+            raise
         return group
 
     def retire(self, group: Group) -> None:
@@ -184,25 +187,24 @@ def available() -> Groups | None:
     return groups if isinstance(groups, Groups) else None
 
 
-def put_into_group(pid: int, exited: "Future[int]") -> Group | None:
-    """Move a process into a new control group, which is removed when `exited` is done; None where there are no groups.
+def make_group() -> Group | None:
+    """Make the control group of a kernel that is about to start; None where there are no groups, or Linux makes no more.
 
-    `start_kernel` calls this right after the fork, before any code of a session runs.
+    Before the fork, as a kernel without one has a narrower filter of system calls.
     """
     groups = available()
-    if groups is None:
-        return None
-    group = None
     try:
-        group = groups.make()
-        group.join(pid)
+        return groups.make() if groups is not None else None
     except OSError as error:
         _log.warning("a kernel runs without a control group, only watched: %s", error)
-        if group is not None:
-            groups.retire(group)
         return None
-    exited.add_done_callback(lambda _: groups.retire(group))
-    return group
+
+
+def retire_group(group: Group, _ended: object = None) -> None:
+    """Remove a group of `make_group` in the background; called when its kernel ended, or never came to be."""
+    groups = available()
+    if groups is not None:
+        groups.retire(group)
 
 
 def memory_bound() -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import nbformat
 import pytest
 
+from sandbox.types import IsolationReport
 from tests.command_line import run_cli, run_process
 from tests.conftest import FinishedRun
 
@@ -255,6 +256,23 @@ def test_doctor_tells_levels_and_names_of_keys_only(tmp_path: Path) -> None:
     assert report["isolation"] in {"namespaces", "landlock", "none"}
     assert report["keys_set"] == ["FRED_API_KEY"]
     assert "abcdefghijklmnop" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("bound", "enforces"),
+    [
+        ("cgroup v1", ("Linux", "shared memory", "semaphores", "queues")),
+        ("cgroup v2", ("Linux", "shared memory", "semaphores", "queues")),
+        ("watched (no tree of control groups is mounted)", ("filter", "System V", "POSIX queues", "memfd")),
+    ],
+)
+def test_doctor_says_what_enforces_the_memory(
+    bound: str, enforces: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    report = IsolationReport(level="namespaces", available=("namespaces", "none"), memory=bound)
+    monkeypatch.setattr("sandbox.manager.probed", lambda: report)
+    line = json.loads(run_cli(tmp_path, "doctor", "--json").stdout)["memory"]
+    assert line.startswith(bound) and all(word in line for word in enforces)
 
 
 def test_whoever_closes_their_files_to_others_has_the_same_seals(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A tree of control groups of version 2 in an ordinary folder, with the rules of Linux that our code relies on."""
+"""Trees of control groups of version 2: one in an ordinary folder, with the rules of Linux that our code relies on, and one over groups of version 1."""
 
 import errno
 import itertools
@@ -79,3 +79,57 @@ class FakeTree(CgroupTree):
         for key, value in fields.items():
             text = re.sub(rf"^{key} \d+$", f"{key} {value}", text, flags=re.M)
         (folder / name).write_text(text)
+
+
+class OverVersionOne(CgroupTree):
+    """Version 2 as our code sees it, on a machine of version 1: Linux bounds, counts and kills, under the names of version 2.
+
+    ``memory`` and ``pids`` are the folders of version 1; groups are named by those of memory.
+    """
+
+    def __init__(self, memory: Path, pids: Path) -> None:
+        self._memory, self._pids = memory, pids
+
+    def _twin(self, folder: Path) -> Path:
+        return self._pids / folder.relative_to(self._memory)
+
+    def make(self, folder: Path) -> None:
+        super().make(folder)
+        super().make(self._twin(folder))
+
+    def remove(self, folder: Path) -> None:
+        super().remove(folder)
+        super().remove(self._twin(folder))
+
+    def read(self, folder: Path, name: str) -> str:
+        read = super().read
+        match name:
+            case "memory.current":
+                return read(folder, "memory.usage_in_bytes")
+            case "memory.stat":
+                fields = dict(line.split() for line in read(folder, name).splitlines())
+                return f"anon {fields['total_rss']}\nshmem {fields['total_shmem']}\n"
+            case "memory.events":
+                return read(folder, "memory.oom_control")
+            case "pids.events":
+                return read(self._twin(folder), name)
+            case "cgroup.procs":
+                return read(folder, name)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{folder}/{name}")
+
+    def write(self, folder: Path, name: str, text: str) -> None:
+        match name:
+            case "cgroup.subtree_control":
+                return  # version 1 hands every controller on
+            case "memory.max":
+                super().write(folder, "memory.limit_in_bytes", text)
+            case "memory.swap.max":
+                limit = super().read(folder, "memory.limit_in_bytes")
+                super().write(folder, "memory.memsw.limit_in_bytes", limit)
+            case "pids.max":
+                super().write(self._twin(folder), name, text)
+            case "cgroup.procs":
+                super().write(folder, name, text)
+                super().write(self._twin(folder), name, text)
+            case _:
+                raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), f"{folder}/{name}")

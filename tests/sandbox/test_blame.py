@@ -60,7 +60,7 @@ threading.Thread(target=later, daemon=True).start()
 @pytest.fixture
 def ungrouped(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels without a control group: all is the watch's."""
-    monkeypatch.setattr("sandbox.kernels.kernel.put_into_group", lambda pid, exited: None)
+    monkeypatch.setattr("sandbox.kernels.kernel.make_group", lambda: None)
 
 
 async def _until_over(session: Session) -> None:

@@ -79,7 +79,7 @@ def groups() -> cgroups.Groups:
 @pytest.fixture
 def without(monkeypatch: pytest.MonkeyPatch):
     """Start kernels without a group from here on."""
-    return lambda: monkeypatch.setattr("sandbox.kernels.kernel.put_into_group", lambda pid, exited: None)
+    return lambda: monkeypatch.setattr("sandbox.kernels.kernel.make_group", lambda: None)
 
 
 @pytest.fixture

@@ -186,7 +186,7 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
         "database": database_state(home),
         "isolation": probe.level,
         "isolation_refused": list(probe.refused),
-        "memory": probe.memory,
+        "memory": f"{probe.memory}: {_memory_words(probe.memory, probe.level)}",
         "keys_set": sorted(name for name in key_names if environ.get(name)),
         "keys": _key_origins(key_names),
         "kernelspec": KernelSpecManager()
@@ -196,6 +196,18 @@ async def doctor(environ: Mapping[str, str], *, live: bool = False) -> dict[str,
         "packages": packages(),
         **({"sources": await _live_sources(environ, home)} if live else {}),
     }
+
+
+def _memory_words(bound: str, level: str) -> str:
+    """What enforces the limit on memory that no process holds, and what does on the rest."""
+    if level == "none":
+        return "each process by its address space, nothing else"
+    if bound.startswith("cgroup"):
+        return "Linux counts processes, shared memory, semaphores, queues and files in memory, and kills"
+    return (
+        "the manager looks at processes five times a second and kills;"
+        " the filter closes System V memory, semaphores and queues, POSIX queues and memfd"
+    )
 
 
 def _key_origins(names: Iterable[str]) -> dict[str, dict[str, str]]:
