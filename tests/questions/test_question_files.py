@@ -216,6 +216,40 @@ def test_a_csv_by_hand(tmp_path: Path) -> None:
     assert [each.id for each in reading.left_out] == ["row 3", "c"]
 
 
+@pytest.mark.parametrize("name", ["outcome", "Answer", "ANSWER ", "result", "Resolved to", "resolved-as", "groundTruth", "Final outcome", "winner"])  # fmt: skip
+def test_an_outcome_under_another_name_is_refused_and_one_beside_the_right_column_is_kept(
+    name: str, tmp_path: Path
+) -> None:
+    for text, right in (
+        (f"id,title,{name}\na,Rain?,yes\n", "answer"),
+        (f"event_id,question_key,source,question_type,question,{name}\na,a,own,market,Rain?,1\n", "outcome"),
+    ):
+        if name == right:
+            assert read_file(written(tmp_path, text))[0].questions[0].outcomes == {"a": 1.0}
+            continue
+        with pytest.raises(QuestionError, match=f"column '{name}.*call it {right}"):
+            read_file(written(tmp_path, text))
+    both = read_file(written(tmp_path, f"id,title,answer,{name}\na,Rain?,no,wet\n"))[0].questions[0]
+    assert both.outcomes == {"a": 0.0} and both.extra == {name: "wet"}
+
+
+@pytest.mark.parametrize("name", ["resolution_date", "resolution_source", "resolved_on", "desk", "outcome_set", "results_page"])  # fmt: skip
+def test_a_column_that_says_something_else_is_kept(name: str, tmp_path: Path) -> None:
+    (question,) = read_file(written(tmp_path, f"id,title,{name}\na,Rain?,2027-01-01\n"))[0].questions
+    assert not question.outcomes and "2027-01-01" in json.dumps(question.to_json())
+
+
+def test_a_file_with_semicolons_is_read_and_its_decimal_commas_are_named(tmp_path: Path) -> None:
+    text = 'id;title;crowd;answer\na;"Rain; snow, or hail?";0.3;yes\nb;Wind?;0,25;\nc;Sun?;1,234;\n'
+    reading, form = read_file(written(tmp_path, text))
+    (rain,) = reading.questions
+    assert form == "csv" and rain.title == "Rain; snow, or hail?" and rain.outcomes == {"a": 1.0}
+    assert [(each.id, each.reason.rpartition(":")[2]) for each in reading.left_out] == [
+        ("b", " write 0.25"),
+        ("c", " mend it, or leave the cell empty"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from datetime import date
 from typing import Any
@@ -42,6 +42,12 @@ _NUMBERS = ("low", "high", "zero_point", "volume")
 _NO_NUMBER = ("na", "n/a", "nan", "none", "null")
 _FLAGS = ("exclusive", "open_low", "open_high")
 _FIELDS = tuple(item.name for item in fields(Question))
+#: What people call the column that says how a question came out: under such a name it would count as any other column.
+_CAME_OUT = frozenset(
+    ("answer", "answers", "outcome", "outcomes", "result", "results", "resolution", "resolved", "resolved_to", "resolved_as", "resolved_value",
+     "resolves_to", "resolution_value", "final_outcome", "final_answer", "final_resolution", "correct_answer", "true_answer", "actual", "actual_outcome",
+     "actual_value", "ground_truth", "truth", "gold", "gold_label", "settled", "settled_as", "settlement", "winner", "winning_outcome")
+)  # fmt: skip
 
 #: Columns of a file of events (`workbench.science.tables`).
 EVENT_COLUMNS = (
@@ -109,10 +115,22 @@ def read_questions(rows: Sequence[dict[str, str]]) -> QuestionFile:
         raise QuestionError(
             f"the column {sorted(lacking)[0]!r} is missing; the file has: {', '.join(rows[0])}"
         )
+    _check_outcome(rows[0], "answer", "outcomes", "values")
     return collect(
         ((row["id"] or f"row {number}", row) for number, row in enumerate(rows, 1)),
         lambda row: _question(row, unknown),
     )
+
+
+def _check_outcome(columns: Iterable[str], *right: str) -> None:
+    """Refuse another name of the column that says how questions came out, where none has the right one."""
+    if not set(right) & set(columns):
+        for name in columns:
+            words = re.sub("(?<=[a-z])(?=[A-Z])|[^A-Za-z]+", "_", name.strip())
+            if words.casefold() in _CAME_OUT:
+                raise QuestionError(
+                    f"the column {name!r:.40} is not read as how questions came out: call it {right[0]}, or by another name if it is no outcome"
+                )
 
 
 def _question(row: dict[str, str], unknown: set[str]) -> Question:
@@ -155,7 +173,10 @@ def _number_in(text: str, name: str) -> float:
     if value is not None:
         return value
     percent = number_of(text.removesuffix("%").strip()) if text.endswith("%") else None
-    cure = f": write {percent / 100:g}" if percent is not None else ": mend it, or leave the cell empty"
+    meant = percent / 100 if percent is not None else None
+    if re.fullmatch(r"-?\d+,(\d{1,2}|\d{4,})", text):
+        meant = number_of(text.replace(",", "."))
+    cure = f": write {meant:g}" if meant is not None else ": mend it, or leave the cell empty"
     raise QuestionError(f"{name} must be a number, not {text!r:.40}{cure}")
 
 
@@ -182,6 +203,7 @@ def read_events(rows: Sequence[dict[str, str]]) -> QuestionFile:
     Columns that are no field of ours (``prior_temporal`` and the like) are kept as ``extra`` of the question where all its
     rows agree.
     """
+    _check_outcome(rows[0], "outcome")
     groups: dict[str, list[dict[str, str]]] = {}
     for row in rows:
         groups.setdefault(row["question_key"], []).append(row)
