@@ -80,6 +80,7 @@ PERIODS: dict[str, tuple[list[str], int, str]] = {
     "first days of even years": (["2012-01-01", "2014-01-01", "2018-01-01"], -1, "2019-01-01"),
     "weeks from Monday": (["2018-01-01", "2018-01-08", "2018-01-15", "2018-02-05"], -1, "2018-02-12"),
     "weeks from Sunday": (["2018-01-07", "2018-01-14", "2018-01-28"], -1, "2018-02-04"),
+    "every fourth Monday": (["2018-01-01", "2018-01-29", "2018-02-26"], -1, "2018-03-26"),
     "fortnights": (["2018-01-08", "2018-01-22", "2018-02-05"], -1, "2018-02-19"),
     "months of Berlin": (midnights("Europe/Berlin", "2018-01-01", 12, "MS"), 5, "2018-06-30T22:00"),
     "months of UTC": (["2018-01-01T00:00:00Z", "2018-02-01T00:00:00Z", "2018-03-01T00:00:00Z"], -1, "2018-04-01"),
@@ -168,6 +169,8 @@ def test_a_night_of_clock_change_asks_first_what_mends_it(case: str, tmp_path: P
 MONTHS = [f"2018-{month:02}-01" for month in range(1, 7)]
 #: Tables of which only some dates begin periods.
 MIXED: dict[str, list[str]] = {
+    "a bar that goes on": [*midnights("Europe/Berlin", "2018-03-05", 4, "D"), "2018-03-09 14:33:00+01:00"],
+    "days, and one with an hour": ["2018-03-05", "2018-03-06", "2018-03-07", "2018-03-08 16:00"],
     "two days of July": [*MONTHS, "2018-07-02", "2018-07-03"],
     "many days": [*MONTHS, *(f"2018-07-{day:02}" for day in range(2, 31))],
     "one flash estimate": [*MONTHS, "2018-06-14"],
@@ -189,6 +192,34 @@ def test_where_only_some_dates_begin_periods_the_file_is_asked_about(case: str, 
     assert caught.value.option == "grain" and len(caught.value.choices) == 2
     first, second = (opened(tmp_path, text, grain=choice).rows[KNOWN] for choice in caught.value.choices)
     assert first.iloc[0] > second.iloc[0]
+
+
+#: Places of midnights that a file writes in UTC, and their first day.
+UNNAMED = {"Europe/Berlin": "2018-03-20", "Asia/Tokyo": "2018-03-20", "Asia/Kolkata": "2018-06-01", "Australia/Sydney": "2018-03-27", "Europe/London": "2018-06-03"}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ["date", "out"])
+@pytest.mark.parametrize("zone", UNNAMED)
+def test_midnights_of_a_place_that_nobody_names_are_asked_about(
+    zone: str, where: str, tmp_path: Path
+) -> None:
+    days = pd.date_range(UNNAMED[zone], periods=6, freq="D", tz=zone)
+    cells = [f"{day.tz_convert('UTC'):%Y-%m-%dT%H:%M:%S.000Z}" for day in days]
+    text = f"{where},x\n" + "".join(f"{cell},1\n" for cell in cells)
+    said: dict[str, Any] = {"lag": "0d"}
+    if where == "out":
+        text = "date,x,out\n" + "".join(f"2018-03-{n:02},1,{cell}\n" for n, cell in enumerate(cells, 1))
+        said = {"known": "out"}
+    with pytest.raises(TwoReadings, match=rf"--zone {zone}.*--zone UTC") as caught:
+        opened(tmp_path, text, zone="", **said)
+    assert list(caught.value.choices) == [zone, "UTC"]
+    ends = [(day + pd.DateOffset(days=1)).tz_convert("UTC").tz_localize(None) for day in days]
+    assert opened(tmp_path, text, zone=zone, **said).rows[KNOWN].tolist() == ends
+
+
+def test_hours_of_closes_are_no_midnights(tmp_path: Path) -> None:
+    for hours in (["2018-01-02T21:00Z", "2018-07-03T20:00Z"], ["2018-01-02T16:30Z", "2018-07-03T15:30Z"], ["2018-01-02T06:00Z", "2018-07-03T06:00Z"]):  # fmt: skip
+        assert opened(tmp_path, column("date", *hours), zone="").manifest.grain == "instant"
 
 
 def test_two_days_added_to_a_monthly_file_change_nothing_silently(tmp_path: Path) -> None:
@@ -238,6 +269,7 @@ NUMBERS: dict[str, tuple[str, list[float] | str]] = {
     "fuel by three decimals": ("date,x\n2018-01-31,2.537\n2018-02-28,3.104\n", "decimal"),
     "three decimals beside others": ("date,x,y\n2018-01-31,2.537,100.25\n2018-02-28,3.104,7\n", [2.537, 3.104]),
     "three decimals and a zero": ("date,x\n2018-01-31,0.537\n2018-02-28,1.104\n", [0.537, 1.104]),
+    "lakhs": ("date;x\n2018-01-31;1,23,456.5\n2018-02-28;12,34,567\n", [123456.5, 1234567]),
     "millions": ("date;x\n2018-01-31;1.234.567\n2018-02-28;1.006\n", [1234567, 1006]),
     "quoted thousands": ('date,x\n2018-01-31,"1,987.25"\n2018-02-28,"1,006"\n', [1987.25, 1006]),
     "quoted decimals": ('date,x\n2018-01-31,"1,5"\n2018-02-28,2\n', [1.5, 2]),

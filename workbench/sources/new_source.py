@@ -226,7 +226,7 @@ def new_source(request: SourceRequest, frame: pd.DataFrame, *, origin: str, now:
     # before what a row stands for: of a clock's hour that stands twice the distances say nothing
     if policy.kind != "vintage":
         _refuse_repeated(frame, dates, None, request, origin)
-    told, (dates, note) = dates, with_grain(dates, request.grain, reading.place)
+    told, (dates, note) = dates, with_grain(dates, request.grain, reading.zone)
     known = known_times(frame, dates, policy, reading=reading, releases=request.releases)
     notes = [each for each in (*frame.attrs.get("notes", ()), note, known.note) if each]
     # what dates rows or tells them apart is text; DuckDB and pandas know the rest
@@ -388,7 +388,7 @@ def _value_column(
         if request.value in numbers:
             return request.value, ""
         raise UsageError(
-            f"{origin}: the column {request.value!r} holds {_first_text(frame[request.value])}, which is no number"
+            f"{origin}: the column {request.value!r} holds {_first_text(frame[request.value])}, which is no number: mend it, or leave the cell empty"
         )
     if len(numbers) == 1:
         return numbers[0], ""
@@ -415,7 +415,9 @@ def _first_text(column: pd.Series[Any]) -> str:
             if text and text.casefold() not in MISSING:
                 sign = re.fullmatch(r"[+-]?\d{1,3}(([^\d.,])\d{3})+([.,]\d+)?", text)
                 return f"{text[:40]!r} in row {place + 1}" + (
-                    sentence(" (", Option("thousands", sign[2]), " reads it)") if sign else ""
+                    sentence(" (", Option("thousands", " " if sign[2].isspace() else sign[2]), " reads it)")
+                    if sign
+                    else ""
                 )
         elif re.search(r"\.\d{1,2}$|\.\d{4,}$|,.*\.", text):
             point = point or f"{text[:40]!r} in row {place + 1}"

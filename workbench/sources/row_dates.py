@@ -41,6 +41,8 @@ _LABELS: Mapping[str, tuple[re.Pattern[str], ...]] = {
     }.items()
 }  # fmt: skip
 _NAMES = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")  # fmt: skip
+#: Places whose midnights in UTC are not the hour at which markets close.
+_MIDNIGHTS = ("Europe/London", "Europe/Berlin", "Asia/Kolkata", "Asia/Shanghai", "Asia/Tokyo", "Australia/Sydney", "America/Sao_Paulo")  # fmt: skip
 #: What dates stand for until their zone is asked: times of a clock.
 _CLOCK = "clock"
 #: Cells of a date's column that hold none.
@@ -78,7 +80,7 @@ class DatedColumn:
     ----------
     values : days without a zone, or instants in UTC without tzinfo; of a period its first day; NaT where a cell is empty
     grain : `proxies.vendors.own.own_manifest.GRAIN`
-    ahead : how far the clock of each day is ahead of UTC, where the file says so by its stamps
+    ahead : how far the clock that each date is told by is ahead of UTC, where the file says so by its stamps
     """
 
     values: pd.Series[Any]
@@ -129,7 +131,24 @@ def read_dates(column: pd.Series[Any], name: str, reading: DateReading) -> Dated
 
     ahead = None if dates.ahead is None else spread(dates.ahead)
     dates = DatedColumn(spread(dates.values.astype("datetime64[us]")), dates.grain, ahead)
-    return _within_years(_told(dates, name, reading), name)
+    dates = _within_years(_told(dates, name, reading), name)
+    if dates.grain == "instant" and not reading.zone and dates.ahead is not None and not dates.ahead.any():
+        _refuse_unnamed(dates.values.dropna(), name)
+    return dates
+
+
+def _refuse_unnamed(utc: pd.Series[Any], name: str) -> None:
+    """Refuse instants that are all midnights of a place that neither they nor the caller name, as JavaScript writes days."""
+    for zone in _MIDNIGHTS:
+        if len(utc) > 1 and _midnights(utc + _ahead_in(utc, zone)):
+            raise TwoReadings(
+                f"all times of the column {name} are midnights in {zone} (row 1 is {utc.iloc[0].isoformat()}Z): say whose days they are with ",
+                Option("zone", zone),
+                ", or that they are instants with ",
+                Option("zone", "UTC"),
+                option="zone",
+                choices={zone: f"a row stands for its day in {zone}", "UTC": "a row is known at its time"},
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +171,11 @@ class _Texts:
     def complete(self, parsed: pd.Series[Any]) -> pd.Series[Any]:
         """Return parsed dates; refuse the first cell that is none."""
         if parsed.isna().any():
-            raise self.refuse(parsed.isna().idxmax(), "which is no date")
+            raise self.refuse(
+                parsed.isna().idxmax(),
+                "which is no date of the calendar: mend it, or name the form with ",
+                Option("date-format", "%d/%m/%Y"),
+            )
         return parsed.astype("datetime64[us]")
 
 
@@ -397,12 +420,14 @@ def _first_time(local: pd.Series[Any], twice: pd.Series[Any]) -> pd.Series[Any]:
 
 
 def _zoned(local: pd.Series[Any], utc: pd.Series[Any], zone: str) -> DatedColumn:
-    """Return the days whose midnights all stamps are: by the clocks they name, by UTC, or by the table's zone; else instants."""
+    """Return the days whose midnights all stamps are: by the table's zone, by the clocks they name, or by UTC; else instants."""
     there = utc.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).astype("datetime64[us]")
-    for days in (local, utc, there):
+    if _midnights(there):
+        return DatedColumn(there, "day")
+    for days in (local, utc):
         if _midnights(days):
             return DatedColumn(days, "day", days - utc)
-    return DatedColumn(utc, "instant")
+    return DatedColumn(utc, "instant", local - utc)
 
 
 def _midnights(values: pd.Series[Any]) -> bool:
@@ -422,7 +447,7 @@ def _within_years(dates: DatedColumn, name: str) -> DatedColumn:
     return dates
 
 
-def with_grain(dates: DatedColumn, said: str, zone: str) -> tuple[DatedColumn, str]:
+def with_grain(dates: DatedColumn, said: str, zone: str = "") -> tuple[DatedColumn, str]:
     """Return the dates of rows with what they stand for, and a note where that was concluded from the dates themselves.
 
     Days that all begin months stand for months, or for the longer periods by which they are apart; days that all begin weeks stand
@@ -439,6 +464,7 @@ def with_grain(dates: DatedColumn, said: str, zone: str) -> tuple[DatedColumn, s
         return _as_said(dates, said, zone), ""
     days = dates.values.drop_duplicates().sort_values()
     if dates.grain == "instant":
+        _refuse_midnights(dates.values + _ahead(dates, zone))
         return _bars(dates, days)
     if dates.grain != "day":
         return dates, ""
@@ -464,10 +490,39 @@ def _as_said(dates: DatedColumn, said: str, zone: str) -> DatedColumn:
     if dates.grain == "instant":
         if not days_alone(said):
             return replace(dates, grain=said)
-        local = dates.values.dt.tz_localize("UTC").dt.tz_convert(zone).dt.tz_localize(None).dt.normalize()
-        return DatedColumn(local.astype("datetime64[us]"), said)
+        ahead = _ahead(dates, zone)
+        days = (dates.values + ahead).dt.normalize()
+        return DatedColumn(days, said, ahead if ahead is dates.ahead else None)
     what = "days" if dates.grain == "day" else f"a {dates.grain} each"
     raise UsageError(Option("grain", said), f": the dates are written as {what}")
+
+
+def _ahead_in(utc: pd.Series[Any], zone: str) -> pd.Series[Any]:
+    return utc.dt.tz_localize("UTC").dt.tz_convert(zone or DEFAULT_ZONE).dt.tz_localize(None) - utc
+
+
+def _ahead(dates: DatedColumn, zone: str) -> pd.Series[Any]:
+    """Return how far the clock of instants is ahead of UTC: the one that they name, else that of a zone."""
+    if dates.ahead is None or (zone and not dates.ahead.any()):
+        return _ahead_in(dates.values, zone)
+    return dates.ahead
+
+
+def _refuse_midnights(local: pd.Series[Any]) -> None:
+    """Refuse instants of which most are midnights: days with a bar that is not over, or with an event among them."""
+    midnight = local == local.dt.normalize()
+    if midnight.mean() <= 0.5 or len(local) < 3:
+        return
+    odd, first = int((~midnight).to_numpy().argmax()), int(midnight.to_numpy().argmax())
+    raise TwoReadings(
+        f"{int(midnight.sum())} of {len(local)} dates are midnights (row {first + 1}) and row {odd + 1} ({local[odd].isoformat()}) "
+        "is not: say what a row stands for with ",
+        Option("grain", "day"),
+        " or ",
+        Option("grain", "instant"),
+        option="grain",
+        choices={"day": "a row stands for its whole day", "instant": "a row is known at its date"},
+    )
 
 
 def _whole_periods(days: pd.Series[Any]) -> str:
@@ -482,7 +537,7 @@ def _whole_periods(days: pd.Series[Any]) -> str:
     gaps = int(np.gcd.reduce(days.diff().dropna().dt.days))
     # Mondays and Sundays begin weeks; other days of the week end them, or are the day on which something was counted
     if gaps % 7 == 0 and days.iloc[0].weekday() in (0, 6):
-        return "14d" if gaps == 14 else "week"
+        return f"{gaps}d" if 7 < gaps <= 35 else "week"
     return "day"
 
 

@@ -128,7 +128,9 @@ def read_table(path: Path, reading: CellReading | None = None, *, one_column: bo
 def _csv(path: Path, head: bytes, reading: CellReading, *, one_column: bool) -> pd.DataFrame:
     encoding = csv_encoding(head)
     if b"\0" in head and encoding != "utf-16":
-        raise UsageError(f"{path.name} is neither CSV nor Parquet, Feather or Excel")
+        raise UsageError(
+            f"{path.name} is neither CSV nor Parquet, Feather or Excel: save it as one of them, CSV in UTF-8"
+        )
     try:
         # a letter may be cut in two where the sample ends
         text = head.decode(encoding) if len(head) < _SAMPLE else head[:-4].decode(encoding, "ignore")
@@ -314,8 +316,10 @@ def _numbers_with(decimal: str, thousands: str) -> re.Pattern[str]:
         return re.compile(r"(?!)")  # no number has one sign for both
     group = re.escape(thousands or ("," if decimal == "." else "."))
     point = re.escape(decimal)
+    # by thousands, or by hundreds beyond the first thousand, as India writes them
+    whole = rf"\d+|[1-9]\d{{0,2}}({group}\d{{3}})+|[1-9]\d?({group}\d\d)+{group}\d{{3}}"
     return re.compile(
-        rf"[+-]?((\d+|[1-9]\d{{0,2}}({group}\d{{3}})+)({point}\d*)?|{point}\d+)([eE][+-]?\d{{1,4}})?",
+        rf"[+-]?(({whole})({point}\d*)?|{point}\d+)([eE][+-]?\d{{1,4}})?",
         re.ASCII,
     )
 
