@@ -32,7 +32,7 @@ ENDED = {"closed": True, "closedTime": "2026-04-16 10:00:00+00"}
     [
         ((1, 0), "resolved", 1.0, ""), ((0, 1), "", 0.0, ""), ((0.9995, 0.0005), "resolved", 1.0, ""), ((0.004, 0.996), "resolved", 0.0, ""),
         ((0.5, 0.5), "resolved", None, "annulled"), ((0.3, 0.7), "resolved", None, "in parts"),
-        ((0.9995, 0.0005), "proposed", None, None), ((1, 0), "disputed", None, None), ((0.6, 0.4), "", None, None), ((0, 0), "resolved", None, None),
+        ((0.9995, 0.0005), "proposed", None, None), ((1, 0), "disputed", None, None), ((0.6, 0.4), "", None, None), ((0, 0), "resolved", None, "do not say how"), ((0, 0), "", None, None),
     ],
 )  # fmt: skip
 def test_a_closed_market_is_settled_void_or_waits(
@@ -66,6 +66,38 @@ def test_a_place_that_is_kept_free_is_no_option_and_a_priced_other_is_one(free: 
     assert reading.questions[0].options == ("Anna", "Bert") and reading.left_out[0].id == "e/Other"
     priced = polymarket(anna, bert, market((0.1, 0.9), "Other", **free), negRisk=True)
     assert priced.questions[0].options == ("Anna", "Bert", "Other") and not priced.left_out
+
+
+#: Parts of an event that cannot be read, and why.
+ODD: dict[str, tuple[Any, str]] = {
+    "no object": ("junk", "another shape"), "null": (None, "another shape"), "an id alone": ({"id": "2"}, "not of Yes and No"),
+    "teams": (market((0.5, 0.5), "Lakers") | {"outcomes": '["Lakers","Celtics"]'}, "not of Yes and No"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_one_odd_market_of_an_event_loses_itself_alone(case: str) -> None:
+    odd, why = ODD[case]
+    reading = polymarket(market((0.6, 0.4), "Anna"), odd, market((0.3, 0.7), "Bert"), negRisk=True)
+    assert reading.questions[0].options == ("Anna", "Bert")
+    assert [why in part.reason for part in reading.left_out] == [True]
+    assert polymarket(odd, odd).questions == () and len(polymarket(odd, odd).left_out) == 2
+    if not isinstance(odd, dict) or "outcomes" not in odd:
+        anna, bert = ({"ticker": f"E-{n}", "event_ticker": "E", "yes_sub_title": n} for n in ("Anna", "Bert"))
+        event = {
+            "event_ticker": "E",
+            "title": "Who?",
+            "markets": [anna, odd, bert],
+            "mutually_exclusive": True,
+        }
+        told = read_kalshi(kalshi_events({"events": [event]}) or [])
+        assert told.questions[0].options == ("Anna", "Bert") and "another shape" in told.left_out[0].reason
+
+
+def test_a_void_market_of_three_sides_is_annulled() -> None:
+    void = market((0.3333, 0.3333, 0.3334), umaResolutionStatus="resolved", **ENDED)
+    (part,) = polymarket(void | {"outcomes": '["A","B","C"]'}).left_out
+    assert "annulled" in part.reason
 
 
 def test_kalshis_ends_are_told_apart() -> None:

@@ -22,6 +22,7 @@ from workbench.questions.question import Question, Quote, event_id
 
 #: What prices of one market may be off from 1, and from where on a settled one has come out: the last trades stand in them.
 _SUM, _SURE = 0.03, 0.99
+_ODD = "one of its markets has another shape"
 VOID = "annulled: its venue paid every side the same"
 
 
@@ -87,6 +88,9 @@ def _kalshi(event: Mapping[str, Any]) -> list[Question | LeftOut] | str:
     name = str(event["event_ticker"])
     markets, left_out, results = [], [], []
     for market in event["markets"]:
+        if not isinstance(market, dict) or not market.get("ticker"):
+            left_out.append(LeftOut(name, _ODD))
+            continue
         result = text_of(market.get("result")).lower()
         if result in _KALSHI:
             markets.append(market)
@@ -156,7 +160,12 @@ def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question
     slug = str(event["slug"])
     markets, left_out, results = [], [], []
     for market in event["markets"]:
+        if not isinstance(market, dict):
+            left_out.append(LeftOut(slug, _ODD))
+            continue
         result = _why_none(market) or _came_out(market)
+        if len(event["markets"]) > 1 and _yes_place(market) is None:
+            result = "a market that is not of Yes and No"
         if isinstance(result, str):
             left_out.append(LeftOut(f"{slug}/{_label(market)}", result))
         else:
@@ -165,8 +174,6 @@ def _polymarket(event: Mapping[str, Any]) -> list[Question | LeftOut] | Question
     if not markets:
         return [*left_out]
     other = [market for market in markets if _yes_place(market) is None]
-    if other and len(event["markets"]) > 1:
-        return [LeftOut(slug, f"{len(other)} of its {len(markets)} markets are not of Yes and No"), *left_out]
     volumes = [volume for m in markets if (volume := number_of(field(m, "volumeNum", "volume"))) is not None]
     if other:
         labels = _list_in_text(other[0].get("outcomes"))
@@ -237,13 +244,15 @@ def _why_none(market: Mapping[str, Any]) -> str:
 def _came_out(market: Mapping[str, Any]) -> float | str | None:
     """How a market came out: 1 or 0 of Yes and No, else the place of what won; why it is void; None while that is open."""
     prices, status = _prices(market), text_of(market.get("umaResolutionStatus")).lower()
-    if market.get("closed") is not True or not prices or status not in ("", "resolved"):
+    if market.get("closed") is not True or status not in ("", "resolved"):
         return None
+    if not prices:
+        return "settled, and its prices do not say how" if status else None
     # a market of before the status had a name is settled once its prices are all or nothing
     if max(prices) < (_SURE if status else 1):
         if not status:
             return None
-        if max(prices) - min(prices) < 1e-9:
+        if max(prices) - min(prices) < 0.002:
             return VOID
         return f"settled in parts ({', '.join(f'{price:g}' for price in prices)}), not as one outcome"
     yes, won = _yes_place(market), prices.index(max(prices))
