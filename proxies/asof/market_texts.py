@@ -51,7 +51,7 @@ def _market_text(text: str, kind: str, cutoff: Cutoff, opened: str) -> str:
         except ValueError:
             labels = None
         if isinstance(labels, list):
-            # the list runs beside those of tokens and prices, so that an emptied label keeps its place
+            # the list runs beside those of tokens and prices, so that an emptied label keeps its place; in one form, cut or not
             cut = [as_of(str(label), cutoff, opened=opened, kind="label").text for label in labels]
-            return text if cut == labels else json.dumps(cut, ensure_ascii=False)
+            return json.dumps(cut, ensure_ascii=False)
     return as_of(text, cutoff, opened=opened, kind=kind).text.strip()  # type: ignore[arg-type]

@@ -96,8 +96,8 @@ def test_a_day_that_is_ahead_stays(days: int, form: Any, words: str) -> None:
         ("rules_primary", f"{RULES} In February twenty twenty-four it resigned.", RULES),
         ("rules_secondary", "Update 2024-02-28: settled early.", ""),
         ("outcomes", '["Yes (resigned 2024-02-27)","No"]', '["Yes", "No"]'),
-        ("outcomes", '["Before March 2024","Later"]', None),
-        ("outcomes", '["Resigned by Feb 27, 2024","March 20 meeting"]', None),
+        ("outcomes", '["Before March 2024","Later"]', '["Before March 2024", "Later"]'),
+        ("outcomes", '["Resigned by Feb 27, 2024", "March 20 meeting"]', None),
         ("outcomes", '["Resigned on Feb 27, 2024","No"]', '["", "No"]'),
     ],
 )
@@ -105,6 +105,14 @@ def test_each_text_of_a_market_is_cut_as_what_it_is(field: str, text: str, left:
     assert cut_market({"open_time": OPENED, field: text}, CUTOFF)[field] == (
         text if left is None else left or None
     )
+
+
+@pytest.mark.parametrize("gap", [",", ", "])
+def test_outcomes_that_were_renamed_later_are_told_in_the_form_of_those_that_were_not(gap: str) -> None:
+    first, edited = (
+        cut_market({"outcomes": f'["Yes{edit}"{gap}"No"]'}, CUTOFF) for edit in ("", " (resigned 2024-02-27)")
+    )
+    assert first == edited == {"outcomes": '["Yes", "No"]'}
 
 
 def kalshi(edit: str) -> dict[str, Any]:
