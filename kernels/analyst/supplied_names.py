@@ -36,6 +36,11 @@ _PARTS = (
     "prefilter_manager",
     "user_ns",
 )
+#: Objects of the shell through whose methods every later cell goes.
+_RUNS = (
+    "kernel", "compile", "events", "display_pub", "displayhook", "display_formatter", "input_transformer_manager",
+    "prefilter_manager",
+)  # fmt: skip
 _STREAMS = ("stdout", "stderr", "displayhook")
 #: They take their own hooks of figures in and out, as cells choose how to show them.
 _PLOTS = ("matplotlib", "matplotlib_inline")
@@ -69,14 +74,18 @@ class SuppliedNames:
         self._streams = {name: getattr(sys, name) for name in _STREAMS}
         self._builtins = dict(vars(builtins))
         self._finders = list(sys.meta_path)
-        runs = (shell, shell.kernel, shell.compile, shell.events, shell.display_pub, shell.displayhook)
-        classes = (kind for one in (shell, shell.kernel) for kind in type(one).__mro__[:3])
-        self._code = [(one, dict(vars(one))) for one in (*runs, *classes)]
+        runs = [attrgetter(name)(shell) for name in _RUNS]
+        # a method that is replaced on a class runs for every later cell as one on the object does
+        classes = {kind: None for one in (shell, *runs) for kind in type(one).__mro__ if _of_shell(kind)}
+        self._code = [(one, dict(vars(one))) for one in (shell, *runs, *classes)]
         sys.addaudithook = _no_audit_hook
 
     def restore(self) -> list[str]:
         """Put back what a cell replaced or deleted; return the names of it, as a cell writes them, sorted."""
         replaced = {*self._restore_shell(), *self._restore_interpreter()}
+        if self._shell.user_ns.get("__builtins__", builtins) not in (builtins, vars(builtins)):
+            self._shell.user_ns["__builtins__"] = builtins
+            replaced.add("__builtins__")
         for name, value in self._supplied.items():
             if self._shell.user_ns.get(name) is not value:
                 replaced.add(name)
@@ -170,6 +179,10 @@ class SuppliedNames:
 
 def _no_audit_hook(hook: Any) -> None:
     raise RuntimeError("a cell may add no audit hook: nothing could take it out again")
+
+
+def _of_shell(kind: type) -> bool:
+    return kind.__module__.partition(".")[0] not in ("builtins", "traitlets")
 
 
 def _among(one: Any, several: list[Any]) -> bool:

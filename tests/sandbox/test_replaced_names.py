@@ -48,6 +48,21 @@ TAKEN = {
     "ip = get_ipython()\nip.kernel.do_execute = None\nip.kernel.do_execute = lambda *a, **k: {}": ("do_execute",),
     "ip = get_ipython()\nip.compile.ast_parse = lambda *a: None": ("ast_parse",),
     "ip = get_ipython()\nip.display_pub.publish = lambda *a, **k: None": ("publish",),
+    "manager = get_ipython().input_transformer_manager\nmanager.transform_cell = lambda cell: 'print(6)'": (
+        "transform_cell",
+    ),
+    "manager = type(get_ipython().input_transformer_manager)\nmanager.transform_cell = lambda self, cell: 'print(6)'": (
+        "transform_cell",
+    ),
+    "manager = get_ipython().input_transformer_manager\nmanager.do_token_transforms = lambda lines: ['print(6)']": (
+        "do_token_transforms",
+    ),
+    "import ast\nkind = type(get_ipython().compile)\nkind.ast_parse = lambda self, *a, **k: ast.parse('print(6)')": ("ast_parse",),
+    "import codeop\ncodeop.Compile.__call__ = lambda self, *a, **k: compile('print(6)', 'x', 'exec')": ("__call__",),
+    "kind = type(get_ipython().events)\nkind.trigger = lambda self, *a, **k: print(6)": ("trigger",),
+    "kind = type(get_ipython().display_formatter)\nkind.format = lambda *a, **k: ({'text/plain': '6'}, {})": ("format",),
+    "type(get_ipython().displayhook).__call__ = lambda *a, **k: print(6)": ("__call__",),
+    "get_ipython().user_ns['__builtins__'] = {'print': lambda *a: None}": ("__builtins__",),
     "import sys\nsys.settrace(lambda *a: None)": ("sys.settrace",),
     "import threading\nthreading.setprofile(lambda *a: None)": ("threading.setprofile",),
     "import sys\nclass F:\n    def find_spec(self, *a): return None\nsys.meta_path.insert(0, F())": ("sys.meta_path",),
@@ -116,6 +131,23 @@ async def test_what_a_cell_may_do_is_no_finding(open_session: Opener, level: str
         result = await session.execute(source)
         assert result.replaced == (), source
         assert "sys.stdout" not in source or result.text() == "open"
+
+
+async def test_a_cell_may_add_no_audit_hook_and_audit_what_it_does(open_session: Opener):
+    """Python takes no audit hook out again, so none is let in; what hooks hear of is raised as ever."""
+    session = await open_session()
+    added = await session.execute(
+        "import sys\nheard = []\nsys.addaudithook(lambda event, args: heard.append(event))"
+    )
+    assert added.error is not None and (added.status, added.error.ename) == ("error", "RuntimeError")
+    assert "audit hook" in added.error.evalue
+    again = await session.execute(
+        "from sys import addaudithook\naddaudithook(lambda event, args: heard.append(event))"
+    )
+    assert again.status == "error"
+    after = await session.execute("sys.audit('mine', 1)\nopen('x', 'w').close()\nprint(heard)")
+    assert (after.status, after.text()) == ("ok", "[]")
+    await session.close()
 
 
 async def test_a_proof_whose_cell_replaced_a_name_is_verified(
