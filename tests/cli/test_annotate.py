@@ -117,7 +117,7 @@ def test_a_review_is_commented_signed_and_exported(place: Path) -> None:
     assert "Why this weight?" in page and "ACCEPTED by Bo Li" in page
 
 
-@pytest.mark.parametrize("suffix", ["html", "md", "docx", "csv", "json", "squiggle", "ipynb", "zip"])
+@pytest.mark.parametrize("suffix", ["html", "md", "docx", "csv", "json", "ipynb", "zip"])
 def test_an_export_takes_its_format_from_the_suffix_and_says_what_it_wrote(place: Path, suffix: str) -> None:
     done = run_cli(place, "export", RUN, "-o", f"x.{suffix}")
     assert done.returncode == 0 and done.stdout == ""

@@ -82,7 +82,7 @@ COMMANDS: dict[str, list[list[str]]] = {
     "noise": [["noise", RUN]],
     "audit": [["audit", RUN]],
     "verify": [["verify", RUN]],
-    "export": [["export", RUN, "-o", f"{{out}}/e.{form}"] for form in ("zip", "html", "docx", "md", "csv", "ipynb", "json", "squiggle")],
+    "export": [["export", RUN, "-o", f"{{out}}/e.{form}"] for form in ("zip", "html", "docx", "md", "csv", "ipynb", "json")],
     "resolve": [["resolve", RUN, "yes", "--on", "2018-12-31"]],
     "comment": [["comment", RUN, "P1", "why"]],
     "estimate": [["estimate", RUN, "P1", "0.4", "--author", "Ann"]],

@@ -49,16 +49,14 @@ from workbench.store.removal import MOVING, settle
 from workbench.store.transfer import copy_run_into, take_run
 from workbench.synthesis import Export, export_tree, import_tree
 from workbench.synthesis.exchange.bayes_net import OnMisfit
-from workbench.synthesis.sensitivity.uncertainty import trial_moments
 from workbench.synthesis.whatif.ranges import reachable_ranges
 from workbench.views.trail import cell_anchor, evidence_trail, markdown_numbers, markdown_places
 from workbench.views.wording import equation_with_values, rule_remarks
-from workbench.whatif.run_sensitivity import leaf_trials
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "squiggle", "ipynb", "zip")
+FORMATS = ("html", "pdf", "docx", "md", "json", "csv", "bif", "problog", "ipynb", "zip")
 #: Suffixes that name a format otherwise than by itself.
 _SUFFIXES = {"htm": "html", "markdown": "md", "pl": "problog"}
 #: What is text may have a key taken out of it; a package may not, for its hashes.
@@ -191,7 +189,6 @@ def _exported(
         misfit,
         normalise,
         manifest=manifest_id(store, state.run_id),
-        variances=trial_moments(leaf_trials(state)),
     )
     absent = state.not_installed()
     return export.text.encode(), (*export.notes, *((absent,) if absent else ()))

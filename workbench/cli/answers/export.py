@@ -97,7 +97,6 @@ _WHAT = {
     "csv": "the tree (CSV)",
     "bif": "the Bayes net (BIF)",
     "problog": "the program (ProbLog)",
-    "squiggle": "the program (Squiggle)",
     "ipynb": "tree and proofs (notebook)",
 }
 
@@ -109,7 +108,7 @@ def export(
         str | None,
         typer.Option(
             "--to",
-            help="html, pdf, docx or md (the note); zip (the package); json, csv, bif, problog, squiggle or ipynb."
+            help="html, pdf, docx or md (the note); zip (the package); json, csv, bif, problog or ipynb."
             " Without it the suffix of -o says.",
         ),
     ] = None,

@@ -10,17 +10,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from proxies.input_files import InputRefused, parse_csv_rows, parse_json
-from workbench.propositions import NodeId, Proposition, Tree, TreeFormatError, parent_of
+from workbench.propositions import Proposition, Tree, TreeFormatError, parent_of
 from workbench.propositions.proposition_json import proposition_to_json
 from workbench.propositions.rule import Normaliser
 from workbench.spreadsheet import guard_formula, unguard_formula
 from workbench.synthesis.errors import NotRepresentable
 from workbench.synthesis.exchange.bayes_net import BayesNet, OnMisfit, Variable, bayes_net
-from workbench.synthesis.exchange.squiggle import squiggle
 from workbench.synthesis.rules.equation_text import decimal
 from workbench.synthesis.rules.rule_registry import tree_from_json
 
-FORMATS = ("json", "csv", "bif", "problog", "squiggle")
+FORMATS = ("json", "csv", "bif", "problog")
 
 _TEXTS = ("statement", "key_factor", "report", "causality")
 
@@ -60,22 +59,19 @@ def export_tree(
     normalise: Normaliser = "scale",
     *,
     manifest: str | None = None,
-    variances: Mapping[NodeId, float] | None = None,
 ) -> Export:
     """The tree as text of a format.
 
     Parameters
     ----------
     tree : Tree
-    to : {"json", "csv", "bif", "problog", "squiggle"}
+    to : {"json", "csv", "bif", "problog"}
         ``json`` and ``csv`` hold everything and come back by :func:`import_tree`; ``bif`` (Bayes net interchange) and
-        ``problog`` hold the propositions' joint distribution, ``squiggle`` the values and rules.
+        ``problog`` hold the propositions' joint distribution.
     misfit, normalise
         See :func:`workbench.synthesis.exchange.bayes_net.bayes_net`; for ``bif`` and ``problog``.
     manifest : str, optional
         Id of the run's manifest; every format carries it, and the imports pass it over.
-    variances : mapping, optional
-        Error variance of leaves, for ``squiggle``.
 
     Raises
     ------
@@ -94,9 +90,6 @@ def export_tree(
     if to == "problog":
         net = bayes_net(tree, misfit, normalise)
         return Export(text="".join(f"% {line}\n" for line in origin) + problog(net), notes=net.notes)
-    if to == "squiggle":
-        program, notes = squiggle(tree, variances)
-        return Export(text="".join(f"// {line}\n" for line in [*origin, *notes]) + program, notes=notes)
     raise NotRepresentable(f"no export to {to!r}; there are {', '.join(FORMATS)}")
 
 
