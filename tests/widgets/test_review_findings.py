@@ -101,9 +101,7 @@ def test_s1_a_run_can_be_watched_and_started_from_the_page(tmp_path: Path) -> No
 
 def test_s2_tab_completion_shows_the_api() -> None:
     assert {name for name in dir(wb) if not name.startswith("_")} == set(wb.__all__) - {"__version__"}
-    assert {"sensitivity", "scenarios", "audit", "verify", "export", "two_way", "ways_to_reach"} <= set(
-        dir(wb.Analysis)
-    )
+    assert {"sensitivity", "scenarios", "audit", "verify", "export", "ways_to_reach"} <= set(dir(wb.Analysis))
 
 
 def test_s2_failed_runs_do_not_become_last(command_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -195,10 +195,6 @@ class Analysis:
         with closing(self._home_store()) as store:
             return run_changes(self._run, later._run, RunSplits(store, self._run.state, later._run.state))
 
-    def two_way(self, first: str, second: str) -> dict[str, Any]:
-        """Return the root over a grid of two leaves' values: ``roots[row][column]``, all in [0, 1]."""
-        return tree_questions.two_way_sensitivity(self._run.state, f"{first},{second}")
-
     def ways_to_reach(self, p: float) -> dict[str, Any]:
         """Return what it would take for the root to be at ``p``: each leaf that does it alone, and all of them together."""
         return ways_to_reach(self._run.tree, str(p))
@@ -423,7 +419,7 @@ class Analysis:
         return one_view(ScenarioView, self._run)
 
     def driver_view(self) -> Any:
-        """Return the tornado as a widget, with what it would take for the root to be elsewhere and two leaves at once."""
+        """Return the tornado as a widget, with what it would take for the root to be elsewhere."""
         # only whoever shows a widget loads the widgets
         from workbench.widgets.proofs.cell_views import DriverView, one_view
 

@@ -17,7 +17,7 @@ from workbench.whatif.run_coherence import check_runs
 from workbench.whatif.run_edits import require_grounded
 from workbench.whatif.run_refits import refit_run
 from workbench.whatif.run_sensitivity import run_sensitivity
-from workbench.whatif.tree_documents import scenario_table, sensitivity_rows, two_way_grid
+from workbench.whatif.tree_documents import scenario_table, sensitivity_rows
 from workbench.whatif.typed_values import reference_of
 
 if TYPE_CHECKING:
@@ -33,12 +33,6 @@ def sensitivity(state: RunState, reference: str = "zero") -> list[dict[str, Any]
     """
     require_grounded(state)
     return sensitivity_rows(state.tree, reference_of(state, reference))
-
-
-def two_way_sensitivity(state: RunState, leaves: str) -> dict[str, Any]:
-    """Return the root over a grid of two leaves, ``"P1,P2.1"``: ``workbench sensitivity --two``."""
-    require_grounded(state)
-    return two_way_grid(state.tree, leaves)
 
 
 def sensitivity_report(store: Store, state: RunState, *, seed: int = 0) -> dict[str, Any]:

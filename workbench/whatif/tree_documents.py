@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from workbench.errors import UsageError
 from workbench.propositions import NodeId, Tree
 from workbench.propositions.scenario_set import ScenarioSet
 from workbench.steps import Steps, at_once
@@ -118,17 +117,6 @@ def root_spread(
     usable = {leaf: v for leaf, v in moments.items() if (p := tree[leaf].p) is not None and v <= p * (1 - p)}
     correlation = source_correlation({leaf: used for leaf, used in (sources or {}).items() if leaf in usable})
     return root_uncertainty(tree, usable, correlation, seed=seed).to_json()
-
-
-def two_way_grid(tree: Tree, leaves: str) -> dict[str, Any]:
-    """Document of ``workbench sensitivity --two A,B --json``; raises ``UsageError`` unless two leaves are named."""
-    from workbench.synthesis.sensitivity.two_way import two_way
-
-    named = [part.strip() for part in leaves.split(",") if part.strip()]
-    if len(named) != 2:
-        raise UsageError(f"{leaves!r}: name two drivers, such as P1,P2.1")
-    first, second = named
-    return two_way(tree, first, second).to_json()
 
 
 def scenario_table(

@@ -1,6 +1,5 @@
-"""What drives the claim: the tornado with its ten strongest rows, what it would take to be elsewhere, two leaves at once."""
+"""What drives the claim: the tornado with its ten strongest rows, and what it would take to be elsewhere."""
 
-import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from math import ceil, floor
@@ -14,7 +13,7 @@ from workbench.steps import Steps, at_once
 from workbench.synthesis import SensitivityError, TornadoRow, reachable_ranges
 from workbench.synthesis.sensitivity.assumptions import assumed_by, assumption_detail
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
-from workbench.whatif.tree_documents import contribution, driver_rows_in_steps, two_way_grid
+from workbench.whatif.tree_documents import contribution, driver_rows_in_steps
 from workbench.whatif.typed_values import parse_probability
 from workbench.widgets.fields import action, box, field, look, plain_widget
 from workbench.widgets.html_panel import Panel
@@ -62,9 +61,9 @@ class Drivers:
     def questions(self) -> "Questions":
         """The questions about the tree; made when they are first asked for."""
         if self._questions is None:
-            self._questions = Questions(self._references, self._refer, self._on_select, self._mark)
+            self._questions = Questions(self._references, self._refer, self._on_select)
             if self._tree is not None:
-                self._questions.show(self._tree, self._rows)
+                self._questions.show(self._tree)
         return self._questions
 
     def show(self, tree: Tree) -> None:
@@ -85,7 +84,7 @@ class Drivers:
             self._tree, self._rows, self._reach = tree, rows, reach
             self._draw()
             if self._questions is not None:
-                self._questions.show(tree, rows)
+                self._questions.show(tree)
 
     def _refer(self, reference: float) -> None:
         self._reference = reference
@@ -110,7 +109,7 @@ class Drivers:
 
 
 class Questions(ipywidgets.VBox):  # type: ignore[misc]
-    """What contributions are counted from, what it would take to be elsewhere, and two leaves at once.
+    """What contributions are counted from, and what it would take to be elsewhere.
 
     Parameters
     ----------
@@ -127,9 +126,7 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         references: list[tuple[str, float]],
         refer: Callable[[float], None],
         on_select: Callable[[str], None],
-        mark: str = "",
     ) -> None:
-        self._mark = mark
         self.answer = Panel()
         self.answer.on_select = on_select
         self.reference = plain_widget(
@@ -139,21 +136,16 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self.reference.observe(lambda change: refer(change["new"] or 0.0), names=["value"])
         self.target = field("reach, such as 50%", "wb-short")
         self.ask = action("What would it take?", self._reach, tooltip="for the claim to stand there")
-        self.pair = field("two drivers, such as P1, P2.1", "wb-pair")
-        self.plot = action("Plot both", self._plot, tooltip="the claim over all values of two drivers")
-        row = [self.reference, self.target, self.ask, self.pair, self.plot]
+        row = [self.reference, self.target, self.ask]
         asking = box(ipywidgets.HBox, row, "wb-keeping")
         asking.add_class("wb-labelled")
         super().__init__([asking, self.answer], layout=look(ipywidgets.Layout))
         self._tree: Tree | None = None
         self._answering: Callable[[], None] | None = None
 
-    def show(self, tree: Tree, rows: list[TornadoRow]) -> None:
-        """Answer what was asked for this tree; its two strongest leaves stand in the field until others are typed."""
+    def show(self, tree: Tree) -> None:
+        """Answer what was asked for this tree."""
         self._tree = tree
-        leaves = [row.id for row in rows if assumed_by(row.id) is None]
-        if not self.pair.value and len(leaves) > 1:
-            self.pair.value = ", ".join(leaves[:2])
         if self._answering is not None:
             self._answering()
 
@@ -161,10 +153,6 @@ class Questions(ipywidgets.VBox):  # type: ignore[misc]
         self._answering = lambda: self._answer(
             lambda tree: ways_html(tree, parse_probability(self.target.value))
         )
-        self._answering()
-
-    def _plot(self) -> None:
-        self._answering = lambda: self._answer(lambda tree: two_way_html(tree, self.pair.value, self._mark))
         self._answering()
 
     def _answer(self, work: Callable[[Tree], str]) -> None:
@@ -258,59 +246,3 @@ def ways_html(tree: Tree, target: float) -> str:
 
 def _way(tree: Tree, node: NodeId, p: float, needed: float) -> dict[str, Any]:
     return {"id": node, "statement": tree[node].statement, "p": p, "needed": needed}
-
-
-def two_way_html(tree: Tree, leaves: str, mark: str = "") -> str:
-    """Return the root over all values of two leaves as a plot whose caption says what it shows."""
-    grid = two_way_grid(tree, leaves)
-    values, roots = grid["values"], grid["roots"]
-    size = 100 / len(values)
-    cells = [
-        {
-            "x": column * size,
-            "y": 100 - (row + 1) * size,
-            "root": root,
-            "first": values[row],
-            "second": values[column],
-        }
-        for row, line in enumerate(roots)
-        for column, root in enumerate(line)
-    ]
-    # The line of even odds runs between two cells of which one lies on either side.
-    upright = [
-        {
-            "x1": (column + 1) * size,
-            "x2": (column + 1) * size,
-            "y1": 100 - row * size,
-            "y2": 100 - (row + 1) * size,
-        }
-        for row, line in enumerate(roots)
-        for column, (left, right) in enumerate(itertools.pairwise(line))
-        if (left < 0.5) != (right < 0.5)
-    ]
-    flat = [
-        {
-            "x1": column * size,
-            "x2": (column + 1) * size,
-            "y1": 100 - (row + 1) * size,
-            "y2": 100 - (row + 1) * size,
-        }
-        for row, (line, above) in enumerate(itertools.pairwise(roots))
-        for column, (low, high) in enumerate(zip(line, above, strict=True))
-        if (low < 0.5) != (high < 0.5)
-    ]
-    everything = [root for line in roots for root in line]
-    first, second = grid["first"], grid["second"]
-    return rendered(
-        "two_way",
-        first=first,
-        second=second,
-        statements={node: tree[node].statement for node in (first, second)},
-        cells=cells,
-        size=size,
-        edges=[*upright, *flat],
-        low=min(everything),
-        high=max(everything),
-        now=(tree[first].p, tree[second].p),
-        mark=mark,
-    )

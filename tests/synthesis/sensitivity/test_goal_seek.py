@@ -1,4 +1,4 @@
-"""What it would take, two leaves at once, and the assumption as a driver: laws over drawn trees, and worked numbers."""
+"""What it would take, and the assumption as a driver: laws over drawn trees, and worked numbers."""
 
 import pytest
 from hypothesis import given
@@ -11,8 +11,7 @@ from workbench.propositions import Belief, Tree
 from workbench.synthesis import Assumption, LinearRule, LogicRule, resynthesize, settle
 from workbench.synthesis.sensitivity.assumptions import assume, assumed_by, assumption_rows
 from workbench.synthesis.sensitivity.required_changes import ways_to_reach
-from workbench.synthesis.sensitivity.two_way import two_way
-from workbench.whatif.tree_documents import driver_rows, sensitivity_rows, two_way_grid
+from workbench.whatif.tree_documents import driver_rows, sensitivity_rows
 
 
 @given(target=st.floats(0, 1))
@@ -82,21 +81,6 @@ def test_names_of_assumptions_are_told_from_those_of_propositions() -> None:
     assert [assumed_by(name) for name in ("PA", "P2.PA", "P2.1", "P1")] == ["P0", "P2", None, None]
     with pytest.raises(UsageError, match="no assumption PA"):
         assume(LinearRule(0.1, {"P1": 0.5}).to_json(), "P0", 0.4)
-
-
-@given(first=st.floats(0, 1), second=st.floats(0, 1))
-def test_the_grid_holds_what_a_what_if_says(first: float, second: float) -> None:
-    tree = demo_tree()
-    grid = two_way(tree, "P1.1", "P2.2", steps=5)
-    row, column = round(4 * first), round(4 * second)
-    played = resynthesize(tree, {"P1.1": grid.values[row], "P2.2": grid.values[column]}).after
-    assert grid.roots[row][column] == pytest.approx(played, abs=1e-12)
-
-
-@pytest.mark.parametrize("leaves", ["P1,P3", "P3,P3", "P3", "", "P3,P1.1,P2.1"])
-def test_what_are_not_two_leaves_is_refused(leaves: str) -> None:
-    with pytest.raises(UsageError, match="name two"):
-        two_way_grid(demo_tree(), leaves)
 
 
 @given(reference=st.floats(0, 1))

@@ -116,19 +116,12 @@ def sensitivity(
             help="What contributions are counted from: zero, half, base-rate, market, or a probability."
         ),
     ] = "zero",
-    two: Annotated[
-        str | None,
-        typer.Option("--two", help="LEAF,LEAF: the claim over a grid of both; alone in --json.", hidden=True),
-    ] = None,
     seed: Annotated[int, typer.Option(help="For the band where it must be simulated.", hidden=True)] = 0,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Print what each driver does to the claim: its path weight, the claim's range, its contribution."""
     store = open_store()
     state = load_state(store, store.resolve_run(run))
-    if two is not None:
-        _show_two(tree_questions.two_way_sensitivity(state, two), as_json=as_json)
-        return
     full = tree_questions.sensitivity_report(store, state, seed=seed) if report else None
     rows = tree_questions.sensitivity(state, reference) if full is None else full["tornado"]
     if as_json:
@@ -155,18 +148,6 @@ def _show_tornado(rows: list[dict[str, Any]], statements: dict[str, str]) -> Non
     ]
     header = ("driver", "weight", "p", "lowest", "highest", "contribution", "statement")
     show_table(header, lines)
-
-
-def _show_two(document: dict[str, Any], *, as_json: bool) -> None:
-    if as_json:
-        emit_json(document)
-        return
-    header = (
-        f"{document['first']} \\ {document['second']}",
-        *(percent(value) for value in document["values"]),
-    )
-    pairs = zip(document["values"], document["roots"], strict=True)
-    show_table(header, [(percent(value), *(percent(root) for root in roots)) for value, roots in pairs])
 
 
 def _show_report(document: dict[str, Any], statements: dict[str, str]) -> None:

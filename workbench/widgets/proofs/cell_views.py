@@ -162,7 +162,7 @@ class ScenarioView(_View):
 
 
 class DriverView(_View):
-    """What drives the root, with the edits of the tree: the tornado, what it would take to be elsewhere, two leaves at once.
+    """What drives the root, with the edits of the tree: the tornado, and what it would take to be elsewhere.
 
     Parameters
     ----------
