@@ -1,4 +1,4 @@
-"""Questions about a run: twenty whose answers are known, cites that exist, and a model that may look and never touch."""
+"""Questions about a run: what is said without a model, cites that exist, and a model that may look and never touch."""
 
 import asyncio
 import json
@@ -22,36 +22,12 @@ from workbench.errors import ProviderError, UsageError
 from workbench.store import ModelLedger, Store
 from workbench.views.run_view import view
 
-#: p(P0) = 0.1 + 0.5 P1 + 0.4 P2 with P1 at 60 % and P2 at 40 %: 56 %.
-KNOWN = [
-    ("why so low?", "56.0%"),
-    ("Why is it so high?", "P1"),
-    ("what speaks against it?", "56.0%"),
-    ("what weighs most?", "It hinges on P1"),
-    ("Which driver matters most?", "between 26.0% and 76.0%"),
-    ("what would make it 50 %?", "P1 (The first reason holds by 2030) at 48.0% instead of 60.0%"),
-    ("What would it take to reach 0.7?", "P1 (The first reason holds by 2030) at 88.0%"),
-    ("what would bring it to 99 %?", "All together would have to go"),
-    ("what if P1 were false?", "26.0% instead of 56.0%"),
-    ("what if P2 were 90 %?", "76.0% instead of 56.0%"),
-    ("What would happen if P1 is 0.2?", "36.0% instead of 56.0%"),
-    ("what if P2 is 90 per cent?", "76.0% instead of 56.0%"),
-    ("what if I set 0.2 for P1?", "36.0% instead of 56.0%"),
-    ("what if P1 is 0.2 and P2 is 90%?", "With P1 at 20.0% and P2 at 90.0% the claim is 56.0%"),
-    ("what if P1 is 0.2 on 2018-12-31?", "36.0% instead of 56.0%"),
-    ("what if P1 is not true?", "26.0% instead of 56.0%"),
-    ("what if P1 holds?", "76.0% instead of 56.0%"),
-    ("what does P1 rest on?", "embedded/series/observations"),
-    ("What evidence is behind P2?", "(series_id=SP500)"),
-    ("what is the latest value that P1 read?", "2018-06-29: 2718.37"),
-    ("how is it combined?", "P1 60.0%, P2 40.0%"),
-    ("what is the rule of P0?", "p(P0) ="),
-    ("what is the base rate?", "No base rate is on record"),
-    ("when is it decided?", "2018-12-31"),
-    ("how sure is it?", "Nothing measured"),
-    ("what changed since the last run?", "takes up no earlier one"),
-    ("how likely is P2?", "P2 is held 40.0%"),
-]
+#: p(P0) = 0.1 + 0.5 P1 + 0.4 P2 with P1 at 60 % and P2 at 40 %: 56 %, 26 to 76 % over P1, 40 to 80 % over P2.
+EXPLAINED = (
+    ("Why: 56.0%",),
+    ("What matters most: P1", "between 26.0% and 76.0%", "P2", "between 40.0% and 80.0%"),
+    ("What changed: ", "no earlier run"),
+)
 
 
 @pytest.fixture(scope="module")
@@ -72,48 +48,23 @@ def look_ups(store: Store) -> RunLookUps:
     return RunLookUps(store, view(store, RUN))
 
 
-@pytest.mark.parametrize(("question", "known"), KNOWN, ids=[question for question, _ in KNOWN])
-def test_a_question_with_a_known_answer(look_ups: RunLookUps, question: str, known: str) -> None:
-    answer = checked(look_ups, rule_answer(look_ups, question))
-    assert known in answer.text
+def test_without_a_model_a_run_says_why_what_matters_and_what_changed(look_ups: RunLookUps) -> None:
+    answer = checked(look_ups, rule_answer(look_ups))
+    lines = answer.text.splitlines()
+    assert len(lines) == len(EXPLAINED)
+    for line, parts in zip(lines, EXPLAINED, strict=True):
+        assert all(part in line for part in parts) and line.startswith(parts[0])
 
 
-def test_what_no_rule_answers_is_said(home: Path) -> None:
-    done = run_cli(home, "ask", RUN, "please paint it blue")
-    assert done.returncode == 2 and "--model" in done.stderr
-    document = json.loads(run_cli(home, "ask", RUN, "what would make it 50 %?", "--json").stdout)
-    assert document["proposal"] == {"set": {"P1": pytest.approx(0.48)}} and document["cost_usd"] == 0
+def test_a_question_without_a_model_is_explained_and_told_that_a_model_reads_it(home: Path) -> None:
+    plain, asked = run_cli(home, "ask", RUN), run_cli(home, "ask", RUN, "please paint it blue")
+    assert plain.returncode == asked.returncode == 0 and plain.stdout == asked.stdout
+    assert "--model" in asked.stderr and "--model" not in plain.stderr
+    document = json.loads(run_cli(home, "ask", RUN, "--json").stdout)
+    assert document["proposal"] is None and document["cost_usd"] == 0
     assert {"node": "P1", "cell": "cell-002", "row": "2018-06-29"} in document["cites"]
-
-
-@pytest.mark.parametrize(
-    "value",
-    [
-        "1e999",
-        "-3",
-        "0x1",
-        "1/3",
-        "1 in 3",
-        "0,9",
-        "150%",
-        "nan",
-        "high",
-        "2",
-        "1e3%",
-        "0.2 or 0.3",
-        "= x",
-        "0.2 and P1 0.3",
-    ],
-)
-def test_a_number_that_is_none_is_refused_and_no_part_of_it_read(store: Store, value: str) -> None:
-    with pytest.raises(UsageError, match=r"from 0 to 1|named twice"):
-        rule_answer(RunLookUps(store, view(store, RUN)), f"what if P1 is {value}?")
-
-
-@pytest.mark.parametrize("value", ["1e999", "-3", "1/3", "1 in 3", "150%", "0.2 or 0.3"])
-def test_no_part_of_a_number_is_what_the_claim_is_to_reach(store: Store, value: str) -> None:
-    with pytest.raises(UsageError, match="rules answer"):
-        rule_answer(RunLookUps(store, view(store, RUN)), f"what would make it {value}?")
+    nothing = run_cli(home, "ask", RUN, " ", "--model", "openai/gpt-4o-mini", "--yes")
+    assert nothing.returncode == 2 and "question" in nothing.stderr
 
 
 @pytest.mark.parametrize(

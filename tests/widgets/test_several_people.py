@@ -66,19 +66,16 @@ def test_estimates_stand_beside_the_answer(page: Dashboard) -> None:
     assert [each.author for each in said(page).standing("P0")] == ["Ann"]
 
 
-def test_rules_answer_on_the_page_and_a_model_says_its_price_first(
+def test_the_page_explains_its_answer_and_a_model_says_its_price_first(
     page: Dashboard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pane = page.side_panels.asking
-    pane.ask.click()
-    assert "type a question first" in pane.line.value
-    pane.question.value = "what weighs most?"
-    pane.ask.click()
-    assert "It hinges on" in pane.answer.value and 'data-select="' in pane.answer.value
-    pane.question.value = "please paint it blue"
-    pane.ask.click()
-    assert "rules answer why" in pane.line.value and not pane.answer.value
+    pane.explain.click()
+    assert "What matters most: " in pane.answer.value and 'data-select="' in pane.answer.value
     pane.model.value = "openai/gpt-4o-mini"
+    pane.priced.click()
+    assert "type a question first" in pane.line.value and not pane.answer.value
+    pane.question.value = "please paint it blue"
     pane.priced.click()
     assert "asking openai/gpt-4o-mini" in pane.line.value and "about $" in pane.line.value
     pane.question.value = "another one"

@@ -1,1 +1,1 @@
-"""Questions about a finished run: answered by rules, or by a model that may look and never touch; every answer cites what it rests on."""
+"""Questions about a finished run: what is known without a model, or a model that may look and never touch; every answer cites what it rests on."""

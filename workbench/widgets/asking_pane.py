@@ -1,4 +1,4 @@
-"""Asking a run on its page, as ``workbench ask`` does: rules answer at once; a model says its price first."""
+"""Asking a run on its page, as ``workbench ask`` does: what needs no model at once; a model says its price first."""
 
 import asyncio
 from collections.abc import Callable
@@ -43,9 +43,13 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
     ) -> None:
         self._run, self._paid = run, paid
         self.work = Background(self._refuse)
-        self.question = field("why so low? what would make it 50%?", "wb-long")
+        self.question = field("a question for a model: what would make it 50%?", "wb-long")
         self.model = field("model, if not the run's", "wb-model")
-        self.ask = action("Ask", tried(self._ask, self._refuse), tooltip="rules answer; nothing is changed")
+        self.explain = action(
+            "Explain answer",
+            tried(self._explain, self._refuse),
+            tooltip="why, what matters most, what changed; no model is asked",
+        )
         self.priced = action("What would a model cost", tried(self._show_price, self._refuse))
         self.confirm = action("Ask at this price", tried(self._begin, self._refuse))
         self.answer, self.line = Panel(), html()
@@ -53,9 +57,10 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         self._offered: tuple[str, str] | None = None
         super().__init__(
             [
-                box(ipywidgets.HBox, [self.question, self.ask], "wb-form-row"),
+                self.explain,
                 self.answer,
                 self.line,
+                box(ipywidgets.HBox, [self.question], "wb-form-row"),
                 box(ipywidgets.HBox, [self.model, self.priced, self.confirm], "wb-form-row"),
             ],
             layout=look(ipywidgets.Layout),
@@ -63,14 +68,13 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         self.add_class("wb-asking")
         show_if(False, self.confirm)
 
-    def _ask(self) -> None:
+    def _explain(self) -> None:
         self._clear()
-        question = self._typed()
         run = self._run()
         require_grounded(run.state)
         with closing(Store(run.home)) as store:
             look_ups = RunLookUps(store, run)
-            self._show(checked(look_ups, rule_answer(look_ups, question)))
+            self._show(checked(look_ups, rule_answer(look_ups)))
 
     def _typed(self) -> str:
         question = str(self.question.value).strip()
@@ -88,7 +92,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         require_grounded(run.state)
         state = with_model(run.state, name or None, None)
         if asked_model(state) == OFFLINE:
-            raise UsageError("the key-free analyst answers by rules: name a model to ask another question")
+            raise UsageError("the key-free analyst reads no question: name a model")
         state.require_own_server()
         return state
 
@@ -126,7 +130,7 @@ class AskingPane(ipywidgets.VBox):  # type: ignore[misc]
         self.answer.value = panels.rendered(
             "cited_answer",
             answer=answer,
-            who=f"{answer.model}, {cost}" if answer.model else "rules, no model",
+            who=f"{answer.model}, {cost}" if answer.model else "no model was asked",
         )
 
     def _refuse(self, why: str) -> None:

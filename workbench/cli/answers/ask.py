@@ -1,4 +1,4 @@
-"""``ask``: a question about a finished run, answered by rules, or by a model that may look and never touch."""
+"""``ask``: what a finished run says of itself, or a question that a model answers, which may look and never touch."""
 
 import asyncio
 from typing import Annotated
@@ -23,7 +23,7 @@ from workbench.conversation.rule_answers import rule_answer
 from workbench.conversation.run_look_ups import RunLookUps
 from workbench.engine.assembly import open_gateway
 from workbench.engine.record.fold import load_state
-from workbench.errors import Command, sentence
+from workbench.errors import Command, Option, UsageError, sentence
 from workbench.views.run_view import view_of
 from workbench.whatif.run_edits import require_grounded
 
@@ -31,23 +31,27 @@ from workbench.whatif.run_edits import require_grounded
 @command
 def ask(
     run: Annotated[str, RUN],
-    question: Annotated[str, typer.Argument(help='The question, in quotes: "why so low?"')],
-    model: Annotated[str | None, typer.Option(help="A model that answers; rules do without one.")] = None,
+    question: Annotated[str, typer.Argument(help='The question for --model, in quotes: "why so low?"')] = "",
+    model: Annotated[str | None, typer.Option(help="A model that answers the question.")] = None,
     api_base: Annotated[str | None, API_BASE_OPTION] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask before paying.", hidden=True)] = False,
     as_json: Annotated[bool, JSON_OPTION] = False,
 ) -> None:
     """Answer a question about a run out of its own records, with the cells and rows that the answer rests on.
 
-    Rules answer why, what it hinges on, what would make it 50%, what if, what a driver rests on; --model answers the rest. Nothing is changed.
+    Without a model it prints why, what matters most and what changed, whatever the question; --model answers any. Nothing is changed.
     """
     store = open_store()
     state = load_state(store, store.resolve_run(run))
     require_grounded(state)
     look_ups = RunLookUps(store, view_of(store, state))
     if model is None:
-        answer = checked(look_ups, rule_answer(look_ups, question))
+        answer = checked(look_ups, rule_answer(look_ups))
+        if question:
+            say(sentence("only a model reads the question: ", Option("model", "PROVIDER/NAME")))
     else:
+        if not question.strip():
+            raise UsageError("type a question for the model, in quotes")
         state = with_model(state, model, api_base)
         say(price_of_question(state))
         confirm("go on?", yes=yes)
