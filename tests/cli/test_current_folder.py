@@ -119,7 +119,6 @@ COMMANDS: dict[str, list[list[str]]] = {
     "experiment ready": [["experiment", "ready"]],
     "experiment run": [["experiment", "run", "{out}/study.yaml"]],
     "experiment status": [["experiment", "status", "{out}/study.yaml"]],
-    "experiment judge": [["experiment", "judge", "{out}/study.yaml", "--model", "openai/none", "--plan-only"]],
     "experiment report": [["experiment", "report", "{out}/study.yaml"]],
     "keys new": [["keys", "new"]],
     "keys show": [["keys", "show"]],

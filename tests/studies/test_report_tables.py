@@ -11,21 +11,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.fakes.model_policy import SCORES, Policy
+from tests.fakes.model_policy import Policy
 from tests.fakes.openai_server import OpenAIServer
 from tests.studies.test_every_arm import PLAN, run_study
-from workbench.engine.access.own_web import own_asker
 from workbench.science.pooling.pool import pool
 from workbench.science.scoring.scores import brier_index, metaculus_baseline
 from workbench.science.tables import Events
 from workbench.store import Store
-from workbench.store.events import ForecastMade, ReasoningJudged
 from workbench.studies.arm_distances import caution_rows, distance_matrix
 from workbench.studies.leak_audit import audit_study
-from workbench.studies.reasoning_scores import judge_reports, judging_cost, reasoning_rows, reports_to_judge
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_exam import StudyExam
-from workbench.studies.study_file import StudyCell, StudyError, mix_problems, study_of
+from workbench.studies.study_file import StudyError, mix_problems, study_of
 from workbench.studies.study_plan import plan_study
 from workbench.studies.study_report import write_study
 from workbench.studies.study_scores import (
@@ -35,7 +32,6 @@ from workbench.studies.study_scores import (
     rank_correlation,
     role_rows,
 )
-from workbench.studies.study_state import StudyState, load_study
 
 #: A name that is a broken formula, HTML and a spreadsheet's command, as far as one name can be.
 HOSTILE = "=1 $x to \\frac{$2 <b>other</b>"
@@ -118,13 +114,8 @@ def test_a_mix_that_the_exam_cannot_give_is_found_before_the_first_forecast(tmp_
         store.close()
 
 
-def test_the_report_counts_the_steps_of_agents_and_what_a_judge_says(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Paper B, Table 19: a belief agent that searches once and submits, one that only submits, and an arm without a loop.
-
-    Then a judge reads their reports (paper P, section 4.3): each once, whatever is asked again.
-    """
+def test_the_report_counts_the_steps_of_agents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paper B, Table 19: a belief agent that searches once and submits, one that only submits, and an arm without a loop."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     store = Store(tmp_path / "home")
     try:
@@ -132,25 +123,9 @@ def test_the_report_counts_the_steps_of_agents_and_what_a_judge_says(
             arms = [{"arm": "belief"}, {"arm": "belief-no-tools"}, {"arm": "zero-shot"}]
             plan, state = run_study(store, tmp_path, server, arms)
             state = audit_study(store, plan, state)
-            ask = own_asker(store, "openai/judge", server.url, run="judge:s", prices={"openai/judge": [1, 1]})
-            reports = reports_to_judge(store, state, "openai/judge", per_arm=5)
-            assert judging_cost("openai/judge", len(reports), {"openai/judge": [1, 1]}) == (3, pytest.approx(0.036))  # fmt: skip
-            asyncio.run(judge_reports(store, state, reports[:2], model="openai/judge", ask=ask))
-            rest = reports_to_judge(store, load_study(store, "s"), "openai/judge", per_arm=5)
-            asyncio.run(judge_reports(store, state, rest, model="openai/judge", ask=ask))
-            judged = server.by_stage("judge")
-            # two agents wrote the same report word for word: one request serves both
-            assert len(judged) == 2 and all(one.body["temperature"] == 0 for one in judged)
-            assert not any("belief" in one.last.splitlines()[0] for one in judged)
-            state = load_study(store, "s")
-            assert reports_to_judge(store, state, "openai/judge", per_arm=5) == []
-            assert len(reports_to_judge(store, state, "openai/other", per_arm=5)) == 3
         results = write_study(store, plan, state, tmp_path / "out")
     finally:
         store.close()
-    assert {row["arm"] for row in results["reasoning"]} == {"belief", "belief-no-tools", "zero-shot"}
-    for row in results["reasoning"]:
-        assert (row["scores"], row["mean"], row["low"]) == (SCORES, 3.0, None)
     assert set(results["steps"]) == {"belief", "belief-no-tools"}
     belief, plain = results["steps"]["belief"], results["steps"]["belief-no-tools"]
     assert (belief["leaves"], belief["steps"], belief["tool calls"]) == (1, 2.0, 1.0)
@@ -158,43 +133,8 @@ def test_the_report_counts_the_steps_of_agents_and_what_a_judge_says(
     assert (plain["steps"], plain["tool calls"], plain["submitted"], plain["gap"]) == (1.0, 0.0, 1.0, 0.0)
     assert belief["brier_by_step"] == pytest.approx([0.64, 0.64])  # the outcome is no
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "How sound the reasoning is" in page
     assert "How the agents worked" in page and (tmp_path / "out" / "steps.png").is_file()
     assert json.loads((tmp_path / "out" / "results.json").read_text())["steps"] == results["steps"]
-
-
-@given(runs=st.lists(st.lists(st.integers(1, 5), min_size=1, max_size=3), min_size=1, max_size=6))
-def test_a_run_counts_once_however_many_leaves_were_judged(runs: list[list[int]]) -> None:
-    state = StudyState(name="s")
-    for number, leaves in enumerate(runs):
-        for leaf, score in enumerate(leaves):
-            key = (f"r{number}", f"P{leaf}", "m")
-            state.judged[key] = ReasoningJudged(
-                node=key[1], run=key[0], arm="a", model="m", scores=dict.fromkeys(SCORES, score)
-            )
-    (row,) = reasoning_rows(state, {})
-    assert row["reports"] == row["clusters"] == len(runs)
-    assert row["mean"] == pytest.approx(np.mean([np.mean(leaves) for leaves in runs]))
-    assert (row["low"] is None) == (len(runs) < 6)
-    assert (
-        row["low"] is None or 1 - 1e-9 <= row["low"] <= row["mean"] + 1e-9 <= row["high"] + 2e-9 <= 5 + 1e-8
-    )
-
-
-def test_runs_on_questions_of_one_cluster_are_one_report_more_or_less() -> None:
-    """Six runs on six questions have an interval; where four are on one series none."""
-    state = StudyState(name="s")
-    for number in range(6):
-        made = ForecastMade(node=f"e{number}", trial=1, arm="a", seed=0, p=0.5, run=f"r{number}")
-        state.forecasts[StudyCell("a", f"e{number}", 0, 1)] = made
-        state.judged[f"r{number}", "P1", "m"] = ReasoningJudged(
-            node="P1", run=f"r{number}", arm="a", model="m", scores=dict.fromkeys(SCORES, 1 + number % 5)
-        )
-    apart = {f"e{number}": f"series {number}" for number in range(6)}
-    (row,) = reasoning_rows(state, apart)
-    assert row["clusters"] == 6 and row["low"] < row["mean"] < row["high"]
-    (row,) = reasoning_rows(state, apart | dict.fromkeys(("e0", "e1", "e2", "e3"), "one series"))
-    assert (row["reports"], row["clusters"], row["low"]) == (6, 3, None)
 
 
 def test_the_report_shows_what_the_exam_has_columns_for(tmp_path: Path) -> None:

@@ -9,10 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from workbench.cli.common import (
-    API_BASE_OPTION,
     ISOLATION_OPTION,
     JSON_OPTION,
-    PRICE_OPTION,
     STOPPED,
     USAGE,
     command,
@@ -28,20 +26,17 @@ from workbench.cli.run.run_options import (
     TRUST_CLUSTER,
     WORKERS,
     YES,
-    read_prices,
     takes_settings,
     without_level,
 )
 from workbench.cli.signals import stop_signals
 from workbench.cli.table import show_table
-from workbench.engine.access.own_web import own_asker
 from workbench.engine.worker_place import worker_place
 from workbench.errors import BudgetStop, ProviderError, UsageError
 from workbench.store import Store
 from workbench.studies.arms.run_arms import with_settings
 from workbench.studies.leak_audit import audit_study
 from workbench.studies.ready_studies import needs_of, ready_studies, write_ready
-from workbench.studies.reasoning_scores import judge_reports, judging_cost, reports_to_judge
 from workbench.studies.runner import StudyRunner
 from workbench.studies.study_file import StudyError, read_study
 from workbench.studies.study_plan import StudyPlan, plan_study, status_document
@@ -168,61 +163,6 @@ def report(
     for line in results["summary"]:
         echo(line)
     echo(f"{folder / 'report.html'}")
-
-
-@experiment.command("judge")
-@command
-@takes_settings(only_set=True)
-def judge(
-    file: StudyFile,
-    model: Annotated[str, typer.Option(help="The model that reads: provider/model.")],
-    settings: Mapping[str, Any],
-    per_arm: Annotated[
-        int, typer.Option("--per-arm", min=1, help="Runs of each arm that are read.", hidden=True)
-    ] = 20,
-    api_base: Annotated[str | None, API_BASE_OPTION] = None,
-    price: Annotated[list[str] | None, PRICE_OPTION] = None,
-    budget_usd: Annotated[float | None, typer.Option(help="Most US dollars.")] = None,
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Print what would be read and its price, and ask nobody.")
-    ] = False,
-    as_json: Json = False,
-) -> None:
-    """Have a model score the reasoning of a finished study from 1 to 5 in five dimensions; its report then shows the scores."""
-    store = open_store()
-    plan = _plan(store, file, settings)
-    state = load_study(store, plan.spec.name)
-    if state.audited is None:
-        raise UsageError(f"study {state.name} is not finished: `workbench experiment run {file}` first")
-    prices = read_prices(price or ())
-    reports = reports_to_judge(store, state, model, per_arm=per_arm)
-    calls, usd = judging_cost(model, len(reports), prices)
-    dollars = "whose price is unknown" if usd is None else f"about ${usd:.2f}"
-    say(f"{len(reports)} reports to read, {len(state.judged)} on record: about {calls} calls, {dollars}")
-    if plan_only:
-        if as_json:
-            emit_json({"study": state.name, "reports": len(reports), "expected_usd": usd})
-        return
-    ask = own_asker(store, model, api_base, run=f"judge:{state.name}", budget_usd=budget_usd, prices=prices)
-    state = asyncio.run(judge_reports(store, state, reports, model=model, ask=ask, say=say))
-    folder = store.home / "studies" / plan.spec.name
-    results = write_study(store, plan, state, folder)
-    if as_json:
-        emit_json({"study": state.name, "reasoning": results["reasoning"]})
-        return
-    _show_reasoning(results["reasoning"])
-    echo(f"{folder / 'report.html'}")
-
-
-def _show_reasoning(rows: list[dict[str, Any]]) -> None:
-    names = list(rows[0]["scores"]) if rows else []
-    show_table(
-        ["arm", "judge", "runs", *names, "mean"],
-        [
-            [row["arm"], row["judge"], row["reports"], *(f"{p:.2f}" for p in row["scores"].values()), f"{row['mean']:.2f}"]
-            for row in rows
-        ],
-    )  # fmt: skip
 
 
 @experiment.command("ready")

@@ -77,7 +77,6 @@ from workbench.store.study_events import (
     ForecastPromoted,
     QuestionAdded,
     QuestionsImported,
-    ReasoningJudged,
     StudyAudited,
     StudyOpened,
     ValueRecorded,
@@ -127,7 +126,6 @@ __all__ = [
     "PublicKey",
     "QuestionAdded",
     "QuestionsImported",
-    "ReasoningJudged",
     "ReturnedComment",
     "ReturnedEstimate",
     "ReturnedSettling",
@@ -168,7 +166,6 @@ StreamEvent = (
     | ForecastMade
     | ForecastMissing
     | ForecastPromoted
-    | ReasoningJudged
     | StudyAudited
 )
 

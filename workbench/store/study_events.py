@@ -109,17 +109,6 @@ class ForecastPromoted(EventBase):
     reason: Shown = ""
 
 
-class ReasoningJudged(EventBase):
-    """A model scored the reasoning of one report of a study's run, from 1 to 5 in each dimension; ``node`` is the leaf."""
-
-    kind: Literal["reasoning.judged"] = "reasoning.judged"
-    node: str
-    run: str
-    arm: Shown
-    model: Shown
-    scores: dict[str, int]
-
-
 class StudyAudited(EventBase):
     """The leak audit of a study's forecasts; results are shown from here on. ``findings`` have a line each."""
 

@@ -40,7 +40,6 @@ from workbench.science.scoring.scorecard import ACCURACY_BY_OUTCOME, parts_of, s
 from workbench.science.scoring.scores import accuracy, confidence
 from workbench.science.scoring.utility import run_variance
 from workbench.studies.arm_distances import caution_rows, distance_matrix
-from workbench.studies.reasoning_scores import reasoning_rows
 from workbench.studies.study_exam import StudyExam
 from workbench.studies.study_file import StudySpec
 from workbench.studies.study_scores import cost_rows, curve_points, ensemble_rows, mix_scores, role_rows
@@ -102,10 +101,6 @@ def study_results(spec: StudySpec, exam: StudyExam, state: StudyState, frame: pd
         "audit": {"checked": state.audited.checked, "findings": list(state.audited.findings)},
         "arms": arms,
         "costs": cost_rows(arms, state.manifest, frame, answered_with=complements(exam.tasks)),
-        "reasoning": reasoning_rows(
-            state,
-            dict(zip(exam.events.event_id.tolist(), series_clusters(exam.events).tolist(), strict=True)),
-        ),
         "roles": role_rows(state.manifest, arms),
         "curves": curve_points(spec, state.manifest, arms),
         "ensemble": ensemble_rows(state.manifest, pooled, exam.events.outcome),

@@ -24,8 +24,6 @@ class StudyState:
     begun: dict[StudyCell, str] = field(default_factory=dict)
     """Run of a cell that is in work, or was when a kill ended it."""
     audited: ev.StudyAudited | None = None
-    judged: dict[tuple[str, str, str], ev.ReasoningJudged] = field(default_factory=dict)
-    """Scores of reports by run, leaf and judge."""
     first_utc: str = ""
     last_utc: str = ""
 
@@ -75,8 +73,6 @@ def fold(name: str, events: Iterable[Any]) -> StudyState:
                 state.forecasts[_study_cell(event)] = event
             case ev.ForecastMissing() as event:
                 state.missing[_study_cell(event)] = event
-            case ev.ReasoningJudged(run=run, node=node, model=model) as event:
-                state.judged[run, node, model] = event
             case ev.StudyAudited() as event:
                 state.audited = event
     return state
